@@ -1,0 +1,1 @@
+"""Benchmarks of neural-graph compilers as pytest tests."""

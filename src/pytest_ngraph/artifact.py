@@ -1,0 +1,102 @@
+"""What every compiler starts from: an exported program (or an ONNX file) on disk, and the target it is meant for."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pytest_ngraph.case import Case, Objective, Precision
+from pytest_ngraph.record import Model
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Array: TypeAlias = "npt.NDArray[Any]"
+Kind = Literal["cpu", "cuda"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is compiled for.
+
+    kind: `cpu` or `cuda`. cores: the logical CPUs that compute, one thread bound to each.
+    """
+
+    kind: Kind = "cpu"
+    cores: tuple[int, ...] = (0,)
+    precision: Precision = "fp32"
+    objective: Objective = "latency"
+
+    @property
+    def threads(self) -> int:
+        return len(self.cores)
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Target:
+        return cls(**data | {"cores": tuple(data["cores"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """One workload at one size, exported once and read by every compiler. Plain data: it travels as JSON.
+
+    folder: holds `inputs.npz` and `reference.npz` (the outputs of eager PyTorch in fp32), and the files below.
+    case: the case that it was exported for; all but its compiler and device describe the workload.
+    program: `torch.export` archive in the case's precision, or None (an ONNX workload, or `export_error`).
+    onnx: the user's ONNX file, or None (a PyTorch workload).
+    export_error: why there is no program, when the model builds but `torch.export` refuses it.
+    digest: SHA-256 of the graph and its weights.
+    model: parameters and operations.
+    """
+
+    folder: Path
+    case: Case
+    program: Path | None = None
+    onnx: Path | None = None
+    export_error: str = ""
+    digest: str = ""
+    model: Model = field(default_factory=Model)
+
+    def inputs(self) -> list[Array]:
+        """The inputs in the graph's order, floats in fp32; the first axis of each is the batch."""
+        return _load_arrays(self.folder / "inputs.npz")
+
+    def reference(self) -> list[Array]:
+        """The outputs that eager PyTorch gives for `inputs` in fp32, flattened in order."""
+        return _load_arrays(self.folder / "reference.npz")
+
+    def to_dict(self) -> dict[str, Any]:
+        data = dataclasses.asdict(self) | {"case": self.case.to_dict()}
+        return {key: str(value) if isinstance(value, Path) else value for key, value in data.items()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Artifact:
+        return cls(
+            **data
+            | {
+                "folder": Path(data["folder"]),
+                "case": Case.from_dict(data["case"]),
+                "program": Path(data["program"]) if data["program"] else None,
+                "onnx": Path(data["onnx"]) if data["onnx"] else None,
+                "model": Model(**data["model"]),
+            }
+        )
+
+
+def save_arrays(path: Path, arrays: list[Array]) -> None:
+    """Write arrays so that `Artifact` reads them back in order."""
+    import numpy as np
+
+    np.savez(path, **{f"a{index:04d}": array for index, array in enumerate(arrays)})  # type: ignore[arg-type]
+
+
+def _load_arrays(path: Path) -> list[Array]:
+    import numpy as np
+
+    with np.load(path, allow_pickle=False) as archive:
+        return [archive[name] for name in sorted(archive.files)]

@@ -1,0 +1,104 @@
+"""A case: one combination of workload, compiler, batch size, depth, width, precision, objective and device."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Precision = Literal["fp32", "bf16", "fp16"]
+Objective = Literal["latency", "throughput"]
+Scalar = str | int | float | bool
+
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
+IDENTITY = "identity"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One combination to be measured. Plain data: hashable, and `to_dict` is JSON.
+
+    workload: a model and its inputs by name (`resnet18`, `conv`, `path/to/net.onnx`, `package.module:function`).
+    compiler: the canonical text of a `CompilerSpec` (`openvino`, `openvino:streams=4`).
+    batch_size: samples per iteration.
+    depth, width: number of stacked blocks and their channels or embedding dimensions; None for whole models.
+    model_args: further arguments of the model, sorted by name.
+    device: the name of a device profile.
+    """
+
+    workload: str
+    compiler: str
+    batch_size: int
+    depth: int | None = None
+    width: int | None = None
+    precision: Precision = "fp32"
+    objective: Objective = "latency"
+    model_args: tuple[tuple[str, Scalar], ...] = ()
+    device: str = "cpu"
+
+    @property
+    def id(self) -> str:
+        """The bracketed part of the test's name: `swin_s3_tiny_224-openvino-b8-xeon`."""
+        return "-".join((self.model_label, self.compiler, *self._size_parts(), self.device))
+
+    @property
+    def group(self) -> Case:
+        """This case with identity as its compiler: equal for all cases that are measured together."""
+        return dataclasses.replace(self, compiler=IDENTITY)
+
+    @property
+    def group_label(self) -> str:
+        """Names the group for people: the id without the compiler."""
+        return "-".join((self.model_label, *self._size_parts(), self.device))
+
+    @property
+    def model_label(self) -> str:
+        """The workload with its arguments: `vit_tiny_patch16_224,img_size=192`."""
+        return ",".join((self.workload, *(f"{name}={value}" for name, value in self.model_args)))
+
+    def _size_parts(self) -> list[str]:
+        parts = [f"b{self.batch_size}"]
+        if self.depth is not None:
+            parts.append(f"d{self.depth}")
+        if self.width is not None:
+            parts.append(f"w{self.width}")
+        if self.precision != "fp32":
+            parts.append(self.precision)
+        if self.objective != "latency":
+            parts.append(self.objective)
+        return parts
+
+    def to_dict(self) -> dict[str, Any]:
+        """The case as JSON-ready data."""
+        return dataclasses.asdict(self) | {"model_args": dict(self.model_args)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Case:
+        """The inverse of `to_dict`."""
+        return cls(**data | {"model_args": tuple(sorted(data.get("model_args", {}).items()))})
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerSpec:
+    """A compiler by name, with its options as text: `openvino:streams=4,hint=latency`.
+
+    The name is an entry point's (`openvino`) or an import string (`package.module:Class`).
+    """
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> CompilerSpec:
+        """Read `name[:key=value,...]`. A part after a colon without `=` belongs to an import string's name."""
+        name, colon, tail = text.strip().rpartition(":")
+        if not colon or "=" not in tail:
+            return cls(text.strip())
+        pairs = (part.partition("=") for part in tail.split(","))
+        return cls(name, tuple(sorted((key.strip(), value.strip()) for key, _, value in pairs)))
+
+    def __str__(self) -> str:
+        if not self.options:
+            return self.name
+        return f"{self.name}:{','.join(f'{key}={value}' for key, value in self.options)}"

@@ -1,0 +1,34 @@
+"""Find what others register (compilers, families of workloads) by name, and load only what is used."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from pytest_ngraph.errors import UsageError
+
+
+@cache
+def registered(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group by name, not loaded."""
+    return {point.name: point for point in entry_points(group=group)}
+
+
+@cache
+def load(group: str, what: str, name: str) -> Any:
+    """The object behind `name`: an entry point of the group, or an import string `package.module:attribute`.
+
+    what: the word for it in an error message (`compiler`).
+    """
+    point = registered(group).get(name)
+    if point is not None:
+        return point.load()
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise UsageError.unknown(what, name, registered(group), "Your own: package.module:Class.")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{what} {name!r} cannot be imported: {error}.") from error

@@ -1,0 +1,163 @@
+"""A record: everything that one case yielded, whatever happened to it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pytest_ngraph.case import Case
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Outcome = Literal["measured", "failed", "skipped"]
+Phase = Literal["build", "compile", "verify", "warm-up", "measure"]
+FailureKind = Literal["raised", "crashed", "timed out", "out of memory", "disagreed"]
+
+
+class Round(NamedTuple):
+    """One timed burst: `iterations` runs that took `elapsed_s` seconds together."""
+
+    iterations: int
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a case has no measurement: the phase it died in, how, and the end of what it wrote to standard error."""
+
+    phase: Phase
+    kind: FailureKind
+    message: str
+    stderr_tail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How close the timed artifact's outputs are to eager PyTorch's in fp32.
+
+    error: the largest absolute difference over the largest absolute reference value, of the worst output.
+    tolerance: the error allowed at this precision.
+    problem: what differs, in words; empty when the outputs agree.
+    """
+
+    error: float
+    tolerance: float
+    problem: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        return not self.problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contention:
+    """What else the machine did while the rounds ran; None where the kernel does not tell.
+
+    pressure_percent: share of the time in which some task waited for a CPU (`/proc/pressure/cpu`).
+    steal_percent: share of the machine's CPU time that the hypervisor gave to others (`/proc/stat`).
+    involuntary_switches: how often the worker was taken off a core (`ru_nivcsw`).
+    """
+
+    pressure_percent: float | None = None
+    steal_percent: float | None = None
+    involuntary_switches: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warmup:
+    """Untimed iterations before the rounds. `steady` is false when the budget ended before the times settled."""
+
+    iterations: int
+    elapsed_s: float
+    steady: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What the workload is, without compiling it.
+
+    parameters: number of learnable values.
+    mult_adds: multiply-adds of one sample as torchinfo counts them (the study's MACs; attention is not counted).
+    flops: floating-point operations of one sample as `torch.utils.flop_counter` counts them.
+    """
+
+    parameters: int | None = None
+    mult_adds: int | None = None
+    flops: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """Everything that one case yielded. Immutable; `to_dict` is JSON.
+
+    run: the id of the run that made it. nodeid: the test that asked for it. started_at: seconds since the epoch.
+    stable: whether the 95 % interval of the median reached the precision target before the budget ended.
+    compile_s: seconds from the exported program to the first possible iteration; None where nothing is compiled.
+    cpu_percent: CPU seconds of the worker over wall seconds times logical CPUs, during the rounds.
+    peak_memory_bytes: resident peak of the worker from compiling to the last round.
+    device_memory_bytes: peak on the accelerator; None on a CPU.
+    facts: what the compiled model says of itself (version, precision really used, provider, threads).
+    arms: the compilers whose rounds were interleaved with these.
+    """
+
+    case: Case
+    outcome: Outcome
+    run: str = ""
+    nodeid: str = ""
+    started_at: float = 0.0
+    rounds: tuple[Round, ...] = ()
+    stable: bool = False
+    compile_s: float | None = None
+    warmup: Warmup | None = None
+    agreement: Agreement | None = None
+    cpu_percent: float | None = None
+    peak_memory_bytes: int | None = None
+    device_memory_bytes: int | None = None
+    contention: Contention = field(default_factory=Contention)
+    model: Model = field(default_factory=Model)
+    facts: dict[str, str] = field(default_factory=dict)
+    arms: tuple[str, ...] = ()
+    failure: Failure | None = None
+    skip_reason: str = ""
+
+    @property
+    def samples(self) -> npt.NDArray[np.float64]:
+        """Seconds per iteration, one value a round; shape (rounds,)."""
+        import numpy as np
+
+        return np.array([r.elapsed_s / r.iterations for r in self.rounds], dtype=np.float64)
+
+    @property
+    def latency_s(self) -> float:
+        """Median seconds per iteration."""
+        return median(r.elapsed_s / r.iterations for r in self.rounds)
+
+    @property
+    def throughput(self) -> float:
+        """Samples per second: the batch size over the median seconds per iteration."""
+        return self.case.batch_size / self.latency_s
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return dataclasses.asdict(self) | {"case": self.case.to_dict(), "rounds": [list(r) for r in self.rounds]}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Record:
+        """The inverse of `to_dict`."""
+        return cls(
+            **data
+            | {
+                "case": Case.from_dict(data["case"]),
+                "rounds": tuple(Round(*r) for r in data["rounds"]),
+                "warmup": Warmup(**data["warmup"]) if data["warmup"] else None,
+                "agreement": Agreement(**data["agreement"]) if data["agreement"] else None,
+                "contention": Contention(**data["contention"]),
+                "model": Model(**data["model"]),
+                "arms": tuple(data["arms"]),
+                "failure": Failure(**data["failure"]) if data["failure"] else None,
+            }
+        )

@@ -1,0 +1,34 @@
+"""How a case is measured: plain numbers, the same for every case of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Isolation = Literal["compiler", "case"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Defaults suit models of 1 ms to 1 s an iteration.
+
+    budget_s: seconds of timed rounds per case; the rounds end earlier when the precision target is met.
+    precision_target: half the width of the 95 % interval of the median, over the median.
+    round_s: seconds that a round aims for; a slower iteration makes a round of its own.
+    min_rounds: fewest rounds of a measured case (six is the least from which a median has a 95 % interval).
+    warmup_s: seconds of warming up at the most.
+    timeout_s: seconds that a phase (build, compile, verify, ...) may take before the worker is killed.
+    memory_bytes: resident memory at which a worker is killed; None for no limit.
+    isolation: one worker process per compiler, or a fresh one per case.
+    smoke: build, compile, verify and run once, without measuring (pytest-benchmark's `--benchmark-disable`).
+    """
+
+    budget_s: float = 5.0
+    precision_target: float = 0.01
+    round_s: float = 0.05
+    min_rounds: int = 6
+    warmup_s: float = 3.0
+    timeout_s: float = 1800.0
+    memory_bytes: int | None = None
+    isolation: Isolation = "compiler"
+    smoke: bool = False

@@ -1,0 +1,41 @@
+"""PyTorch tensors at the edge of plain data: the type of a precision, and nested outputs as flat arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+
+    from pytest_ngraph.artifact import Array
+    from pytest_ngraph.case import Precision
+
+
+def dtype(precision: Precision) -> torch.dtype:
+    """PyTorch's type of this precision."""
+    import torch
+
+    return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
+
+
+def cast(tensor: torch.Tensor, precision: Precision) -> torch.Tensor:
+    """A floating-point tensor in this precision; any other tensor as it is."""
+    return tensor.to(dtype(precision)) if tensor.is_floating_point() else tensor
+
+
+def flatten(outputs: object) -> list[Array]:
+    """The tensors among nested outputs in pytree order, as arrays on the CPU, floats of any precision as fp32."""
+    import torch
+    from torch.utils import _pytree
+
+    leaves = (leaf for leaf in _pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor))
+    return [to_array(leaf) for leaf in leaves]
+
+
+def to_array(tensor: torch.Tensor) -> Array:
+    """The tensor's values on the CPU, contiguous, floats of any precision as fp32."""
+    values = tensor.detach()
+    on_cpu = (values.float() if values.is_floating_point() else values).cpu()
+    return np.ascontiguousarray(on_cpu.numpy())

@@ -1,0 +1,38 @@
+"""Fixtures of the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph import compilers
+from pytest_ngraph.case import Case
+
+SUPPORT = Path(__file__).parent / "support"
+
+# pytester forgets the modules that a run in this process is the first to import, and caches still hold what was in them.
+for name in compilers.names():
+    compilers.resolve(name)
+
+
+@pytest.fixture
+def a_case() -> Case:
+    return Case(workload="resnet18", compiler="identity", batch_size=8)
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A project of a user: `mine.py` with a small workload and compilers of its own, good ones and faulty ones."""
+    pytester.makepyfile(mine=(SUPPORT / "mine.py").read_text())
+    pytester.makeini("[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\n")
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network", batch_size=[1, 4])
+        def test_throughput(measurement):
+            assert measurement.throughput > 0
+        """
+    )
+    return pytester

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.record import Agreement, Contention, Failure, Model, Record, Round, Warmup
+
+
+@pytest.fixture
+def record(a_case: Case) -> Record:
+    return Record(
+        case=a_case,
+        outcome="measured",
+        rounds=(Round(10, 0.1), Round(10, 0.3), Round(5, 0.1)),
+        agreement=Agreement(error=1e-6, tolerance=1e-4),
+        warmup=Warmup(iterations=3, elapsed_s=0.5, steady=True),
+        contention=Contention(pressure_percent=1.5),
+        model=Model(parameters=7),
+        arms=("identity", "openvino"),
+        facts={"version": "1"},
+    )
+
+
+def test_samples_are_seconds_per_iteration(record: Record) -> None:
+    assert record.samples.tolist() == [0.01, 0.03, 0.02]
+    assert record.latency_s == 0.02
+
+
+def test_throughput_counts_samples(record: Record) -> None:
+    assert record.throughput == 8 / 0.02
+
+
+def test_round_trip_through_json(record: Record) -> None:
+    assert Record.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+
+
+def test_failed_record_round_trip(a_case: Case) -> None:
+    failed = Record(
+        case=a_case,
+        outcome="failed",
+        failure=Failure(phase="compile", kind="crashed", message="SIGSEGV", stderr_tail="x"),
+    )
+    assert Record.from_dict(json.loads(json.dumps(failed.to_dict()))) == failed
