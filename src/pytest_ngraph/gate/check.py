@@ -1,0 +1,72 @@
+"""Thresholds against metrics. A breach is called only when the whole interval lies on the side that breaches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.gate.thresholds import Threshold
+from pytest_ngraph.metrics import Metric, Metrics
+from pytest_ngraph.metrics.text import in_words
+from pytest_ngraph.stats import Estimate
+
+Outcome = Literal["breached", "undecided", "kept", "absent", "unmatched"]
+"""breached: the whole interval breaches. undecided: the value breaches, its interval reaches the other side.
+kept: the value does not breach. absent: there is no value. unmatched: no metric is selected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One threshold against one metric; `metric` is None where the threshold matches nothing. text: one line."""
+
+    threshold: Threshold
+    metric: Metric | None
+    outcome: Outcome
+    text: str
+
+    @property
+    def case(self) -> Case | None:
+        """The case that fails when this is breached; None where it concerns several."""
+        return self.metric.case if self.metric else None
+
+
+def check(thresholds: Sequence[Threshold], metrics: Metrics) -> list[Check]:
+    """Every threshold against every metric that it selects, in the order of the thresholds.
+
+    Metrics that are what they are by definition (identity's speedup, its compile time, the scaling at batch size 1)
+    are passed over.
+    """
+    by_name: dict[str, list[Metric]] = defaultdict(list)
+    for metric in metrics if thresholds else ():
+        if not metric.by_definition:
+            by_name[metric.name].append(metric)
+    return [one for threshold in thresholds for one in _checks(threshold, by_name)]
+
+
+def outcome(threshold: Threshold, estimate: Estimate) -> Outcome:
+    """What a threshold says of an estimate."""
+    if not threshold.breaches(estimate.value):
+        return "kept"
+    nearest = estimate.high if threshold.op.startswith("<") else estimate.low
+    return "breached" if threshold.breaches(nearest) else "undecided"
+
+
+def _checks(threshold: Threshold, by_name: Mapping[str, Iterable[Metric]]) -> Iterator[Check]:
+    selected = [metric for metric in by_name.get(threshold.metric, ()) if threshold.selects(metric)]
+    if not selected:
+        yield Check(threshold, None, "unmatched", f"{threshold} matches nothing that this run measured")
+    for metric in selected:
+        found = "absent" if metric.estimate is None else outcome(threshold, metric.estimate)
+        yield Check(threshold, metric, found, _text(threshold, metric, found))
+
+
+def _text(threshold: Threshold, metric: Metric, found: Outcome) -> str:
+    if found == "absent":
+        return f"{threshold} absent: {metric.scope.id} has no {metric.name}: {metric.absent}"
+    told = f"{threshold} {found}: {metric.scope.id} has {metric.name} {in_words(metric)}"
+    if found == "undecided":
+        return f"{told}, which reaches across the limit"
+    return told

@@ -1,0 +1,152 @@
+"""The one table of metrics: reports, thresholds and documentation all read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Extent = Literal["case", "curve", "stack", "comparison"]
+"""What a metric belongs to: one case, its curve over batch sizes, its stack over depths, or two arms."""
+Unit = Literal["samples/s", "s", "B", "%", "ratio", "samples", "count"]
+
+SPANNED: dict[Extent, tuple[str, ...]] = {
+    "case": (),
+    "curve": ("batch_size",),
+    "stack": ("depth",),
+    "comparison": ("workload", "depth", "width"),
+}
+"""The fields of a case over which a metric extends, and by which it can therefore not be selected."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A metric. better: whether more or less of it is good. formula: as documented. source: where it comes from."""
+
+    name: str
+    extent: Extent
+    better: Literal["higher", "lower"]
+    unit: Unit
+    formula: str
+    source: str = "this plugin"
+
+    @property
+    def short_name(self) -> str:
+        """The name without its unit, which thresholds may leave out: `peak_memory`."""
+        for suffix in ("_s", "_bytes", "_percent"):
+            if self.name.endswith(suffix):
+                return self.name.removesuffix(suffix)
+        return self.name
+
+
+def _table(*definitions: Definition) -> dict[str, Definition]:
+    return {definition.name: definition for definition in definitions}
+
+
+DEFINITIONS = _table(
+    Definition(
+        name="throughput",
+        extent="case",
+        better="higher",
+        unit="samples/s",
+        formula="T_c(b) = b / median seconds per iteration",
+        source="study V-A4",
+    ),
+    Definition(name="latency_s", extent="case", better="lower", unit="s", formula="median seconds per iteration"),
+    Definition(
+        name="speedup",
+        extent="case",
+        better="higher",
+        unit="ratio",
+        formula="S = T_c(b) / T_identity(b)",
+        source="study V-C",
+    ),
+    Definition(
+        name="rtr", extent="case", better="higher", unit="ratio", formula="T_c(b) / T_c(1)", source="study V-A4"
+    ),
+    Definition(
+        name="ase", extent="case", better="higher", unit="ratio", formula="T_c(b) / (b T_c(1))", source="study V-A4"
+    ),
+    Definition(
+        name="bsr",
+        extent="case",
+        better="higher",
+        unit="ratio",
+        formula="ASE_c(b) / ASE_identity(b)",
+        source="study V-A4",
+    ),
+    Definition(
+        name="compile_s",
+        extent="case",
+        better="lower",
+        unit="s",
+        formula="seconds from the exported program to the first possible iteration",
+        source="study, Table III",
+    ),
+    Definition(
+        name="break_even",
+        extent="case",
+        better="lower",
+        unit="samples",
+        formula="compile_s / (1 / T_identity(b) - 1 / T_c(b)), infinite where c is not faster",
+    ),
+    Definition(
+        name="cpu_percent",
+        extent="case",
+        better="lower",
+        unit="%",
+        formula="CPU seconds of the worker / (wall seconds x logical CPUs)",
+        source="study V-F",
+    ),
+    Definition(
+        name="cpu_reduction",
+        extent="case",
+        better="higher",
+        unit="ratio",
+        formula="1 - CPU_c(b) / CPU_identity(b)",
+        source="study V-F",
+    ),
+    Definition(
+        name="peak_memory_bytes", extent="case", better="lower", unit="B", formula="resident peak of the worker"
+    ),
+    Definition(name="device_memory_bytes", extent="case", better="lower", unit="B", formula="peak on the accelerator"),
+    Definition(
+        name="friction",
+        extent="curve",
+        better="lower",
+        unit="ratio",
+        formula="φ of ASE(b) = b^-φ: -Σ ln b ln ASE(b) / Σ (ln b)²; 0 perfect, 1 saturated, above 1 batching hurts",
+        source="after study V-E",
+    ),
+    Definition(
+        name="friction_mitigation",
+        extent="curve",
+        better="higher",
+        unit="ratio",
+        formula="φ_identity - φ_c",
+        source="after study V-E",
+    ),
+    Definition(
+        name="depth_slope",
+        extent="stack",
+        better="higher",
+        unit="ratio",
+        formula="least-squares slope of the speedup over depth",
+        source="study V-C",
+    ),
+    Definition(
+        name="depth_retention",
+        extent="stack",
+        better="higher",
+        unit="ratio",
+        formula="speedup of the deepest stack / speedup at depth 1",
+        source="study V-C",
+    ),
+    Definition(
+        name="rank_inversions",
+        extent="comparison",
+        better="lower",
+        unit="count",
+        formula="pairs of workloads whose order by throughput reverses; both intervals exclude a tie",
+        source="study, Figure 1",
+    ),
+)

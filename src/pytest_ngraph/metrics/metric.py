@@ -1,0 +1,104 @@
+"""What metrics are: values with intervals, of a case or of something wider, present or absent with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pytest_ngraph.case import Case, Objective, Precision, Scalar
+from pytest_ngraph.stats import Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a metric belongs to when it spans several cases: a case without the fields over which it extends (None).
+
+    against: the compiler and device that a comparison refers to, in words.
+    """
+
+    workload: str | None = None
+    compiler: str
+    batch_size: int | None = None
+    depth: int | None = None
+    width: int | None = None
+    precision: Precision = "fp32"
+    objective: Objective = "latency"
+    model_args: tuple[tuple[str, Scalar], ...] = ()
+    device: str = "cpu"
+    against: str = ""
+
+    @property
+    def model_label(self) -> str:
+        """The workload with its arguments, as of a case; empty when the scope spans workloads."""
+        return ",".join((self.workload or "", *(f"{name}={value}" for name, value in self.model_args)))
+
+    @property
+    def id(self) -> str:
+        """Names the scope as `Case.id` names a case: `conv-openvino-b8-w64-xeon`, here over all depths."""
+        sizes = (("b", self.batch_size), ("d", self.depth), ("w", self.width))
+        parts = [self.model_label, self.compiler, *(f"{letter}{size}" for letter, size in sizes if size is not None)]
+        if self.precision != "fp32":
+            parts.append(self.precision)
+        if self.objective != "latency":
+            parts.append(self.objective)
+        name = "-".join(part for part in (*parts, self.device) if part)
+        return f"{name} against {self.against}" if self.against else name
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number.
+
+    name: a key of `DEFINITIONS`; a metric of your own has a dot in its name (`study.tcr_per_s`).
+    absent: why there is no estimate; empty when there is one.
+    by_definition: true where no measurement could change this: identity's speedup is one, its compile time is absent.
+        Thresholds pass over it.
+    """
+
+    name: str
+    scope: Case | Scope
+    estimate: Estimate | None = None
+    absent: str = ""
+    by_definition: bool = False
+
+    @property
+    def case(self) -> Case | None:
+        """The case that this metric belongs to, if it is one's own."""
+        return self.scope if isinstance(self.scope, Case) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inversion:
+    """Two workloads whose order by throughput is reversed from one compiler and device to another (study, Figure 1).
+
+    winner, loser: the cases under the reference; their batch sizes are equal.
+    compiler, device: where the order is reversed.
+    before, after: throughput of winner over loser, under the reference (above 1) and there (below 1).
+    """
+
+    winner: Case
+    loser: Case
+    compiler: str
+    device: str
+    before: Estimate
+    after: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """All metrics of a run. `metrics[case]["speedup"]` is one of a case; `wider` spans several; iterating gives all.
+
+    by_case: in the order in which the cases were recorded.
+    """
+
+    by_case: Mapping[Case, Mapping[str, Metric]] = field(default_factory=dict)
+    wider: tuple[Metric, ...] = ()
+    inversions: tuple[Inversion, ...] = ()
+
+    def __getitem__(self, case: Case) -> Mapping[str, Metric]:
+        return self.by_case[case]
+
+    def __iter__(self) -> Iterator[Metric]:
+        for own in self.by_case.values():
+            yield from own.values()
+        yield from self.wider

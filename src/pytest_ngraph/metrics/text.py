@@ -1,0 +1,81 @@
+"""Metrics as people read them: scaled units, and the digits that the interval leaves."""
+
+from __future__ import annotations
+
+import math
+
+from pytest_ngraph.metrics.definitions import DEFINITIONS, Unit
+from pytest_ngraph.metrics.metric import Metric
+from pytest_ngraph.stats import Estimate
+
+SECONDS = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+BYTES = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+
+
+def in_words(metric: Metric) -> str:
+    """`0.41 [0.40, 0.42]`, or the value alone where it was read once; a metric that is absent gives its reason."""
+    if metric.estimate is None:
+        return f"absent ({metric.absent})"
+    definition = DEFINITIONS.get(metric.name)
+    return with_interval(metric.estimate, definition.unit if definition else "ratio")
+
+
+def with_interval(estimate: Estimate, unit: Unit = "ratio") -> str:
+    """A value and its interval, all in the unit that suits the value."""
+    value, low, high = estimate
+    if value == low == high:
+        return quantity(value, unit)
+    if math.isinf(low) or math.isinf(high):
+        bounds = (quantity(bound, unit) if math.isfinite(bound) else "?" for bound in (low, high))
+        return f"{quantity(value, unit)} [{', '.join(bounds)}]"
+    factor, label = _scale(value, unit)
+    digits = decimals(estimate.width / factor, value / factor)
+    shown, lowest, highest = (_fixed(one / factor, digits) for one in estimate)
+    return f"{shown}{label} [{lowest}, {highest}]"
+
+
+def quantity(value: float, unit: Unit = "ratio") -> str:
+    """A number with its unit: `5.21 ms`, `1.2 GiB`, `88 %`."""
+    if math.isinf(value):
+        return "never" if unit == "samples" else str(value)
+    if unit == "count":
+        return str(round(value))
+    factor, label = _scale(value, unit)
+    return f"{number(value / factor)}{label}"
+
+
+def number(value: float) -> str:
+    """Three significant digits, all digits of whole parts: `0.412`, `26.2`, `1234`."""
+    if abs(value) >= 1e7 or 0 < abs(value) < 1e-4:
+        return f"{value:.2e}"
+    # Rounded first, because 9.999 is shown with the decimals of 10.0.
+    return f"{value:.{decimals(0.0, float(f'{value:.3g}'))}f}"
+
+
+def decimals(width: float, value: float) -> int:
+    """How many decimals show the first digit of a third of the interval's width; without one, three of the value."""
+    return min(6, max(0, -_magnitude(width / 3) if width else 2 - _magnitude(value)))
+
+
+def _fixed(value: float, digits: int) -> str:
+    # Adding zero turns a negative zero, which rounding leaves behind, into a plain one.
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def _magnitude(value: float) -> int:
+    return math.floor(math.log10(abs(value))) if value else 0
+
+
+def _scale(value: float, unit: Unit) -> tuple[float, str]:
+    if unit == "s":
+        return _largest(value, SECONDS)
+    if unit == "B":
+        return _largest(value, BYTES) if abs(value) >= 1024 else (1.0, " B")
+    if unit in ("ratio", "count"):
+        return 1.0, ""
+    return 1.0, f" {unit}"
+
+
+def _largest(value: float, scales: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+    factor, label = next((scale for scale in scales if abs(value) >= scale[0]), scales[-1])
+    return factor, f" {label}"

@@ -1,0 +1,1 @@
+"""Reports: records and metrics as people read them. Render only."""

@@ -1,0 +1,205 @@
+"""One workload on one device: a heading, a row for each batch size and compiler, and notes on what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics
+from pytest_ngraph.metrics.cells import why_not_measured
+from pytest_ngraph.metrics.text import number, quantity
+from pytest_ngraph.record import Contention, Record
+from pytest_ngraph.report.lines import INDENT, Line, Style, shortened, wrapped
+from pytest_ngraph.report.table import GAP, Column, fitting, row
+from pytest_ngraph.stats import relative_half_width
+
+ABSENT = "-"
+INAPPLICABLE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A column of a metric. rank: as of `Column`."""
+
+    heading: str
+    metric: str
+    rank: int
+    show: Callable[[Metric], str]
+
+
+def _value(metric: Metric) -> str:
+    assert metric.estimate is not None
+    return quantity(metric.estimate.value, DEFINITIONS[metric.name].unit)
+
+
+def _bare(metric: Metric) -> str:
+    assert metric.estimate is not None
+    return number(metric.estimate.value)
+
+
+def _ratio(metric: Metric) -> str:
+    assert metric.estimate is not None
+    return f"{metric.estimate.value:.2f}"
+
+
+def _whole(metric: Metric) -> str:
+    assert metric.estimate is not None
+    return f"{metric.estimate.value:.0f}"
+
+
+def _uncertainty(metric: Metric) -> str:
+    assert metric.estimate is not None
+    if not metric.estimate.is_bounded:
+        return "?"
+    percent = 100 * relative_half_width(metric.estimate)
+    return f"{percent:.1f}" if percent < 9.95 else f"{percent:.0f}"
+
+
+FIGURES = (
+    Figure("samples/s", "throughput", 0, _bare),
+    Figure("±%", "throughput", 1, _uncertainty),
+    Figure("latency", "latency_s", 3, _value),
+    Figure("speedup", "speedup", 2, _ratio),
+    Figure("RTR", "rtr", 10, _ratio),
+    Figure("ASE", "ase", 5, _ratio),
+    Figure("BSR", "bsr", 4, _ratio),
+    Figure("compile", "compile_s", 6, _value),
+    Figure("CPU %", "cpu_percent", 8, _whole),
+    Figure("memory", "peak_memory_bytes", 7, _value),
+)
+ERROR_RANK = 9
+
+
+def block(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]:
+    """The lines of one workload on one device; `records` are its cases', all of one precision and objective."""
+    rows = sorted(records, key=lambda record: (record.case.batch_size, record.case.compiler != IDENTITY))
+    measured = [record for record in rows if not why_not_measured(record)]
+    columns = _columns(rows, metrics, width - len(INDENT) - 2)
+    best = set(_best(measured, metrics))
+    lines = [_heading(rows, width), Line(INDENT + "  " + row(columns, None).rstrip(), "note")]
+    lines += [_row(record, index, columns, best, width) for index, record in enumerate(rows)]
+    for note in _notes(measured, metrics, columns):
+        lines += wrapped(note, width, "note")
+    return lines
+
+
+def title(case: Case) -> str:
+    """The workload and its device, for people: `conv, depth 3, width 64 on xeon`."""
+    sizes = ", ".join(f"{name} {size}" for name, size in (("depth", case.depth), ("width", case.width)) if size)
+    return f"{case.model_label}{', ' if sizes else ''}{sizes} on {case.device}"
+
+
+def _heading(rows: Sequence[Record], width: int) -> Line:
+    case = rows[0].case
+    models = [record.model for record in rows]
+    parameters = next((model.parameters for model in models if model.parameters is not None), None)
+    flops = next((model.flops for model in models if model.flops is not None), None)
+    facts: list[str] = [case.precision, case.objective]
+    if parameters is not None:
+        facts.append(f"{_scaled(parameters)} parameters")
+    if flops is not None:
+        facts.append(f"{_scaled(flops, 'G')}FLOP a sample")
+    return Line(shortened(f"{title(case)}{GAP}{', '.join(facts)}", width), "heading")
+
+
+def _scaled(count: int, largest: str = "M") -> str:
+    """`28.3 M`, with SI prefixes up to `largest`."""
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= factor and (prefix != "G" or largest == "G"):
+            return f"{number(count / factor)} {prefix}"
+    return f"{count} "
+
+
+def _columns(rows: Sequence[Record], metrics: Metrics, width: int) -> list[Column]:
+    columns = [
+        Column(heading="batch", cells=[str(record.case.batch_size) for record in rows]),
+        Column(heading="compiler", cells=[record.case.compiler for record in rows], left=True),
+    ]
+    for figure in FIGURES:
+        cells = [_cell(record, metrics[record.case][figure.metric], figure) for record in rows]
+        columns.append(Column(heading=figure.heading, cells=cells, rank=figure.rank))
+    columns.append(Column(heading="error", cells=[_error(record) for record in rows], rank=ERROR_RANK))
+    return fitting(columns, width)
+
+
+def _cell(record: Record, metric: Metric, figure: Figure) -> str:
+    if why_not_measured(record):
+        return ""
+    if metric.estimate is None:
+        return INAPPLICABLE if metric.by_definition else ABSENT
+    return figure.show(metric)
+
+
+def _error(record: Record) -> str:
+    if why_not_measured(record):
+        return ""
+    return ABSENT if record.agreement is None else f"{record.agreement.error:.0e}"
+
+
+def _row(record: Record, index: int, columns: Sequence[Column], best: set[Case], width: int) -> Line:
+    problem = why_not_measured(record).removeprefix("was ")
+    if problem:
+        style: Style = "note" if record.outcome == "skipped" else "bad"
+        return Line(shortened(f"{INDENT}  {row(columns[:2], index)}{GAP}{problem}", width), style)
+    is_best = record.case in best
+    marks = ("*" if is_best else " ") + (" " if record.stable else "~")
+    return Line(
+        INDENT + marks + row(columns, index).rstrip(), "best" if is_best else "plain" if record.stable else "doubt"
+    )
+
+
+def _best(measured: Sequence[Record], metrics: Metrics) -> Iterator[Case]:
+    """The case of the highest throughput at each batch size with a choice of compilers."""
+    by_batch_size: dict[int, list[Case]] = {}
+    for record in measured:
+        by_batch_size.setdefault(record.case.batch_size, []).append(record.case)
+    for cases in by_batch_size.values():
+        if len(cases) > 1:
+            yield max(cases, key=lambda case: _throughput(metrics, case))
+
+
+def _throughput(metrics: Metrics, case: Case) -> float:
+    estimate = metrics[case]["throughput"].estimate
+    return estimate.value if estimate else 0.0
+
+
+def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Column]) -> Iterator[str]:
+    shown = {column.heading for column in columns}
+    reasons: dict[str, dict[str, None]] = {}
+    for record in measured:
+        for figure in FIGURES:
+            metric = metrics[record.case][figure.metric]
+            if metric.absent and not metric.by_definition and figure.heading in shown:
+                reasons.setdefault(metric.absent, {})[figure.heading] = None
+    if "error" in shown and any(record.agreement is None for record in measured):
+        reasons.setdefault("outputs were not verified", {})["error"] = None
+    for reason, headings in reasons.items():
+        yield f"{ABSENT} {', '.join(headings)}: {reason}"
+    yield from _doubts(measured)
+    if any(not _is_bounded(metrics, record.case) for record in measured):
+        yield "? too few rounds for an interval"
+
+
+def _is_bounded(metrics: Metrics, case: Case) -> bool:
+    """Whether the throughput of a measured case has an interval."""
+    estimate = metrics[case]["throughput"].estimate
+    return estimate is not None and estimate.is_bounded
+
+
+def _doubts(measured: Iterable[Record]) -> Iterator[str]:
+    for record in measured:
+        if not record.stable:
+            seen = _contention(record.contention) or "no contention seen"
+            yield f"~ {record.case.compiler} at batch size {record.case.batch_size} did not settle: {seen}"
+
+
+def _contention(contention: Contention) -> str:
+    shares: Mapping[str, float | None] = {
+        "CPU pressure": contention.pressure_percent,
+        "steal": contention.steal_percent,
+    }
+    seen = [f"{name} {share:.0f} %" for name, share in shares.items() if share is not None and share >= 0.5]
+    if contention.involuntary_switches:
+        seen.append(f"{contention.involuntary_switches} involuntary switches")
+    return ", ".join(seen)

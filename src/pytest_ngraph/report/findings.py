@@ -1,0 +1,129 @@
+"""What a run found beyond its tables, in words: friction, break-even, depth, rank inversions, thresholds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args
+
+from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.gate import Check
+from pytest_ngraph.gate.check import Outcome
+from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metrics
+from pytest_ngraph.metrics.text import in_words, quantity, with_interval
+from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
+
+STYLES: dict[Outcome, Style] = {"breached": "bad", "undecided": "doubt", "unmatched": "doubt"}
+"""The outcomes of thresholds that are told one by one."""
+MOST = 12
+"""Findings of one kind that are told; a report of thousands of cases has the rest in its files."""
+
+
+def findings(metrics: Metrics, checks: Sequence[Check], width: int) -> list[Line]:
+    """The sections that have something to say."""
+    return [
+        *_section("Friction as batches grow (0 scales perfectly, 1 is saturated)", _friction(metrics), width),
+        *_section("Compile time is paid back after", _break_even(metrics), width),
+        *_section("Speedup over depth", _depth(metrics), width),
+        *_section("Rank inversions", _inversions(metrics.inversions), width),
+        *_section("Metrics of your own", _own(metrics), width),
+        *_section("Absent", _absent(metrics), width, "note"),
+        *_thresholds(checks, width),
+    ]
+
+
+def _section(heading: str, texts: Iterable[str], width: int, style: Style = "plain") -> Iterator[Line]:
+    texts = list(texts)
+    if not texts:
+        return
+    yield Line(heading, "heading")
+    for text in texts[:MOST]:
+        yield from wrapped(text, width, style)
+    if len(texts) > MOST:
+        yield Line(f"{INDENT}... and {len(texts) - MOST} more", "note")
+
+
+def _friction(metrics: Metrics) -> Iterator[str]:
+    mitigation = {m.scope: m for m in metrics.wider if m.name == "friction_mitigation" and m.estimate}
+    for metric in metrics.wider:
+        if metric.name == "friction" and metric.estimate:
+            relief = mitigation.get(metric.scope)
+            told = f"; mitigates {in_words(relief)}" if relief else ""
+            yield f"{metric.scope.id}: {in_words(metric)}{told}"
+
+
+def _break_even(metrics: Metrics) -> Iterator[str]:
+    by_compiler: dict[tuple[str, str], list[str]] = {}
+    for case, own in metrics.by_case.items():
+        estimate = own["break_even"].estimate
+        if estimate:
+            paid = "never" if math.isinf(estimate.value) else quantity(round(estimate.value), "samples")
+            by_compiler.setdefault((_network(case), f"{case.compiler} on {case.device}"), []).append(
+                f"{paid} at b={case.batch_size}"
+            )
+    for (network, arm), paid_back in by_compiler.items():
+        yield f"{network}, {arm}: {', '.join(paid_back)}"
+
+
+def _depth(metrics: Metrics) -> Iterator[str]:
+    retention = {m.scope: m for m in metrics.wider if m.name == "depth_retention" and m.estimate}
+    for metric in metrics.wider:
+        if metric.name == "depth_slope" and metric.estimate:
+            kept = retention.get(metric.scope)
+            told = f"; deepest over single block {in_words(kept)}" if kept else ""
+            yield f"{metric.scope.id}: {in_words(metric)} per block{told}"
+
+
+def _inversions(inversions: Iterable[Inversion]) -> Iterator[str]:
+    others = 0
+    for inversion in inversions:
+        if inversion.winner.compiler == IDENTITY or inversion.winner.device != inversion.device:
+            yield _inversion(inversion)
+        else:
+            others += 1
+    if others:
+        yield f"{others} more between two compilers on one device, neither of them identity"
+
+
+def _inversion(inversion: Inversion) -> str:
+    winner, loser = inversion.winner, inversion.loser
+    same_device = winner.device == inversion.device
+    there = inversion.compiler if same_device else f"{inversion.compiler} on {inversion.device}"
+    here = winner.compiler if same_device else f"{winner.compiler} on {winner.device}"
+    place = f"b={winner.batch_size}" + (f" on {winner.device}" if same_device else "")
+    return (
+        f"{place}: {_network(winner)} beats {_network(loser)} under {here} (× {with_interval(inversion.before)}) "
+        f"but loses under {there} (× {with_interval(inversion.after)})"
+    )
+
+
+def _own(metrics: Metrics) -> Iterator[str]:
+    return (f"{m.scope.id}: {m.name} {in_words(m)}" for m in metrics if m.name not in DEFINITIONS)
+
+
+def _absent(metrics: Metrics) -> Iterator[str]:
+    reasons: dict[tuple[str, str], dict[str, None]] = {}
+    for metric in metrics.wider:
+        if metric.absent:
+            reasons.setdefault((metric.scope.id, metric.absent), {})[metric.name] = None
+    return (f"{', '.join(names)} of {scope}: {reason}" for (scope, reason), names in reasons.items())
+
+
+def _thresholds(checks: Sequence[Check], width: int) -> Iterator[Line]:
+    if not checks:
+        return
+    counts = Counter(check.outcome for check in checks)
+    yield Line(f"Thresholds: {', '.join(f'{counts[o]} {o}' for o in get_args(Outcome) if counts[o])}", "heading")
+    for outcome, style in STYLES.items():
+        for check in checks:
+            if check.outcome == outcome:
+                yield from wrapped(check.text, width, style)
+    missing = Counter((str(c.threshold), c.metric.absent) for c in checks if c.metric and c.outcome == "absent")
+    for (threshold, reason), count in missing.items():
+        yield from wrapped(f"{threshold} absent{f' {count} times' if count > 1 else ''}: {reason}", width, "doubt")
+
+
+def _network(case: Case) -> str:
+    sizes = "".join(f"-{letter}{size}" for letter, size in (("d", case.depth), ("w", case.width)) if size is not None)
+    return case.model_label + sizes

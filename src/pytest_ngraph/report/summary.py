@@ -1,0 +1,34 @@
+"""The summary at the end of a run, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_ngraph.gate import Check
+from pytest_ngraph.metrics import Metrics
+from pytest_ngraph.metrics.cells import Key, key_of
+from pytest_ngraph.record import Record
+from pytest_ngraph.report.block import block
+from pytest_ngraph.report.findings import findings
+from pytest_ngraph.report.lines import Line
+
+LEGEND = "* highest throughput   ~ did not settle   ± half the 95 % interval"
+
+
+def summary(records: Sequence[Record], metrics: Metrics, checks: Sequence[Check] = (), width: int = 80) -> list[Line]:
+    """One block for each workload on each device, then what was found across them, then the thresholds.
+
+    metrics: computed from these records. width: columns of the terminal; 80 show the figures that matter most.
+    """
+    if not records:
+        return [Line("nothing was measured", "note")]
+    latest = {record.case: record for record in records}
+    blocks: dict[Key, list[Record]] = {}
+    for case, record in latest.items():
+        blocks.setdefault(key_of(case), []).append(record)
+    lines: list[Line] = []
+    for own in blocks.values():
+        lines += [*block(own, metrics, width), Line("")]
+    lines += [Line(LEGEND, "note"), Line("")]
+    found = findings(metrics, checks, width)
+    return lines + found if found else lines[:-1]

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from synthetic import case, failed, measured, noisy
+
+from pytest_ngraph.metrics import Metric, Metrics, compute
+from pytest_ngraph.metrics.ranks import MOST_WORKLOADS
+from pytest_ngraph.record import Record
+from pytest_ngraph.stats import Estimate
+
+
+def counts(metrics: Metrics) -> dict[str, Metric]:
+    return {metric.scope.id: metric for metric in metrics.wider if metric.name == "rank_inversions"}
+
+
+def two(compiler: str, resnet_s: float, swin_s: float, spread: float = 0.01, **fields: Any) -> list[Record]:
+    return [
+        noisy(case(compiler, workload=workload, **fields), seconds, spread, seed=seed)
+        for seed, (workload, seconds) in enumerate((("resnet18", resnet_s), ("swin", swin_s)))
+    ]
+
+
+def test_reversed_order_is_an_inversion() -> None:
+    metrics = compute(two("openvino", 0.02, 0.01) + two("identity", 0.1, 0.2))
+    [inversion] = metrics.inversions
+    assert (inversion.winner, inversion.loser) == (case(), case(workload="swin"))
+    assert (inversion.compiler, inversion.device) == ("openvino", "xeon")
+    assert inversion.before.value == pytest.approx(2, rel=0.05)
+    assert inversion.after.value == pytest.approx(0.5, rel=0.05)
+    assert counts(metrics)["openvino-b1-xeon against identity"].estimate == Estimate.exactly(1)
+
+
+def test_same_order_is_none() -> None:
+    metrics = compute(two("identity", 0.1, 0.2) + two("openvino", 0.01, 0.02))
+    assert metrics.inversions == ()
+    assert counts(metrics)["openvino-b1-xeon against identity"].estimate == Estimate.exactly(0)
+
+
+def test_possible_tie_is_none() -> None:
+    metrics = compute(two("identity", 0.1, 0.2) + two("openvino", 0.0101, 0.01, spread=0.1))
+    assert metrics.inversions == ()
+
+
+def test_between_two_devices() -> None:
+    xeon, orin = two("openvino", 0.1, 0.2), two("tensorrt", 0.02, 0.01, device="orin")
+    metrics = compute(xeon + orin)
+    assert list(counts(metrics)) == ["tensorrt-b1-orin against openvino on xeon"]
+    assert [inversion.device for inversion in metrics.inversions] == ["orin"]
+
+
+def test_batch_sizes_are_not_mixed() -> None:
+    other = [noisy(case("openvino", 8, workload=w), s) for w, s in (("resnet18", 0.2), ("swin", 0.1))]
+    assert counts(compute(two("identity", 0.1, 0.2) + other)) == {}
+
+
+def test_failures_are_not_ranked() -> None:
+    records = [*two("identity", 0.1, 0.2), *two("openvino", 0.2, 0.1)[:1], failed(case("openvino", workload="swin"))]
+    assert counts(compute(records)) == {}
+
+
+def test_too_many_workloads_are_not_compared() -> None:
+    workloads = [f"net{index}" for index in range(MOST_WORKLOADS + 1)]
+    records = [measured(case(c, workload=w), 0.1) for w in workloads for c in ("identity", "tvm")]
+    [metric] = counts(compute(records)).values()
+    assert metric.absent == "201 workloads are too many to compare pair by pair; 200 are the most"

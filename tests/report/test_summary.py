@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import pytest
+from synthetic import case, failed, measured, noisy, skipped
+
+from pytest_ngraph.gate import Threshold, check
+from pytest_ngraph.metrics import Metric, compute
+from pytest_ngraph.record import Agreement, Contention, Model, Record
+from pytest_ngraph.report.lines import MARKUP, Line
+from pytest_ngraph.report.summary import LEGEND, summary
+from pytest_ngraph.stats import Estimate
+
+
+def lines(records: list[Record], *thresholds: str, width: int = 80) -> list[Line]:
+    metrics = compute(records)
+    return summary(records, metrics, check([Threshold.parse(text) for text in thresholds], metrics), width)
+
+
+def texts(records: list[Record], *thresholds: str, width: int = 80) -> list[str]:
+    return [line.text for line in lines(records, *thresholds, width=width)]
+
+
+def wide_run() -> list[Record]:
+    agreement = Agreement(error=3e-7, tolerance=1e-4)
+    model = Model(parameters=28_328_674, flops=8_740_000_000)
+    return [
+        noisy(
+            case(compiler, b, workload=workload),
+            seconds * b**0.9,
+            seed=b,
+            agreement=agreement,
+            model=model,
+            compile_s=None if compiler == "identity" else 3.2,
+            cpu_percent=88.2,
+            peak_memory_bytes=900 * 2**20,
+        )
+        for workload, fast in (("swin_s3_tiny_224", 0.01), ("resnet18", 0.04))
+        for b in (1, 8)
+        for compiler, seconds in (("identity", 0.03 - fast / 4), ("openvino:streams=4", fast))
+    ]
+
+
+def test_a_whole_block() -> None:
+    records = [
+        measured(case("openvino", 8), 0.04, compile_s=3.2),
+        measured(case("identity", 8), 0.08),
+        measured(case("identity", 1), 0.02, model=Model(parameters=11_689_512)),
+        skipped(case("tvm", 1), "tvm needs tvm, which is not installed: pip install apache-tvm"),
+        failed(case("tvm", 8)),
+        measured(case("openvino", 1), 0.01, stable=False, contention=Contention(pressure_percent=12.3)),
+    ]
+    assert texts(records)[:11] == [
+        "resnet18 on xeon  fp32, latency, 11.7 M parameters",
+        "    batch  compiler  samples/s   ±%  latency  speedup   ASE   BSR  compile",
+        "        1  identity       50.0  0.0  20.0 ms     1.00  1.00  1.00     none",
+        "        1  tvm       skipped: tvm needs tvm, which is not installed: pip inst...",
+        "  *~    1  openvino        100  0.0  10.0 ms     2.00  1.00  1.00     none",
+        "        8  identity        100  0.0  80.0 ms     1.00  0.25  1.00     none",
+        "  *     8  openvino        200  0.0  40.0 ms     2.00  0.25  1.00   3.20 s",
+        "        8  tvm       failed in compile: RuntimeError: no such operator",
+        "  ~ openvino at batch size 1 did not settle: CPU pressure 12 %",
+        "",
+        LEGEND,
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    records = [*wide_run(), failed(case("tvm", 8), "x" * 300), skipped(case("tensorrt", 8), "y " * 300)]
+    shown = texts(records, "bsr<2", "speedup<100", "ase<1 if workload=vgg*", width=width)
+    assert max(map(len, shown)) <= width
+    assert all(ord(character) < 128 or character in "±×" for text in shown for character in text)
+
+
+def test_narrow_terminals_lose_the_least_important_columns() -> None:
+    headings = {width: set(texts(wide_run(), width=width)[1].split()) for width in (60, 80, 140)}
+    assert headings[60] < headings[80] < headings[140]
+    assert {"samples/s", "±%", "speedup"} <= headings[60]
+    assert {"BSR", "latency"} <= headings[80]
+    assert {"RTR", "CPU", "memory", "error"} <= headings[140]
+
+
+def test_absent_figures_are_explained_once() -> None:
+    shown = texts([measured(case("identity", 8), 0.1), measured(case("openvino", 8), 0.1, rounds=2)])
+    notes = [text for text in shown if text.startswith(("  -", "  ?"))]
+    assert notes == [
+        "  - ASE, BSR: batch size 1 was not measured",
+        "  - memory: memory was not recorded",
+        "  ? too few rounds for an interval",
+    ]
+
+
+def test_styles() -> None:
+    records = [
+        measured(case("identity"), 0.1),
+        measured(case("openvino"), 0.05),
+        measured(case("tvm"), 0.2, stable=False),
+        failed(case("torchscript")),
+        skipped(case("tensorrt"), "no GPU"),
+    ]
+    styles = {line.text.split()[-1] if "*" in line.text else line.text: line.style for line in lines(records)[2:7]}
+    assert sorted(styles.values()) == ["bad", "best", "doubt", "note", "plain"]
+    assert lines(records)[0].markup == {"bold": True}
+    assert set(MARKUP) >= {line.style for line in lines(records)}
+
+
+def test_single_compiler_is_not_called_the_fastest() -> None:
+    assert not any(text.startswith("  *") for text in texts([measured(case(), 0.1)]))
+
+
+def test_blocks_are_told_apart() -> None:
+    records = [
+        measured(case(workload="conv", depth=3, width=64), 0.1),
+        measured(case(precision="bf16", objective="throughput"), 0.1),
+        measured(case(device="orin"), 0.1),
+    ]
+    headings = [line.text for line in lines(records) if line.style == "heading"]
+    assert headings == [
+        "conv, depth 3, width 64 on xeon  fp32, latency",
+        "resnet18 on xeon  bf16, throughput",
+        "resnet18 on orin  fp32, latency",
+    ]
+
+
+def test_findings_in_words() -> None:
+    shown = " ".join(text.strip() for text in texts(wide_run()))
+    assert "Friction as batches grow" in shown
+    assert "swin_s3_tiny_224-identity-xeon: 0.898 [0.8" in shown
+    assert "b=8 on xeon: resnet18 beats swin_s3_tiny_224 under identity (× 1.38" in shown
+    assert "but loses under openvino:streams=4 (× 0.25" in shown
+    assert "resnet18, openvino:streams=4 on xeon: never at b=1, never at b=8" in shown
+
+
+def test_depth_in_words() -> None:
+    records = [
+        measured(case(compiler, 8, workload="conv", depth=depth, width=64), 0.1 / (speedup if compiler == "tvm" else 1))
+        for depth, speedup in ((1, 2.0), (2, 3.0))
+        for compiler in ("identity", "tvm")
+    ]
+    assert "  conv-tvm-b8-w64-xeon: 1.00 per block; deepest over single block 1.50" in texts(records)
+
+
+def test_long_lists_are_cut() -> None:
+    records = [noisy(case("tvm", b, workload=f"net{n}"), 0.1, seed=b) for n in range(20) for b in (1, 2)]
+    assert "  ... and 8 more" in texts(records)
+
+
+def test_own_metrics_are_told() -> None:
+    records = [measured(case(), 0.1)]
+    metrics = compute(records, extra=[Metric("study.tcr_per_s", case(), Estimate(3.0, 2.0, 4.0))])
+    assert "  resnet18-identity-b1-xeon: study.tcr_per_s 3.0 [2.0, 4.0]" in [
+        line.text for line in summary(records, metrics)
+    ]
+
+
+def test_thresholds_are_counted_and_breaches_told() -> None:
+    records = [measured(case(), 0.1), measured(case("tvm"), 0.2, compile_s=1.0), failed(case("inductor"))]
+    found = [
+        (line.text, line.style)
+        for line in lines(records, "speedup<1", "compile_s>1", "speedup<9 if device=orin", "rtr<0.1", width=100)
+    ]
+    assert ("Thresholds: 1 breached, 1 kept, 3 absent, 1 unmatched", "heading") in found
+    assert ("  speedup<1 breached: resnet18-tvm-b1-xeon has speedup 0.500", "bad") in found
+    assert (
+        "  compile_s>1 absent: inductor at batch size 1 failed in compile: RuntimeError: no such operator",
+        "doubt",
+    ) in found
+    assert ("  speedup<9 if device=orin matches nothing that this run measured", "doubt") in found
+
+
+def test_nothing_measured() -> None:
+    assert texts([]) == ["nothing was measured"]

@@ -1,0 +1,38 @@
+"""Records that nobody measured, for tests of the rooms that only compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.record import Failure, Record, Round
+
+
+def case(compiler: str = "identity", batch_size: int = 1, **fields: Any) -> Case:
+    return Case(**{"workload": "resnet18", "device": "xeon", **fields}, compiler=compiler, batch_size=batch_size)
+
+
+def measured(of: Case, seconds: float | Sequence[float], rounds: int = 11, **fields: Any) -> Record:
+    """A record whose samples are given, or all the same."""
+    samples = [seconds] * rounds if isinstance(seconds, float) else seconds
+    return Record(
+        **{"outcome": "measured", "stable": True, **fields}, case=of, rounds=tuple(Round(1, s) for s in samples)
+    )
+
+
+def noisy(of: Case, seconds: float, spread: float = 0.01, rounds: int = 15, seed: int = 0, **fields: Any) -> Record:
+    """A record whose samples scatter around `seconds` with a relative standard deviation of about `spread`."""
+    samples = seconds * np.exp(np.random.default_rng(seed).normal(0, spread, rounds))
+    return measured(of, samples.tolist(), **fields)
+
+
+def failed(of: Case, message: str = "RuntimeError: no such operator\nsecond line", **fields: Any) -> Record:
+    failure = Failure(**{"phase": "compile", "kind": "raised", **fields}, message=message)
+    return Record(case=of, outcome="failed", failure=failure)
+
+
+def skipped(of: Case, reason: str) -> Record:
+    return Record(case=of, outcome="skipped", skip_reason=reason)
