@@ -1,0 +1,65 @@
+"""Workloads: one file per family, found by entry points (group `pytest_ngraph.workloads`), built-ins included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from pytest_ngraph import entrypoints
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import torch
+
+    from pytest_ngraph.artifact import Artifact
+    from pytest_ngraph.case import Case
+
+GROUP = "pytest_ngraph.workloads"
+SEED = 0
+"""Seeds weights and inputs, so that every process and every revision builds the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A PyTorch workload: a module in evaluation mode and fp32, on the CPU, and its inputs.
+
+    inputs: tensors whose first axis is the batch size.
+    """
+
+    module: torch.nn.Module
+    inputs: tuple[torch.Tensor, ...]
+
+
+class Family(Protocol):
+    """A kind of workload."""
+
+    priority: int
+    """Families are asked in rising order; the first that owns a name gets it."""
+
+    def owns(self, name: str) -> bool:
+        """Whether a workload of this name belongs here. Imports no framework and touches no disk."""
+        ...
+
+    def check(self, case: Case) -> None:
+        """Raise `UsageError` when the case cannot be (depth, width, a file that is missing). Imports no framework."""
+        ...
+
+    def build(self, case: Case) -> Built:
+        """Build the module and its inputs, the same on every call. Raise `Unsupported` where there is no module."""
+        ...
+
+    def export(self, case: Case, folder: Path) -> Artifact:
+        """Write what every compiler starts from into `folder`, which is empty: the same on every call."""
+        ...
+
+
+def family(name: str) -> Family:
+    """The family that a workload's name belongs to."""
+    families: list[Family] = [entrypoints.load(GROUP, "family", n)() for n in entrypoints.registered(GROUP)]
+    return next(f for f in sorted(families, key=lambda f: f.priority) if f.owns(name))
+
+
+def build(case: Case) -> Built:
+    """Build the case's workload. Raise `Unsupported` for an ONNX file, which has no PyTorch module."""
+    return family(case.workload).build(case)

@@ -1,0 +1,62 @@
+"""Count a model's parameters and operations without running it or touching its weights."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from pytest_ngraph.record import Model
+
+if TYPE_CHECKING:
+    import torch
+
+    from pytest_ngraph.workloads import Built
+
+
+def count(built: Built) -> Model:
+    """Parameters, and operations of one sample: a count that the model does not allow is None.
+
+    Operations are counted on a shadow of the model that has shapes but no values (PyTorch's meta device). A model
+    whose control flow depends on values cannot run so, and one whose counts are not known must still be measured.
+    """
+    shadow = _to_meta(built.module)
+    inputs = tuple(tensor.to("meta") for tensor in built.inputs)
+    return Model(
+        parameters=sum(parameter.numel() for parameter in built.module.parameters()),
+        mult_adds=_count_mult_adds(shadow, tuple(tensor[:1] for tensor in inputs)),
+        flops=_count_flops(shadow, inputs),
+    )
+
+
+def _to_meta(module: torch.nn.Module) -> torch.nn.Module:
+    """A copy of the module on the meta device; the memo keeps `deepcopy` from copying the weights first."""
+    import torch
+
+    parameters = {id(p): torch.nn.Parameter(p.detach().to("meta"), p.requires_grad) for p in module.parameters()}
+    buffers = {id(b): b.to("meta") for b in module.buffers()}
+    return copy.deepcopy(module, {**parameters, **buffers})
+
+
+def _count_mult_adds(shadow: torch.nn.Module, sample: tuple[torch.Tensor, ...]) -> int | None:
+    """torchinfo's `total_mult_adds` at batch size 1, the MACs of the study (Table IV); None without torchinfo."""
+    if find_spec("torchinfo") is None:
+        return None
+    torchinfo = importlib.import_module("torchinfo")
+    try:
+        return int(torchinfo.summary(shadow, input_data=sample, device="meta", verbose=0).total_mult_adds)
+    except Exception:  # a user's model may fail on meta tensors in any way
+        return None
+
+
+def _count_flops(shadow: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> int | None:
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    try:
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            shadow(*inputs)
+    except Exception:  # a user's model may fail on meta tensors in any way
+        return None
+    return int(counter.get_total_flops()) // inputs[0].shape[0]

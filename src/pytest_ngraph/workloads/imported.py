@@ -1,0 +1,134 @@
+"""The user's own models: a function by its import string, `package.module:function`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads.export import export_module, first_line
+from pytest_ngraph.workloads.seeding import normal, seeded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import torch
+
+    from pytest_ngraph.artifact import Artifact
+    from pytest_ngraph.case import Case
+
+IMAGE_SHAPE = (3, 224, 224)
+
+
+class Imported:
+    """A function that returns a module, or a module and its example inputs (a tensor or several).
+
+    It is called with those of `batch_size`, `depth`, `width` and the model arguments that it accepts. A module alone
+    gets (batch, 3, 224, 224) images. Example inputs are used as given, but repeated along the first axis to the batch
+    size. Weights are the user's: they are left alone, and seeded where the function draws them.
+    """
+
+    priority = 30
+
+    def owns(self, name: str) -> bool:
+        return ":" in name and "/" not in name  # with a slash it is one of timm's hubs (hf-hub:owner/model)
+
+    def check(self, case: Case) -> None:
+        module, _, function = case.workload.partition(":")
+        if not all(part.isidentifier() for part in (*module.split("."), *function.split("."))):
+            raise UsageError(f"workload {case.workload!r} is no import string. Write package.module:function.")
+
+    def build(self, case: Case) -> Built:
+        import torch
+
+        self.check(case)
+        function = _import_function(case.workload)
+        arguments = _accepted_arguments(function, case)
+        with seeded():
+            module, examples = _split(function(**arguments), case)
+        inputs = tuple(_repeat(tensor.detach().cpu(), case.batch_size) for tensor in examples)
+        fp32 = tuple(tensor.float() if tensor.is_floating_point() else tensor for tensor in inputs)
+        return Built(module.to("cpu", torch.float32).eval(), fp32)
+
+    def export(self, case: Case, folder: Path) -> Artifact:
+        return export_module(case, self.build(case), folder)
+
+
+def _import_function(workload: str) -> Callable[..., object]:
+    module_name, _, path = workload.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except Exception as error:  # the user's module runs when it is imported, and may raise anything
+        raise UsageError(
+            f"workload {workload!r}: {module_name} cannot be imported ({type(error).__name__}: {first_line(error)}). "
+            f"It must be importable from the folder in which pytest runs."
+        ) from error
+    for name in path.split("."):
+        if not hasattr(found, name):
+            functions = [key for key in dir(found) if callable(getattr(found, key)) and not key.startswith("_")]
+            raise UsageError.unknown(f"function of {module_name}", path, functions)
+        found = getattr(found, name)
+    if not callable(found):
+        raise UsageError(
+            f"workload {workload!r}: {path} is a {type(found).__name__}, not callable. "
+            f"Name a function that returns a torch.nn.Module."
+        )
+    function: Callable[..., object] = found
+    return function
+
+
+def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str, object]:
+    """Keyword arguments of the call. All that the case sets must be accepted, but for the batch size."""
+    signature = inspect.signature(function)
+    accepted = {p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    size = {"depth": case.depth, "width": case.width}
+    arguments: dict[str, object] = {name: value for name, value in size.items() if value is not None}
+    arguments |= dict(case.model_args)
+    for name in arguments:
+        if name not in accepted and not takes_any:
+            hint = "" if accepted else "It takes none."
+            raise UsageError.unknown(f"argument of {case.workload}", name, accepted, hint)
+    if "batch_size" in accepted:  # never into **kwargs, which often go on to a constructor
+        arguments["batch_size"] = case.batch_size
+    try:
+        signature.bind(**arguments)
+    except TypeError as error:
+        raise UsageError(
+            f"{case.workload}{signature} cannot be called: {error}. Give depth, width or model arguments."
+        ) from error
+    return arguments
+
+
+def _split(returned: object, case: Case) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    """The module and its inputs, whichever of the allowed forms the function returned."""
+    import torch
+
+    if isinstance(returned, torch.nn.Module):
+        return returned, (normal(case.batch_size, *IMAGE_SHAPE),)
+    if isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[0], torch.nn.Module):
+        module, examples = returned
+        inputs = (examples,) if isinstance(examples, torch.Tensor) else examples
+        if isinstance(inputs, tuple | list) and inputs and all(isinstance(x, torch.Tensor) for x in inputs):
+            return module, tuple(inputs)
+    raise UsageError(
+        f"{case.workload} returned {_describe(returned)}. Return a torch.nn.Module, "
+        f"or a module and its example inputs: (module, tensor) or (module, (tensor, ...))."
+    )
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(type(part).__name__ for part in value)})"
+    return type(value).__name__
+
+
+def _repeat(tensor: torch.Tensor, batch_size: int) -> torch.Tensor:
+    """The samples of the tensor over and over, `batch_size` in all."""
+    if tensor.ndim == 0 or tensor.shape[0] in (0, batch_size):
+        return tensor
+    times = -(-batch_size // tensor.shape[0])
+    return tensor.repeat(times, *(1 for _ in tensor.shape[1:]))[:batch_size].contiguous()

@@ -1,0 +1,185 @@
+"""Read, fix and write the graph of an ONNX file."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.workloads.export import first_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXTERNAL_BYTES = 1 << 30
+"""Weights above this size are written beside the graph: one protobuf message holds 2 GiB at most."""
+
+
+def read(path: Path) -> Any:
+    """The model with all its weights in memory.
+
+    Raise `UsageError` when the file is damaged or names weights outside its own folder: a file from elsewhere must
+    not make us read any other.
+    """
+    import onnx
+
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except Exception as error:  # what a parser raises is its own affair
+        raise _damaged(path, error) from error
+    for tensor in _tensors(model):
+        _refuse_outside(path, tensor)
+    try:
+        onnx.load_external_data_for_model(model, str(path.parent))
+        onnx.checker.check_model(str(path))
+    except Exception as error:
+        raise _damaged(path, error) from error
+    return model
+
+
+def write(model: Any, path: Path) -> list[Path]:
+    """Write the model, large weights into a second file beside it. Returns the files."""
+    import onnx
+
+    if sum(len(tensor.raw_data) for tensor in model.graph.initializer) < EXTERNAL_BYTES:
+        onnx.save_model(model, path)
+        return [path]
+    weights = path.with_suffix(".data")
+    onnx.save_model(model, path, save_as_external_data=True, location=weights.name)
+    return [path, weights]
+
+
+def graph_inputs(model: Any) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Shape and type of each input by name, in order. All axes are fixed: call `fix_batch_size` first."""
+    import onnx
+
+    return {
+        value.name: (
+            tuple(axis.dim_value for axis in value.type.tensor_type.shape.dim),
+            np.dtype(onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)),
+        )
+        for value in _fed(model)
+    }
+
+
+def parameters(model: Any) -> int:
+    """Number of floating-point weights. A file does not tell which are learnable: it includes running statistics."""
+    floats = _float_types()
+    return sum(math.prod(tensor.dims) for tensor in model.graph.initializer if tensor.data_type in floats)
+
+
+def precision(model: Any) -> str:
+    """What the file computes in (fp32, fp64, ...): the type of most of its float weights, or else of its inputs."""
+    floats = _float_types()
+    sizes: Counter[int] = Counter()
+    for tensor in model.graph.initializer:
+        sizes[tensor.data_type] += math.prod(tensor.dims)
+    if not any(kind in floats for kind in sizes):
+        sizes.update(value.type.tensor_type.elem_type for value in _fed(model))
+    return next((floats[kind] for kind, _ in sizes.most_common() if kind in floats), "fp32")
+
+
+def fix_batch_size(model: Any, name: str, batch_size: int) -> None:
+    """Set the first axis of every input to the batch size where the file leaves it open, in place.
+
+    Raise `UsageError` when the file fixes another batch size, or leaves another axis open.
+    """
+    import onnx
+
+    symbols: set[str] = set()
+    for value in _fed(model):
+        symbols |= _fix_input(value, name, batch_size)
+    for value in model.graph.output:
+        for axis in value.type.tensor_type.shape.dim:
+            if axis.dim_param in symbols:
+                axis.dim_value = batch_size
+    del model.graph.value_info[:]  # shapes at the old batch size; inferred anew
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
+    except Exception as error:
+        raise UsageError(
+            f"{name} does not fit batch size {batch_size}: {first_line(error)}. "
+            f"Export it again with a dynamic batch axis, or at this batch size."
+        ) from error
+    model.graph.value_info.extend(inferred.graph.value_info)
+
+
+def _fix_input(value: Any, name: str, batch_size: int) -> set[str]:
+    """Fix one input's batch axis. Returns the symbols that now stand for the batch size."""
+    if not value.type.HasField("tensor_type"):
+        raise UsageError(f"{name}: input {value.name!r} is no tensor. Only tensors can be fed.")
+    if not value.type.tensor_type.HasField("shape"):
+        raise UsageError(f"{name}: input {value.name!r} has no shape. Export it again with shapes.")
+    symbols = set()
+    for index, axis in enumerate(value.type.tensor_type.shape.dim):
+        is_open = not axis.HasField("dim_value") or axis.dim_value < 1
+        if is_open and index > 0:
+            raise UsageError(
+                f"{name}: axis {index} of input {value.name!r} is dynamic ({axis.dim_param or 'unnamed'}); "
+                f"only the batch, axis 0, may be. Fix it: python -m onnxruntime.tools.make_dynamic_shape_fixed "
+                f"--input_name {value.name} --input_shape ... {name} fixed.onnx"
+            )
+        if is_open:
+            symbols |= {axis.dim_param} - {""}
+            axis.dim_value = batch_size
+        elif index == 0 and axis.dim_value != batch_size:
+            raise UsageError(
+                f"{name} has batch size {axis.dim_value} fixed in input {value.name!r}, not {batch_size}. "
+                f"Use batch_size={axis.dim_value}, or export it again with a dynamic batch axis."
+            )
+    return symbols
+
+
+def _fed(model: Any) -> list[Any]:
+    """Inputs that a caller gives; old files list the weights among the inputs too."""
+    weights = {tensor.name for tensor in model.graph.initializer}
+    return [value for value in model.graph.input if value.name not in weights]
+
+
+def _float_types() -> dict[int, str]:
+    import onnx
+
+    kinds = onnx.TensorProto
+    return {kinds.FLOAT: "fp32", kinds.FLOAT16: "fp16", kinds.BFLOAT16: "bf16", kinds.DOUBLE: "fp64"}
+
+
+def _tensors(model: Any) -> Iterator[Any]:
+    """Every tensor of the model: of its graph, the graphs nested in operators, and its functions."""
+    yield from _graph_tensors(model.graph)
+    for function in model.functions:
+        yield from _node_tensors(function.node)
+
+
+def _graph_tensors(graph: Any) -> Iterator[Any]:
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    yield from _node_tensors(graph.node)
+
+
+def _node_tensors(nodes: Any) -> Iterator[Any]:
+    for node in nodes:
+        for attribute in node.attribute:
+            yield from (attribute.t, *attribute.tensors)
+            for subgraph in (attribute.g, *attribute.graphs):
+                yield from _graph_tensors(subgraph)
+
+
+def _refuse_outside(path: Path, tensor: Any) -> None:
+    folder = path.parent.resolve()
+    for entry in tensor.external_data:
+        if entry.key == "location" and not (folder / entry.value).resolve().is_relative_to(folder):
+            raise UsageError(
+                f"{path}: weights {tensor.name!r} lie outside its folder ({entry.value}). "
+                f"Move them beside the file and save it again."
+            )
+
+
+def _damaged(path: Path, error: Exception) -> UsageError:
+    return UsageError(
+        f"{path} is not a valid ONNX file ({type(error).__name__}: {first_line(error)}). Export it again."
+    )

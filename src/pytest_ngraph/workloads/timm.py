@@ -1,0 +1,113 @@
+"""Whole models of the timm library, by their names there."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads.export import export_module, first_line
+from pytest_ngraph.workloads.seeding import normal, seeded
+from pytest_ngraph.workloads.weights import draw_constants
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+    import torch
+
+    from pytest_ngraph.artifact import Artifact
+    from pytest_ngraph.case import Case
+
+ELSEWHERE = "Other workloads: conv, mha, path/to/net.onnx, package.module:function."
+
+
+class Timm:
+    """Any timm model. Model arguments go to `timm.create_model`; weights are random unless `pretrained=True`.
+
+    The input is (batch, channels, height, width) as the model's own configuration says. `img_size` overrides it, also
+    for models that take images of any size and therefore have no such argument.
+    """
+
+    priority = 100
+
+    def owns(self, name: str) -> bool:  # noqa: ARG002  last in order: what no other family owns
+        return True
+
+    def check(self, case: Case) -> None:
+        for name, value in (("depth", case.depth), ("width", case.width)):
+            if value is not None:
+                raise UsageError(
+                    f"{name}={value}: {case.workload} is a whole model and has no {name}. "
+                    f"Leave it out, or name a workload that has: conv, mha, package.module:function."
+                )
+
+    def build(self, case: Case) -> Built:
+        self.check(case)
+        arguments = dict(case.model_args)
+        with seeded():
+            module = create(case.workload, arguments)
+            if not arguments.get("pretrained") and "checkpoint_path" not in arguments:
+                draw_constants(module)
+        return Built(module.eval(), (normal(case.batch_size, *_input_size(module, arguments)),))
+
+    def export(self, case: Case, folder: Path) -> Artifact:
+        return export_module(case, self.build(case), folder)
+
+
+def create(name: str, arguments: dict[str, Any]) -> torch.nn.Module:
+    """The model as timm makes it. Raise `UsageError` for a name or an argument that timm does not know."""
+    timm = _import(name)
+    _check_name(timm, name)
+    try:
+        module: torch.nn.Module = timm.create_model(name, **arguments)
+    except TypeError as error:
+        unexpected = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if unexpected is None:
+            raise
+        if unexpected[1] == "img_size":
+            return create(name, {key: value for key, value in arguments.items() if key != "img_size"})
+        raise _unknown_argument(timm, name, unexpected[1]) from error
+    return module
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        import timm
+    except (ImportError, RuntimeError) as error:  # RuntimeError: torchvision was built for another torch
+        raise Unsupported(
+            f"{name} is a timm model, and timm cannot be imported ({first_line(error)}): "
+            f'pip install "pytest-ngraph[timm]"'
+        ) from error
+    module: ModuleType = timm
+    return module
+
+
+def _check_name(timm: ModuleType, name: str) -> None:
+    if "/" in name:  # a model of a hub or a local folder, which only timm can look up
+        return
+    architecture, _, tag = name.partition(".")
+    if not timm.is_model(architecture):
+        near = get_close_matches(architecture, timm.list_models(), n=5)
+        suggestion = f"Nearest: {', '.join(near)}." if near else "timm.list_models() lists them."
+        raise UsageError(f"unknown timm model {name!r}. {suggestion} {ELSEWHERE}")
+    tags = [known.partition(".")[2] for known in timm.list_models(f"{architecture}.*", pretrained=True)]
+    if tag and tag not in tags:
+        raise UsageError.unknown(f"pretrained tag of timm model {architecture}", tag, tags)
+
+
+def _unknown_argument(timm: ModuleType, name: str, argument: str) -> UsageError:
+    model = type(timm.create_model(name))
+    known = {"pretrained", "img_size", *inspect.signature(model).parameters} - {"kwargs"}
+    return UsageError.unknown(f"model argument of {name}", argument, known)
+
+
+def _input_size(module: torch.nn.Module, arguments: dict[str, Any]) -> tuple[int, int, int]:
+    from timm.data import resolve_model_data_config
+
+    channels, height, width = resolve_model_data_config(module)["input_size"]
+    size = arguments.get("img_size")
+    return arguments.get("in_chans", channels), size or height, size or width

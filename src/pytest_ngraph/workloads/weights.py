@@ -1,0 +1,50 @@
+"""Initial weights that let a comparison of outputs see every branch of the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+
+def draw_constants(module: torch.nn.Module) -> None:
+    """Replace every constant parameter and BatchNorm's running statistics by random values, in place.
+
+    Untrained models start with constants that hide mistakes of a compiler: a residual branch that ends in a norm of
+    weight 0 (ResNet) or in a layer scale of 1e-6 (ConvNeXt, DeiT) adds nothing to the output, a bias of 0 may be
+    dropped, and running statistics of 0 and 1 make BatchNorm the identity. So the outputs of a wrong branch would
+    agree with eager's. The values drawn stay near those of trained models, which keeps outputs finite and of
+    moderate size. Draws from the global generator: call it inside `seeded`.
+
+    A constant vector named `weight` is the scale of a norm: 1 becomes N(1, 0.1), 0 becomes N(0.5, 0.1). All other
+    constants (biases, layer scales, tokens, position embeddings) become N(0, 0.1).
+    """
+    import torch
+
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            if _is_constant(parameter):
+                is_scale = parameter.ndim == 1 and name.rpartition(".")[2] == "weight"
+                centre = _scale_centre(parameter) if is_scale else 0.0
+                parameter.copy_(centre + 0.1 * torch.randn_like(parameter))
+        for part in module.modules():
+            _draw_running_statistics(part)
+
+
+def _is_constant(parameter: torch.Tensor) -> bool:
+    return parameter.numel() > 0 and bool((parameter == parameter.flatten()[0]).all())
+
+
+def _scale_centre(parameter: torch.Tensor) -> float:
+    value = parameter.flatten()[0].item()
+    return 0.5 if value == 0 else float(value)
+
+
+def _draw_running_statistics(part: torch.nn.Module) -> None:
+    import torch
+
+    mean, variance = getattr(part, "running_mean", None), getattr(part, "running_var", None)
+    if isinstance(mean, torch.Tensor) and isinstance(variance, torch.Tensor):
+        mean.copy_(0.1 * torch.randn_like(mean))
+        variance.copy_(1 + 0.1 * torch.rand_like(variance))

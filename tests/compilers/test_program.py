@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+
+from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import program
+from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.workloads.export import export
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MHA = Case(workload="mha", compiler="identity", batch_size=2, width=16)
+
+
+def test_the_loaded_program_gives_the_reference(tmp_path: Path) -> None:
+    artifact = export(MHA, tmp_path)
+    module = program.load(artifact).module()
+    (output,) = program.flatten(module(*program.inputs(artifact)))
+    np.testing.assert_allclose(output, artifact.reference()[0], rtol=0, atol=1e-5)
+
+
+def test_inputs_come_in_the_precision_of_the_case(tmp_path: Path) -> None:
+    artifact = export(Case(workload="mha", compiler="identity", batch_size=2, width=16, precision="bf16"), tmp_path)
+    (tensor,) = program.inputs(artifact)
+    assert tensor.dtype is torch.bfloat16
+    assert tensor.is_contiguous()
+    assert artifact.inputs()[0].dtype == np.float32
+    assert program.load(artifact).module()(tensor).dtype is torch.bfloat16
+
+
+def test_an_onnx_file_has_no_program(tmp_path: Path) -> None:
+    with pytest.raises(Unsupported, match=r"mha is an ONNX file\. Use a compiler that reads ONNX"):
+        program.load(Artifact(folder=tmp_path, case=MHA, onnx=tmp_path / "net.onnx"))
+
+
+def test_a_model_that_cannot_be_exported_fails_and_does_not_skip(tmp_path: Path) -> None:
+    with pytest.raises(NgraphError, match=r"torch\.export refuses mha: UserError: no trace") as failure:
+        program.load(Artifact(folder=tmp_path, case=MHA, export_error="UserError: no trace"))
+    assert not isinstance(failure.value, Unsupported)

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+
+from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.case import PRECISIONS, Case, Precision, Scalar
+from pytest_ngraph.workloads import build
+from pytest_ngraph.workloads.export import export
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MHA = Case(workload="mha", compiler="identity", batch_size=2, width=16)
+
+EXPORT_IN_A_PROCESS = """
+import json, sys
+from pathlib import Path
+from pytest_ngraph.case import Case
+from pytest_ngraph.workloads.export import export
+print(json.dumps(export(Case.from_dict(json.loads(sys.argv[1])), Path(sys.argv[2])).to_dict()))
+"""
+
+NETS = """
+import torch
+from torch import nn
+
+class Branches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.linear(x) if x.sum() > 0 else -x
+
+class Nested(nn.Module):
+    def forward(self, x, y):
+        return {"sum": x + y, "parts": [x, y]}
+
+KEPT = nn.Linear(4, 4)
+
+def scaled(factor):
+    linear = nn.Linear(4, 4)
+    with torch.no_grad():
+        linear.weight *= factor
+    return linear, torch.ones(1, 4)
+
+def branches():
+    return Branches(), torch.ones(1, 4)
+
+def nested():
+    return Nested(), (torch.ones(1, 4), torch.tensor([[2], [3]]))
+
+def kept():
+    return KEPT, torch.ones(1, 4)
+"""
+
+
+@pytest.fixture
+def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nets_to_export.py").write_text(NETS)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def _of_user(function: str, precision: Precision = "fp32", **model_args: Scalar) -> Case:
+    return Case(
+        workload=f"nets_to_export:{function}",
+        compiler="identity",
+        batch_size=2,
+        precision=precision,
+        model_args=tuple(model_args.items()),
+    )
+
+
+def test_the_reference_is_what_eager_gives(tmp_path: Path) -> None:
+    artifact = export(MHA, tmp_path)
+    built = build(MHA)
+    with torch.inference_mode():
+        expected = built.module(*built.inputs).numpy()
+    assert np.array_equal(artifact.inputs()[0], built.inputs[0].numpy())
+    assert np.array_equal(artifact.reference()[0], expected)
+    assert artifact.model.parameters == 4 * (16 * 16 + 16)
+
+
+def test_two_processes_export_the_same(tmp_path: Path) -> None:
+    case = Case(workload="conv", compiler="identity", batch_size=1, width=2)
+    artifacts = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        command = [sys.executable, "-c", EXPORT_IN_A_PROCESS, json.dumps(case.to_dict()), str(tmp_path / name)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        artifacts.append(Artifact.from_dict(json.loads(done.stdout)))
+    first, second = artifacts
+    assert first.digest == second.digest
+    assert np.array_equal(first.inputs()[0], second.inputs()[0])
+    assert np.array_equal(first.reference()[0], second.reference()[0])
+
+
+@pytest.mark.parametrize("change", [{"depth": 2}, {"batch_size": 3}, {"precision": "bf16"}], ids=str)
+def test_the_digest_tells_graphs_apart(change: dict[str, object], tmp_path: Path) -> None:
+    changed = dataclasses.replace(MHA, **change)  # type: ignore[arg-type]
+    digests = []
+    for name, case in (("before", MHA), ("after", changed)):
+        (tmp_path / name).mkdir()
+        digests.append(export(case, tmp_path / name).digest)
+    assert digests[0] != digests[1]
+
+
+@pytest.mark.usefixtures("nets")
+def test_the_digest_tells_weights_apart(tmp_path: Path) -> None:
+    digests = []
+    for number, factor in enumerate((1.0, 1.0, 2.0)):
+        (tmp_path / str(number)).mkdir()
+        digests.append(export(_of_user("scaled", factor=factor), tmp_path / str(number)).digest)
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_inputs_and_reference_are_fp32_in_every_precision(precision: Precision, tmp_path: Path) -> None:
+    for name in ("fp32", "lower"):
+        (tmp_path / name).mkdir()
+    full = export(MHA, tmp_path / "fp32")
+    lower = export(dataclasses.replace(MHA, precision=precision), tmp_path / "lower")
+    assert np.array_equal(lower.inputs()[0], full.inputs()[0])
+    assert np.array_equal(lower.reference()[0], full.reference()[0])
+    assert lower.reference()[0].dtype == np.float32
+
+
+@pytest.mark.usefixtures("nets")
+def test_nested_outputs_and_integer_inputs_keep_their_order_and_type(tmp_path: Path) -> None:
+    artifact = export(_of_user("nested"), tmp_path)
+    assert [array.dtype for array in artifact.inputs()] == [np.float32, np.int64]
+    assert [array.tolist() for array in artifact.reference()] == [[[3] * 4, [4] * 4], [[1] * 4] * 2, [[2], [3]]]
+
+
+@pytest.mark.usefixtures("nets")
+def test_a_module_that_cannot_be_exported_still_has_a_reference(tmp_path: Path) -> None:
+    artifact = export(_of_user("branches"), tmp_path)
+    assert artifact.program is None
+    assert artifact.export_error
+    assert "\n" not in artifact.export_error
+    assert len(artifact.digest) == 64
+    assert artifact.reference()[0].shape == (2, 4)
+
+
+@pytest.mark.usefixtures("nets")
+def test_lower_precision_does_not_change_the_module_that_the_user_keeps(tmp_path: Path) -> None:
+    case = _of_user("kept", "bf16")
+    export(case, tmp_path)
+    assert build(case).module.get_parameter("weight").dtype is torch.float32

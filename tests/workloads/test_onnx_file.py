@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.case import Case, Precision
+from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.workloads.onnx_file import OnnxFile
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+WEIGHTS = np.arange(12, dtype=np.float32).reshape(4, 3)
+Axis = int | str | None
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _linear(shape: list[Axis], kind: type[np.generic] = np.float32, output: list[Axis] | None = None) -> Any:
+    """The model y = x @ WEIGHTS."""
+    element = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "linear",
+        [onnx.helper.make_tensor_value_info("x", element, shape)],
+        [onnx.helper.make_tensor_value_info("y", element, output or [*shape[:-1], 3])],
+        [onnx.numpy_helper.from_array(WEIGHTS.astype(kind), "w")],
+    )
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9)
+
+
+def _case(batch_size: int = 2, name: str = "net.onnx", precision: Precision = "fp32") -> Case:
+    return Case(workload=name, compiler="identity", batch_size=batch_size, precision=precision)
+
+
+def _export(case: Case) -> Artifact:
+    folder = Path("exported")
+    folder.mkdir()
+    return OnnxFile().export(case, folder)
+
+
+def _input_shape(artifact: Artifact) -> list[int]:
+    assert artifact.onnx is not None
+    (value,) = onnx.load(artifact.onnx).graph.input
+    return [axis.dim_value for axis in value.type.tensor_type.shape.dim]
+
+
+@pytest.mark.parametrize("batch_axis", ["N", None, 2], ids=["named", "unnamed", "fixed"])
+def test_the_graph_is_written_at_the_batch_size(batch_axis: Axis) -> None:
+    onnx.save(_linear([batch_axis, 4]), "net.onnx")
+    artifact = _export(_case(batch_size=2))
+    assert _input_shape(artifact) == [2, 4]
+    assert artifact.program is None
+    assert artifact.model.parameters == 12
+    (fed,), (reference,) = artifact.inputs(), artifact.reference()
+    assert fed.shape == (2, 4)
+    np.testing.assert_allclose(reference, fed @ WEIGHTS, rtol=1e-5)
+
+
+def test_the_written_graph_knows_the_shape_of_its_outputs() -> None:
+    onnx.save(_linear(["N", 4]), "net.onnx")
+    artifact = _export(_case(batch_size=5))
+    assert artifact.onnx is not None
+    (output,) = onnx.load(artifact.onnx).graph.output
+    assert [axis.dim_value for axis in output.type.tensor_type.shape.dim] == [5, 3]
+
+
+def test_the_digest_is_that_of_graph_and_weights(tmp_path: Path) -> None:
+    digests = []
+    for number, value in enumerate((1.0, 1.0, 2.0)):
+        model = _linear([2, 4])
+        model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(WEIGHTS * np.float32(value), "w"))
+        onnx.save(model, "net.onnx")
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        digests.append(OnnxFile().export(_case(), folder).digest)
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_weights_beside_the_file_are_carried_along() -> None:
+    onnx.save(_linear([2, 4]), "net.onnx", save_as_external_data=True, location="net.bin", size_threshold=0)
+    artifact = _export(_case())
+    Path("net.bin").unlink()
+    assert artifact.onnx is not None
+    (weights,) = onnx.load(artifact.onnx).graph.initializer
+    assert np.array_equal(onnx.numpy_helper.to_array(weights), WEIGHTS)
+
+
+def test_half_precision_files_run_in_half_precision() -> None:
+    onnx.save(_linear([2, 4], np.float16), "net.onnx")
+    artifact = _export(_case(precision="fp16"))
+    assert artifact.inputs()[0].dtype == np.float32
+    assert artifact.reference()[0].dtype == np.float32
+
+
+def test_integer_inputs_are_zeros_and_ones() -> None:
+    onnx.save(_linear([64, 4], np.int64), "net.onnx")
+    (fed,) = _export(_case(batch_size=64)).inputs()
+    assert fed.dtype == np.int64
+    assert set(np.unique(fed)) == {0, 1}
+
+
+def test_a_missing_file_is_refused_with_its_neighbours() -> None:
+    onnx.save(_linear([2, 4]), "other.onnx")
+    with pytest.raises(UsageError, match=r"'net\.onnx': no such file in .*There: other\.onnx"):
+        OnnxFile().check(_case())
+
+
+def test_a_missing_folder_is_refused_with_advice() -> None:
+    with pytest.raises(UsageError, match="Give the path relative to that folder"):
+        OnnxFile().check(_case(name="nowhere/net.onnx"))
+
+
+def test_an_onnx_file_has_no_depth() -> None:
+    onnx.save(_linear([2, 4]), "net.onnx")
+    with pytest.raises(UsageError, match=r"depth=2: net\.onnx is an ONNX file and takes no depth"):
+        OnnxFile().check(Case(workload="net.onnx", compiler="identity", batch_size=2, depth=2))
+
+
+@pytest.mark.parametrize("keep", [0, 60, 120], ids=lambda keep: f"{keep} bytes")
+def test_a_damaged_file_is_refused_in_one_line(keep: int) -> None:
+    Path("net.onnx").write_bytes(_linear([2, 4]).SerializeToString()[:keep])
+    with pytest.raises(UsageError, match=r"net\.onnx is not a valid ONNX file") as refusal:
+        _export(_case())
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (_linear([8, 4]), r"batch size 8 fixed in input 'x', not 2\. Use batch_size=8"),
+        (_linear([2, "length", 4]), r"axis 1 of input 'x' is dynamic \(length\).*make_dynamic_shape_fixed"),
+        (
+            _linear([2, 4], np.float16),
+            r"computes in fp16, not in fp32\. Use precision=fp16, or export it again in fp32",
+        ),
+        (_linear([2, 4], np.float64), r"computes in fp64, not in fp32\. Export it again in fp32"),
+        (_linear(["N", 4], output=[8, 3]), "does not fit batch size 2"),
+    ],
+    ids=["batch size", "dynamic axis", "half", "double", "output of another batch size"],
+)
+def test_what_the_file_does_not_allow_is_refused_in_one_line(model: Any, message: str) -> None:
+    onnx.save(model, "net.onnx")
+    with pytest.raises(UsageError, match=message) as refusal:
+        _export(_case(batch_size=2))
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_batch_size_hidden_in_an_operator_is_refused() -> None:
+    nodes = [
+        onnx.helper.make_node("Reshape", ["x", "shape"], ["flat"]),
+        onnx.helper.make_node("MatMul", ["flat", "w"], ["y"]),
+    ]
+    model = _linear(["N", 4], output=["N", 3])
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([8, 4]), "shape"))
+    onnx.save(model, "net.onnx")
+    with pytest.raises(UsageError, match=r"net\.onnx does not (run at|fit) batch size 2"):
+        _export(_case(batch_size=2))
+
+
+@pytest.mark.parametrize(
+    "location", ["../secret.bin", "/etc/hostname", "inside.bin"], ids=["above", "absolute", "link"]
+)
+def test_weights_outside_the_folder_are_never_read(location: str, tmp_path: Path) -> None:
+    (tmp_path / "secret.bin").write_bytes(WEIGHTS.tobytes())
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "inside.bin").symlink_to(tmp_path / "secret.bin")
+    model = _linear([2, 4])
+    weights = model.graph.initializer[0]
+    weights.ClearField("raw_data")
+    weights.data_location = onnx.TensorProto.EXTERNAL
+    weights.external_data.add(key="location", value=location)
+    (folder / "net.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(UsageError, match="weights 'w' lie outside its folder"):
+        _export(_case(name="models/net.onnx"))
+
+
+def test_there_is_no_module_to_build() -> None:
+    with pytest.raises(Unsupported, match="has no PyTorch module"):
+        OnnxFile().build(_case())
+
+
+@pytest.mark.parametrize("library", ["onnx", "onnxruntime"])
+def test_without_the_libraries_the_message_says_how_to_install_them(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnx.save(_linear([2, 4]), "net.onnx")
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(Unsupported, match=r'pip install "pytest-ngraph\[onnxruntime\]"'):
+        _export(_case())
