@@ -1,0 +1,56 @@
+"""What else the machine does while we measure, as the kernel tells it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_ngraph.record import Contention
+
+
+class Counters(NamedTuple):
+    """Counters that only grow; None where the kernel does not have them.
+
+    pressure_us: microseconds in which some task waited for a CPU.
+    steal_ticks, all_ticks: clock ticks that the hypervisor took, and all of them, summed over the CPUs.
+    """
+
+    pressure_us: int | None
+    steal_ticks: int | None
+    all_ticks: int | None
+
+
+def read(proc: Path = Path("/proc")) -> Counters:
+    """The counters now."""
+    return Counters(_pressure_us(proc / "pressure" / "cpu"), *_ticks(proc / "stat"))
+
+
+def between(start: Counters, end: Counters, *, elapsed_s: float, involuntary_switches: int | None) -> Contention:
+    """What happened from `start` to `end`, `elapsed_s` seconds later."""
+    pressure = steal = None
+    if start.pressure_us is not None and end.pressure_us is not None and elapsed_s > 0:
+        pressure = min(100.0, (end.pressure_us - start.pressure_us) / (elapsed_s * 1e6) * 100)
+    if start.steal_ticks is not None and end.steal_ticks is not None:
+        assert start.all_ticks is not None
+        assert end.all_ticks is not None
+        steal = (end.steal_ticks - start.steal_ticks) / max(1, end.all_ticks - start.all_ticks) * 100
+    return Contention(pressure_percent=pressure, steal_percent=steal, involuntary_switches=involuntary_switches)
+
+
+def _pressure_us(path: Path) -> int | None:
+    try:
+        match = re.search(r"^some .*total=(\d+)", path.read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(match[1]) if match else None
+
+
+def _ticks(path: Path) -> tuple[int | None, int | None]:
+    try:
+        first = path.read_text().split("\n", 1)[0].split()
+    except OSError:
+        return None, None
+    # cpu user nice system idle iowait irq softirq steal guest guest_nice; guests are counted in user already.
+    values = [int(value) for value in first[1:9]]
+    return (values[7], sum(values)) if len(values) == 8 else (None, None)

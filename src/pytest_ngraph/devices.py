@@ -1,0 +1,180 @@
+"""Devices: named profiles of machines, built in or from `devices.toml`, and what a test may require of one."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, get_args
+
+from pytest_ngraph.artifact import Kind, Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine import Machine, this_machine
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """A profile: what a machine of this name is, and how it is to be used.
+
+    architecture: what `platform.machine()` must say; None for any.
+    threads: computing threads; None for one per physical core.
+    cores: the logical CPUs to bind them to; None for the first `threads` usable ones.
+    compilers: those to run where neither mark nor command line says; empty for every one installed.
+    """
+
+    name: str
+    kind: Kind = "cpu"
+    architecture: str | None = None
+    threads: int | None = None
+    cores: tuple[int, ...] | None = None
+    compilers: tuple[str, ...] = ()
+
+    def target(self, case: Case, machine: Machine | None = None) -> Target:
+        """What to compile the case for."""
+        cores = self.cores or (machine or this_machine()).cores[: self.threads]
+        return Target(kind=self.kind, cores=cores, precision=case.precision, objective=case.objective)
+
+    def absent(self, machine: Machine | None = None) -> str:
+        """Why this machine is not such a device; empty when it is."""
+        machine = machine or this_machine()
+        if self.architecture not in (None, machine.architecture):
+            return f"device {self.name} is {self.architecture}, this machine is {machine.architecture}"
+        if self.kind == "cuda" and not machine.gpus:
+            return f"device {self.name} needs a CUDA GPU, and the driver reports none here"
+        wanted = max(self.threads or 1, len(self.cores or ()))
+        if wanted > len(machine.cores):
+            return f"device {self.name} wants {wanted} cores, this machine offers {len(machine.cores)}"
+        return ""
+
+
+BUILT_IN = {
+    device.name: device
+    for device in (
+        Device(name="cpu"),
+        Device(name="xeon", architecture="x86_64"),
+        Device(name="gpu", kind="cuda"),
+        Device(name="orin", kind="cuda", architecture="aarch64"),
+    )
+}
+
+
+def load_inventory(path: Path | None) -> dict[str, Device]:
+    """The built-in devices, and those of a `devices.toml`, which replace built-in ones of the same name."""
+    if path is None:
+        return dict(BUILT_IN)
+    try:
+        tables = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}. It must be TOML with one table per device.") from error
+    return BUILT_IN | {name: _device(path, name, table) for name, table in tables.items()}
+
+
+def _device(path: Path, name: str, table: Any) -> Device:
+    if not isinstance(table, dict):
+        raise UsageError(f"{path}: {name!r} is not a table. Write [{name}] and its settings below.")
+    fields = {field.name: field for field in dataclasses.fields(Device) if field.name != "name"}
+    for key in table:
+        if key not in fields:
+            raise UsageError.unknown(f"setting of device {name} in {path}", key, fields)
+    kind = table.get("kind", "cpu")
+    if kind not in KINDS:
+        raise UsageError.unknown(f"kind of device {name} in {path}", kind, KINDS)
+    checks = {"architecture": _is_text, "threads": _is_count, "cores": _is_cores, "compilers": _is_texts}
+    for key, check in checks.items():
+        if key in table and not check(table[key]):
+            raise UsageError(f"{path}: {key} = {table[key]!r} of device {name} is not {check.__doc__}.")
+    lists = {key: tuple(table[key]) for key in ("cores", "compilers") if key in table}
+    return Device(**table | lists | {"name": name})
+
+
+def _is_text(value: object) -> bool:
+    "a text"
+    return isinstance(value, str)
+
+
+def _is_count(value: object) -> bool:
+    "a whole number from 1"
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_cores(value: object) -> bool:
+    "a list of logical CPU numbers"
+    return isinstance(value, list) and bool(value) and all(type(v) is int and v >= 0 for v in value)
+
+
+def _is_texts(value: object) -> bool:
+    "a list of texts"
+    return isinstance(value, list) and all(isinstance(v, str) for v in value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """What a test needs of its device (the mark `requires_device`); None requires nothing.
+
+    memory_bytes: of the GPU on a `cuda` device, else of the machine. library: an importable module.
+    """
+
+    kind: Kind | None = None
+    architecture: str | None = None
+    instruction_set: str | None = None
+    capability: tuple[int, int] | None = None
+    memory_bytes: int | None = None
+    library: str | None = None
+
+    @classmethod
+    def parse(cls, arguments: Mapping[str, Any]) -> Requirement:
+        """Read the mark's arguments; `memory` is a size such as `8GiB`, `capability` a pair such as `(8, 0)`."""
+        known = {*(field.name for field in dataclasses.fields(cls)), "memory"} - {"memory_bytes"}
+        for key in arguments:
+            if key not in known:
+                raise UsageError.unknown("argument of requires_device", key, known)
+        values = dict(arguments)
+        if values.get("kind") not in (None, *KINDS):
+            raise UsageError.unknown("kind in requires_device", values["kind"], KINDS)
+        if "memory" in values:
+            values["memory_bytes"] = parse_size(values.pop("memory"))
+        if "capability" in values:
+            pair = values["capability"]
+            if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(v, int) for v in pair)):
+                raise UsageError(f"requires_device(capability={pair!r}): give a pair such as (8, 0).")
+        return cls(**values)
+
+    def unmet(self, device: Device, machine: Machine | None = None) -> str:
+        """Why the device does not meet this, for the skip; empty when it does."""
+        machine = machine or this_machine()
+        gpu = machine.gpus[0] if device.kind == "cuda" and machine.gpus else None
+        memory = gpu.memory_bytes if gpu else machine.memory_bytes
+        needs = {
+            f"kind {self.kind}": self.kind in (None, device.kind),
+            f"architecture {self.architecture}": self.architecture in (None, machine.architecture),
+            f"instruction set {self.instruction_set}": self.instruction_set is None
+            or self.instruction_set in machine.instruction_sets,
+            f"CUDA capability {self.capability}": self.capability is None
+            or (gpu is not None and gpu.capability >= self.capability),
+            f"{(self.memory_bytes or 0) / 2**30:g} GiB of memory": memory >= (self.memory_bytes or 0),
+            f"the library {self.library}": self.library is None or find_spec(self.library) is not None,
+        }
+        missing = [need for need, met in needs.items() if not met]
+        return f"device {device.name} lacks {', '.join(missing)}" if missing else ""
+
+
+def parse_size(text: object) -> int:
+    """Bytes from a size such as `8GiB`, `512MiB` or `1.5GB`."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]i?)?B", str(text).strip())
+    if not match:
+        raise UsageError(f"{text!r} is not a size. Write it as 8GiB, 512MiB or 1.5GB.")
+    prefix = match[2] or ""
+    base = 1024 if prefix.endswith("i") else 1000
+    return int(float(match[1]) * base ** " KMGT".index(prefix[:1] or " "))

@@ -1,0 +1,166 @@
+"""What this machine is and has, found without importing a framework."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import psutil
+
+LIBRARIES = (
+    "torch",
+    "torchvision",
+    "timm",
+    "onnx",
+    "onnxruntime",
+    "onnxruntime-gpu",
+    "openvino",
+    "apache-tvm",
+    "tensorrt",
+    "tensorrt-rtx-cu13",
+    "executorch",
+    "numpy",
+    "pytest-benchmark",
+    "pytest-ngraph",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """An NVIDIA GPU as the driver describes it."""
+
+    name: str
+    capability: tuple[int, int]
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """cores: logical CPUs that this process may use, one per physical core, no more than its CPU quota allows."""
+
+    architecture: str
+    processor: str
+    instruction_sets: frozenset[str]
+    cores: tuple[int, ...]
+    logical_cpus: int
+    memory_bytes: int
+    gpus: tuple[Gpu, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for machines whose timings can be compared: same processor, cores in use, memory size and GPUs."""
+        gib = round(self.memory_bytes / 2**30)
+        text = f"{self.architecture}|{self.processor}|{len(self.cores)}|{self.logical_cpus}|{gib}|{self.gpus}"
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@cache
+def this_machine() -> Machine:
+    """The machine that this process runs on."""
+    model, flags = _processor()
+    return Machine(
+        architecture=platform.machine(),
+        processor=model,
+        instruction_sets=flags,
+        cores=_cores(),
+        logical_cpus=os.cpu_count() or 1,
+        memory_bytes=psutil.virtual_memory().total,
+        gpus=_gpus(),
+    )
+
+
+def environment() -> dict[str, str]:
+    """The machine, its settings and the installed libraries' versions, as text to be kept beside the results."""
+    machine = this_machine()
+    facts = {
+        "fingerprint": machine.fingerprint,
+        "architecture": machine.architecture,
+        "processor": machine.processor,
+        "cores": ",".join(map(str, machine.cores)),
+        "logical CPUs": str(machine.logical_cpus),
+        "memory": f"{machine.memory_bytes / 2**30:.1f} GiB",
+        "gpu": "; ".join(gpu.name for gpu in machine.gpus),
+        "system": f"{platform.system()} {platform.release()}",
+        "governor": _governor(),
+        "python": platform.python_version(),
+    }
+    return {name: value for name, value in facts.items() if value} | _versions()
+
+
+def _versions() -> dict[str, str]:
+    versions = {}
+    for library in LIBRARIES:
+        try:
+            versions[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def _processor() -> tuple[str, frozenset[str]]:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor(), frozenset()
+    model = re.search(r"^(?:model name|Model|Hardware)\s*: (.+)$", text, re.MULTILINE)
+    flags = re.search(r"^(?:flags|Features)\s*: (.+)$", text, re.MULTILINE)
+    return model[1] if model else platform.processor(), frozenset(flags[1].split() if flags else ())
+
+
+def _cores() -> tuple[int, ...]:
+    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    first_of_core: dict[str, int] = {}
+    for cpu in usable:
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        try:
+            key = siblings.read_text()
+        except OSError:
+            key = str(cpu)
+        first_of_core.setdefault(key, cpu)
+    return tuple(first_of_core.values())[: _cpu_quota()]
+
+
+def _cpu_quota() -> int | None:
+    """Whole CPUs that a container's quota allows; None for no quota."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return None if quota == "max" else max(1, int(quota) // int(period))
+    except (OSError, ValueError):
+        return None
+
+
+def _governor() -> str:
+    try:
+        return Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _gpus() -> tuple[Gpu, ...]:
+    """Ask the CUDA driver itself, which costs milliseconds where asking a framework costs seconds."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return ()
+    count = ctypes.c_int()
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return ()
+    return tuple(_gpu(driver, index) for index in range(count.value))
+
+
+def _gpu(driver: ctypes.CDLL, index: int) -> Gpu:
+    name = ctypes.create_string_buffer(256)
+    memory, major, minor = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int()
+    driver.cuDeviceGetName(name, 256, index)
+    driver.cuDeviceTotalMem_v2(ctypes.byref(memory), index)
+    # 75 and 76: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
+    driver.cuDeviceGetAttribute(ctypes.byref(major), 75, index)
+    driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, index)
+    return Gpu(name=name.value.decode(), capability=(major.value, minor.value), memory_bytes=memory.value)

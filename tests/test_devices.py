@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.devices import BUILT_IN, Device, Requirement, load_inventory, parse_size
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine import Gpu, Machine
+
+SERVER = Machine(
+    architecture="x86_64",
+    processor="Xeon",
+    instruction_sets=frozenset({"avx2", "avx512f"}),
+    cores=(0, 2, 4, 6),
+    logical_cpus=8,
+    memory_bytes=16 * 2**30,
+    gpus=(),
+)
+WITH_GPU = dataclasses.replace(SERVER, gpus=(Gpu(name="RTX", capability=(8, 6), memory_bytes=12 * 2**30),))
+
+
+def test_built_in_devices() -> None:
+    assert set(load_inventory(None)) == {"cpu", "xeon", "gpu", "orin"}
+
+
+def test_inventory_adds_and_replaces(tmp_path: Path) -> None:
+    path = tmp_path / "devices.toml"
+    path.write_text('[xeon]\nthreads = 2\ncompilers = ["identity"]\n[box]\nkind = "cuda"\ncores = [1, 3]\n')
+    inventory = load_inventory(path)
+    assert inventory["xeon"] == Device(name="xeon", threads=2, compilers=("identity",))
+    assert inventory["box"] == Device(name="box", kind="cuda", cores=(1, 3))
+    assert inventory["cpu"] == BUILT_IN["cpu"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[xeon", "cannot read"),
+        ("[xeon]\nthread = 2\n", "unknown setting of device xeon.*'thread'.*'threads'"),
+        ("[xeon]\nthreads = 0\n", "threads = 0 of device xeon is not a whole number from 1"),
+        ("[xeon]\nkind = 'tpu'\n", "unknown kind of device xeon.*'tpu'.*cpu, cuda"),
+        ("[xeon]\ncores = ['a']\n", "is not a list of logical CPU numbers"),
+        ("xeon = 3\n", "'xeon' is not a table"),
+    ],
+)
+def test_inventory_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "devices.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=message):
+        load_inventory(path)
+
+
+def test_inventory_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read"):
+        load_inventory(tmp_path / "no.toml")
+
+
+def test_target_takes_the_first_physical_cores(a_case: Case) -> None:
+    assert Device(name="d", threads=2).target(a_case, SERVER).cores == (0, 2)
+    assert Device(name="d").target(a_case, SERVER).threads == 4
+    assert Device(name="d", cores=(6,)).target(a_case, SERVER).cores == (6,)
+
+
+@pytest.mark.parametrize(
+    ("device", "machine", "reason"),
+    [
+        (Device(name="d"), SERVER, ""),
+        (Device(name="d", architecture="aarch64"), SERVER, "device d is aarch64, this machine is x86_64"),
+        (Device(name="d", kind="cuda"), SERVER, "device d needs a CUDA GPU, and the driver reports none here"),
+        (Device(name="d", kind="cuda"), WITH_GPU, ""),
+        (Device(name="d", threads=8), SERVER, "device d wants 8 cores, this machine offers 4"),
+    ],
+)
+def test_absent(device: Device, machine: Machine, reason: str) -> None:
+    assert device.absent(machine) == reason
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"kind": "cuda"}, ""),
+        ({"kind": "cpu"}, "device gpu lacks kind cpu"),
+        ({"capability": (8, 0), "memory": "8GiB"}, ""),
+        ({"capability": (9, 0)}, "device gpu lacks CUDA capability (9, 0)"),
+        ({"memory": "13GiB"}, "device gpu lacks 13 GiB of memory"),
+        ({"instruction_set": "avx512f"}, ""),
+        ({"instruction_set": "amx_tile"}, "device gpu lacks instruction set amx_tile"),
+        ({"architecture": "aarch64"}, "device gpu lacks architecture aarch64"),
+        ({"library": "json"}, ""),
+        ({"library": "no_such_library"}, "device gpu lacks the library no_such_library"),
+    ],
+)
+def test_requirement(arguments: dict[str, object], reason: str) -> None:
+    assert Requirement.parse(arguments).unmet(BUILT_IN["gpu"], WITH_GPU) == reason
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"knd": "cuda"}, "unknown argument of requires_device 'knd'. Did you mean 'kind'?"),
+        ({"kind": "tpu"}, "unknown kind"),
+        ({"memory": "lots"}, "'lots' is not a size"),
+        ({"capability": 8}, r"give a pair such as \(8, 0\)"),
+    ],
+)
+def test_requirement_that_cannot_be_read(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Requirement.parse(arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("8GiB", 2**33), ("512MiB", 2**29), ("1.5GB", 1_500_000_000), ("7B", 7)]
+)
+def test_sizes(text: str, expected: int) -> None:
+    assert parse_size(text) == expected
