@@ -1,0 +1,1 @@
+"""The bench: owns the worker processes and turns cases into records."""

@@ -1,0 +1,126 @@
+"""An arm: one case in its worker process, from compiling to its record."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.process import OnPhase, WorkerFailed, WorkerProcess
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.measure import is_precise, iterations_per_round
+from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round, Warmup
+from pytest_ngraph.settings import Settings
+
+
+class Arm:
+    """Prepared once, asked for rounds in turn with the other arms of its group, then finished into a record."""
+
+    def __init__(
+        self, case: Case, artifact: Artifact, target: Target, settings: Settings, worker: Callable[[], WorkerProcess]
+    ) -> None:
+        self.case = case
+        self.rounds: list[Round] = []
+        self.involuntary_switches = 0
+        self.measured_s = 0.0
+        self._record = Record(case=case, outcome="measured", model=artifact.model, started_at=time.time())
+        self._artifact = artifact
+        self._target = target
+        self._settings = settings
+        self._start_worker = worker
+        self._worker: WorkerProcess | None = None
+        self._calls = 1
+        self._concurrency = 1
+        self._cpu_s = 0.0
+
+    @property
+    def running(self) -> bool:
+        """Whether it can be asked for rounds: neither failed nor skipped."""
+        return self._record.outcome == "measured"
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether its rounds meet the precision target."""
+        settings = self._settings
+        if settings.smoke:
+            return len(self.rounds) > 0
+        return len(self.rounds) >= settings.min_rounds and is_precise(self.rounds, settings.precision_target)
+
+    def prepare(self, on_phase: OnPhase) -> None:
+        """Compile, verify and warm up."""
+        answer = self._ask("prepare", on_phase=on_phase, **self._preparation())
+        if answer is None:
+            return
+        agreement = Agreement(**answer["agreement"])
+        self._update(compile_s=answer["compile_s"], agreement=agreement, facts=answer["facts"])
+        if not agreement.agrees:
+            self._fail(Failure(phase="verify", kind="disagreed", message=agreement.problem))
+            return
+        self._update(warmup=Warmup(**answer["warmup"]))
+        self._concurrency = answer["concurrency"]
+        if not self._settings.smoke:
+            self._calls = iterations_per_round(answer["seconds_per_call"], self._settings.round_s)
+
+    def measure_round(self) -> None:
+        """Time one more round."""
+        answer = self._ask("measure", calls=self._calls)
+        if answer is None:
+            return
+        self.rounds.append(Round(self._calls * self._concurrency, answer["elapsed_s"]))
+        self.involuntary_switches += answer["involuntary_switches"]
+        self.measured_s += answer["wall_s"]
+        self._cpu_s += answer["cpu_s"]
+
+    def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
+        """Free the model and give the record."""
+        if self._worker is not None and self._worker.alive:
+            answer = self._ask("release", kind=self._target.kind)
+            if answer is not None and self.running:
+                self._update(**answer)
+        if self.running:
+            self._update(
+                rounds=tuple(self.rounds),
+                stable=self.satisfied,
+                cpu_percent=100 * self._cpu_s / (self.measured_s * (os.cpu_count() or 1)),
+                contention=dataclasses.replace(contention, involuntary_switches=self.involuntary_switches),
+                arms=arms,
+            )
+        return self._record
+
+    def _preparation(self) -> dict[str, Any]:
+        return {
+            "case": self.case.to_dict(),
+            "artifact": self._artifact.to_dict(),
+            "target": self._target.to_dict(),
+            "warmup_s": 0.0 if self._settings.smoke else self._settings.warmup_s,
+            "round_s": self._settings.round_s,
+        }
+
+    def _ask(self, do: str, *, on_phase: OnPhase | None = None, **arguments: Any) -> dict[str, Any] | None:
+        """The worker's answer; None when there is none, and the record says why."""
+        phase = self._phase_of(do)
+        try:
+            if self._worker is None:
+                self._worker = self._start_worker()
+            return self._worker.request(
+                do, timeout_s=self._settings.timeout_s, phase=phase, on_phase=on_phase, **arguments
+            )
+        except Unsupported as reason:
+            self._update(outcome="skipped", skip_reason=str(reason))
+        except WorkerFailed as error:
+            self._fail(error.failure)
+        return None
+
+    @staticmethod
+    def _phase_of(do: str) -> Any:
+        return "compile" if do == "prepare" else "measure"
+
+    def _fail(self, failure: Failure) -> None:
+        self._update(outcome="failed", failure=failure)
+
+    def _update(self, **changes: Any) -> None:
+        self._record = dataclasses.replace(self._record, **changes)

@@ -1,0 +1,45 @@
+"""A group: the cases of one workload at one size, measured in turn so that they are compared in the same minutes."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+
+from pytest_ngraph import contention
+from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.clock import Clock
+from pytest_ngraph.record import Contention
+from pytest_ngraph.settings import Settings
+
+
+def interleave(
+    arms: Sequence[Arm], settings: Settings, progress: Progress, clock: Clock = time.monotonic
+) -> Contention:
+    """Run rounds of all arms in turn, in a new order each cycle, until all are precise or the budget ends.
+
+    While one arm works, the others wait for their next request without spinning. Returns what the machine did
+    meanwhile.
+    """
+    before, started = contention.read(), clock()
+    order = random.Random(0)
+    while running := [arm for arm in arms if arm.running]:
+        for arm in order.sample(running, len(running)):
+            arm.measure_round()
+            progress.measuring(arm.case, share_of_budget(running, settings))
+        running = [arm for arm in running if arm.running]
+        if all(arm.satisfied for arm in running) or budget_spent(running, settings):
+            break
+    return contention.between(before, contention.read(), elapsed_s=clock() - started, involuntary_switches=None)
+
+
+def budget_spent(arms: Sequence[Arm], settings: Settings) -> bool:
+    """Whether the arms have had their seconds together, and each its fewest rounds."""
+    enough = all(len(arm.rounds) >= settings.min_rounds for arm in arms)
+    return enough and share_of_budget(arms, settings) >= 1
+
+
+def share_of_budget(arms: Sequence[Arm], settings: Settings) -> float:
+    """Seconds measured over the seconds allowed, the arms together."""
+    return sum(arm.measured_s for arm in arms) / max(settings.budget_s * len(arms), 1e-9)

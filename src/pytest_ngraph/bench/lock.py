@@ -1,0 +1,52 @@
+"""One measurement at a time on a machine, whoever asks for it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LOCK = Path(tempfile.gettempdir()) / "pytest-ngraph-measuring.lock"
+POLL_S = 0.5
+
+
+@contextmanager
+def exclusive(
+    on_wait: Callable[[], None], path: Path = LOCK, sleep: Callable[[float], None] = time.sleep
+) -> Iterator[None]:
+    """Hold the machine. `on_wait` is called once when another process holds it.
+
+    The kernel frees the lock when its holder dies, so it is never stale.
+    """
+    descriptor = _open(path)
+    try:
+        waiting = False
+        while not _taken(descriptor):
+            if not waiting:
+                on_wait()
+                waiting = True
+            sleep(POLL_S)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    """Open for locking. Another user's file is opened for reading only: that is enough to lock it, and the kernel
+    refuses more in a shared temporary folder."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,192 @@
+"""One worker process: requests and answers, time-outs, memory limit, death."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import psutil
+
+from pytest_ngraph.clock import Clock
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.record import Failure, FailureKind, Phase
+
+POLL_S = 0.25
+"""How often a waiting bench looks at the worker's memory. Seldom enough not to disturb what is measured."""
+TAIL_BYTES = 4096
+OnPhase = Callable[[Phase], None]
+
+
+class WorkerFailed(Exception):
+    """A request that the worker did not answer as it should."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class WorkerProcess:
+    """A child process that runs `pytest_ngraph.worker`, and answers one request at a time.
+
+    cores: the logical CPUs its threads are bound to.
+    """
+
+    def __init__(self, *, cores: Sequence[int], memory_bytes: int | None = None, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._memory_bytes = memory_bytes
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
+        self._buffer = b""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "pytest_ngraph.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env=_environment(cores),
+            start_new_session=True,
+        )
+        self.request("adopt", timeout_s=60, path=[path or os.getcwd() for path in sys.path])  # noqa: PTH109 (a text)
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def request(
+        self, do: str, *, timeout_s: float, on_phase: OnPhase | None = None, phase: Phase = "build", **arguments: Any
+    ) -> dict[str, Any]:
+        """Ask and wait for the answer.
+
+        timeout_s: for each phase that the worker announces, anew. phase: the one that a failure before the first
+        announcement belongs to. Raises `WorkerFailed`, and `Unsupported` where the worker says so.
+        """
+        stderr_from = os.fstat(self._stderr.fileno()).st_size
+        self._send({"do": do, **arguments})
+        deadline = self._clock() + timeout_s
+        while True:
+            try:
+                message = self._receive(deadline)
+            except _Ended as end:
+                raise WorkerFailed(self._failure(phase, end.kind, end.text, stderr_from)) from None
+            if "phase" in message:
+                phase, deadline = message["phase"], self._clock() + timeout_s
+                if on_phase is not None:
+                    on_phase(phase)
+            elif "done" in message:
+                answer: dict[str, Any] = message["done"]
+                return answer
+            elif "unsupported" in message:
+                raise Unsupported(message["unsupported"])
+            else:
+                failed = message["failed"]
+                raise WorkerFailed(self._failure(phase, failed["kind"], failed["message"], stderr_from))
+
+    def close(self) -> None:
+        """End the process and everything that it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._stderr):
+            assert pipe is not None
+            with contextlib.suppress(OSError):  # a dead worker's pipe cannot be flushed
+                pipe.close()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # a dead worker is found when its answer is awaited
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def _receive(self, deadline: float) -> dict[str, Any]:
+        """The next message. Raises `_Ended` when the worker dies, or is killed for taking too long or too much."""
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        while b"\n" not in self._buffer:
+            left = deadline - self._clock()
+            if left <= 0:
+                self._kill()
+                raise _Ended("timed out", "took longer than its time-out and was killed")
+            if select.select([descriptor], [], [], min(POLL_S, left))[0]:
+                received = os.read(descriptor, 1 << 16)
+                if not received:
+                    raise self._death()
+                self._buffer += received
+            elif self._over_memory():
+                self._kill()
+                raise _Ended("out of memory", f"grew over the limit of {self._limit_gib:.2g} GiB and was killed")
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    @property
+    def _limit_gib(self) -> float:
+        return (self._memory_bytes or 0) / 2**30
+
+    def _over_memory(self) -> bool:
+        if self._memory_bytes is None:
+            return False
+        try:
+            resident: int = psutil.Process(self._process.pid).memory_info().rss
+        except psutil.Error:
+            return False
+        return resident > self._memory_bytes
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def _death(self) -> _Ended:
+        try:
+            code = self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._kill()
+            return _Ended("crashed", "closed its output and was killed")
+        if code == -signal.SIGKILL:
+            return _Ended("out of memory", "was killed from outside (SIGKILL), most likely for lack of memory")
+        if code < 0:
+            return _Ended("crashed", f"crashed with {signal.Signals(-code).name}")
+        return _Ended("crashed", f"exited with status {code}")
+
+    def _failure(self, phase: Phase, kind: FailureKind, message: str, stderr_from: int) -> Failure:
+        return Failure(phase=phase, kind=kind, message=message, stderr_tail=self._tail(stderr_from))
+
+    def _tail(self, start: int) -> str:
+        """The end of what was written to standard error since `start`."""
+        size = os.fstat(self._stderr.fileno()).st_size
+        start = max(start, size - TAIL_BYTES)
+        return os.pread(self._stderr.fileno(), size - start, start).decode(errors="replace").strip()
+
+
+class _Ended(Exception):
+    def __init__(self, kind: FailureKind, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+        self.text = text
+
+
+def _environment(cores: Sequence[int]) -> dict[str, str]:
+    """The parent's environment, with every thread pool sized to `cores` and OpenMP's bound to them.
+
+    Unbound threads make the process itself the noise: two of the same code differ by up to 14 %.
+    """
+    threads = str(len(cores))
+    return dict(os.environ) | {
+        "OMP_NUM_THREADS": threads,
+        "OMP_PROC_BIND": "true",
+        "OMP_PLACES": ",".join(f"{{{core}}}" for core in cores),
+        "MKL_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+        "TVM_NUM_THREADS": threads,
+    }

@@ -1,0 +1,44 @@
+"""What a bench tells while it works."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.record import Phase
+
+
+class Progress(Protocol):
+    def planned(self, case: Case) -> None:
+        """A case will be measured."""
+        ...
+
+    def finished(self, case: Case) -> None:
+        """A case has its record."""
+        ...
+
+    def waiting(self) -> None:
+        """Another process measures on this machine; the bench waits for it."""
+        ...
+
+    def phase(self, case: Case, phase: Phase) -> None:
+        """A case enters a phase."""
+        ...
+
+    def measuring(self, case: Case, share: float) -> None:
+        """A round of a case is done; `share` of its group's budget is spent."""
+        ...
+
+
+class Silent:
+    """Tells nothing."""
+
+    def planned(self, case: Case) -> None: ...
+
+    def finished(self, case: Case) -> None: ...
+
+    def waiting(self) -> None: ...
+
+    def phase(self, case: Case, phase: Phase) -> None: ...
+
+    def measuring(self, case: Case, share: float) -> None: ...

@@ -1,0 +1,70 @@
+"""Warm-up, rounds and the rule that ends them. Knows calls and clocks, not what is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pytest_ngraph.clock import Stopwatch
+from pytest_ngraph.record import Round, Warmup
+from pytest_ngraph.stats import median_interval
+
+Run = Callable[[], object]
+
+STEADY_GAIN = 0.02
+"""A warm-up goes on while a window of it brings a new best time by more than this share."""
+WINDOWS = 3
+"""Fewest windows of a warm-up: the first one pays for caches and just-in-time work, two must agree after it."""
+
+
+def time_round(run: Run, stopwatch: Stopwatch, iterations: int) -> Round:
+    """Time one burst of `iterations` calls."""
+    stopwatch.start()
+    for _ in range(iterations):
+        run()
+    return Round(iterations, stopwatch.stop())
+
+
+def warm_up(run: Run, stopwatch: Stopwatch, *, window_s: float, budget_s: float) -> tuple[Warmup, float]:
+    """Run until the times are steady or `budget_s` is spent.
+
+    Returns the warm-up and the best seconds per iteration that one of its windows (bursts of about `window_s`) saw.
+    """
+    windows = [time_round(run, stopwatch, 1)]
+    while not is_steady(windows) and _elapsed_s(windows) < budget_s:
+        iterations = iterations_per_round(_seconds(windows[-1]), window_s)
+        windows.append(time_round(run, stopwatch, iterations))
+    warmup = Warmup(
+        iterations=sum(w.iterations for w in windows), elapsed_s=_elapsed_s(windows), steady=is_steady(windows)
+    )
+    return warmup, min(_seconds(w) for w in windows)
+
+
+def is_steady(windows: Sequence[Round]) -> bool:
+    """Whether the last two windows brought no new best time. Only getting faster counts as warming up:
+    a window that is slower shows a disturbance, which the rounds deal with."""
+    if len(windows) < WINDOWS:
+        return False
+    earlier = min(_seconds(w) for w in windows[:-2])
+    return min(_seconds(w) for w in windows[-2:]) > (1 - STEADY_GAIN) * earlier
+
+
+def iterations_per_round(seconds_per_iteration: float, round_s: float) -> int:
+    """How many iterations fill a round; at least one."""
+    return max(1, round(round_s / max(seconds_per_iteration, 1e-9)))
+
+
+def is_precise(rounds: Sequence[Round], target: float) -> bool:
+    """Whether the 95 % interval of the median is within `target` of it on both sides."""
+    samples = np.array([_seconds(r) for r in rounds])
+    interval = median_interval(samples)
+    return (interval.high - interval.low) / 2 <= target * interval.value
+
+
+def _seconds(burst: Round) -> float:
+    return burst.elapsed_s / burst.iterations
+
+
+def _elapsed_s(windows: Sequence[Round]) -> float:
+    return sum(w.elapsed_s for w in windows)

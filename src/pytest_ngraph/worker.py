@@ -1,0 +1,193 @@
+"""The child process in which models are built, compiled, verified and timed: `python -m pytest_ngraph.worker`.
+
+It reads one JSON request a line from standard input and answers with JSON lines: `{"phase": ...}` as phases begin,
+then one of `{"done": {...}}`, `{"failed": {...}}`, `{"unsupported": reason}`. It ends when its input does. What
+libraries print goes to standard error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import CompiledModel
+from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.measure import time_round, warm_up
+from pytest_ngraph.prepare import prepare
+from pytest_ngraph.record import Phase
+from pytest_ngraph.workloads.export import export
+
+Answer = dict[str, Any]
+
+
+class Worker:
+    """Holds at most one compiled model; every public method is a request."""
+
+    def __init__(self, announce: Callable[[Phase], None]) -> None:
+        self._announce = announce
+        self._model: CompiledModel | None = None
+        self._folder: Path | None = None
+        self._gpu_used_before = 0
+
+    def adopt(self, *, path: list[str]) -> Answer:
+        """Import what the parent can import."""
+        sys.path[:] = path
+        return {}
+
+    def export(self, *, case: dict[str, Any], folder: str) -> Answer:
+        """Build the case's workload and write what every compiler starts from."""
+        self._announce("build")
+        return export(Case.from_dict(case), Path(folder)).to_dict()
+
+    def prepare(
+        self, *, case: dict[str, Any], artifact: dict[str, Any], target: dict[str, Any], warmup_s: float, round_s: float
+    ) -> Answer:
+        """Compile, verify and warm up; the model stays until `release`."""
+        _reset_peak_memory()
+        on = Target.from_dict(target)
+        if on.kind == "cuda":
+            self._gpu_used_before = _gpu_memory_used()
+        self._folder = Path(tempfile.mkdtemp(prefix="ngraph-compiled-"))
+        ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, self._folder, self._announce)
+        self._model = ready.model
+        answer = {
+            "compile_s": ready.compile_s,
+            "agreement": asdict(ready.agreement),
+            "facts": dict(ready.model.facts),
+            "concurrency": ready.model.concurrency,
+        }
+        if not ready.agreement.agrees:
+            return answer
+        self._announce("warm-up")
+        warmup, seconds = warm_up(ready.model, ready.model.stopwatch, window_s=round_s, budget_s=warmup_s)
+        self._announce("measure")
+        return answer | {"warmup": asdict(warmup), "seconds_per_call": seconds}
+
+    def measure(self, *, calls: int) -> Answer:
+        """Time one round of `calls` calls of the model."""
+        assert self._model is not None
+        before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+        timed = time_round(self._model, self._model.stopwatch, calls)
+        wall_s, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
+        return {
+            "elapsed_s": timed.elapsed_s,
+            "wall_s": wall_s,
+            "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+            "involuntary_switches": after.ru_nivcsw - before.ru_nivcsw,
+        }
+
+    def release(self, *, kind: str) -> Answer:
+        """Free the model. Tells the peaks of memory since `prepare`."""
+        gpu = max(0, _gpu_memory_used() - self._gpu_used_before) if kind == "cuda" else None
+        answer = {"peak_memory_bytes": _peak_memory(), "device_memory_bytes": gpu}
+        self.close()
+        return answer
+
+    def close(self) -> None:
+        """Free what is held; may be called when nothing is."""
+        model, self._model = self._model, None
+        folder, self._folder = self._folder, None
+        if model is not None:
+            model.close()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    _die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with _own_standard_output() as replies:
+
+        def reply(message: Answer) -> None:
+            replies.write(json.dumps(message) + "\n")
+            replies.flush()
+
+        worker = Worker(announce=lambda phase: reply({"phase": phase}))
+        for line in sys.stdin:
+            reply(_answer(worker, json.loads(line)))
+        worker.close()
+
+
+def _answer(worker: Worker, request: Answer) -> Answer:
+    try:
+        return {"done": getattr(worker, request.pop("do"))(**request)}
+    except Unsupported as reason:
+        worker.close()
+        return {"unsupported": str(reason)}
+    except BaseException as error:  # a compiler may raise anything, SystemExit and KeyboardInterrupt too
+        traceback.print_exc()
+        worker.close()
+        return {"failed": {"kind": _kind(error), "message": _message(error)}}
+
+
+def _kind(error: BaseException) -> str:
+    return "out of memory" if isinstance(error, MemoryError) else "raised"
+
+
+def _message(error: BaseException) -> str:
+    """The error in one paragraph: a library's own errors carry pages of context, which stay in standard error."""
+    text = str(error).strip()
+    if isinstance(error, NgraphError):
+        return text
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return f"{type(error).__name__}: {first[:500]}"
+
+
+@contextmanager
+def _own_standard_output() -> Iterator[TextIO]:
+    """Keep standard output for replies: whatever a library prints there goes to standard error."""
+    with os.fdopen(os.dup(1), "w") as replies:
+        os.dup2(2, 1)
+        yield replies
+
+
+def _die_with_parent() -> None:
+    """Have the kernel kill this process when pytest dies (Linux; elsewhere the end of the input does, later)."""
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def _reset_peak_memory() -> None:
+    """Start the resident peak anew, so that a worker's earlier case does not count for this one."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")
+    except (OSError, AttributeError):
+        return
+
+
+def _peak_memory() -> int:
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+def _gpu_memory_used() -> int:
+    import torch
+
+    free, total = torch.cuda.mem_get_info()
+    return total - free
+
+
+if __name__ == "__main__":
+    main()

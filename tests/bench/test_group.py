@@ -1,0 +1,84 @@
+"""Interleaving, with arms that only count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_ngraph.bench.group import budget_spent, interleave
+from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.case import Case
+from pytest_ngraph.record import Round
+from pytest_ngraph.settings import Settings
+
+
+@dataclass
+class CountingArm:
+    """Satisfied after `enough` rounds of one second; fails in round `fails_in`. Notes its turns in `turns`."""
+
+    case: Case
+    enough: int
+    turns: list[str]
+    fails_in: int = 10**9
+    running: bool = True
+    rounds: list[Round] = field(default_factory=list)
+
+    @property
+    def satisfied(self) -> bool:
+        return len(self.rounds) >= self.enough
+
+    @property
+    def measured_s(self) -> float:
+        return float(len(self.rounds))
+
+    def measure_round(self) -> None:
+        self.turns.append(self.case.compiler)
+        self.rounds.append(Round(1, 1.0))
+        self.running = len(self.rounds) < self.fails_in
+
+
+def arm(compiler: str, enough: int, turns: list[str], **keywords: Any) -> CountingArm:
+    return CountingArm(Case(workload="w", compiler=compiler, batch_size=1), enough, turns, **keywords)
+
+
+def run(*arms: CountingArm, **settings: float) -> None:
+    interleave(arms, Settings(**settings), Silent())  # type: ignore[arg-type]  # stand-ins with what is asked of them
+
+
+def test_arms_take_turns_until_all_are_satisfied() -> None:
+    turns: list[str] = []
+    run(arm("a", 2, turns), arm("b", 4, turns), budget_s=100)
+    assert [sorted(turns[i : i + 2]) for i in range(0, 8, 2)] == [["a", "b"]] * 4
+    assert len(turns) == 8
+
+
+def test_the_order_changes_from_cycle_to_cycle() -> None:
+    turns: list[str] = []
+    run(arm("a", 20, turns), arm("b", 20, turns), budget_s=100)
+    assert len({tuple(turns[i : i + 2]) for i in range(0, 40, 2)}) == 2
+
+
+def test_the_budget_ends_what_is_never_satisfied() -> None:
+    turns: list[str] = []
+    run(arm("a", 10**6, turns), budget_s=9, min_rounds=6)
+    assert len(turns) == 9
+
+
+def test_every_arm_gets_its_fewest_rounds() -> None:
+    turns: list[str] = []
+    run(arm("a", 10**6, turns), budget_s=0.5, min_rounds=6)
+    assert len(turns) == 6
+
+
+def test_a_failed_arm_leaves_the_others_running() -> None:
+    turns: list[str] = []
+    run(arm("a", 5, turns, fails_in=2), arm("b", 5, turns), budget_s=100)
+    assert turns.count("a") == 2
+    assert turns.count("b") == 5
+
+
+def test_no_arms_measure_nothing() -> None:
+    turns: list[str] = []
+    run()
+    assert budget_spent([], Settings()) is False
+    assert turns == []

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from pytest_ngraph.bench.lock import exclusive
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from pytest_ngraph.bench.lock import exclusive
+with exclusive(lambda: None, Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_free_machine_is_taken_at_once(tmp_path: Path) -> None:
+    waits: list[bool] = []
+    with exclusive(lambda: waits.append(True), tmp_path / "lock"):
+        assert waits == []
+
+
+def test_a_second_process_waits_and_gets_it_when_the_first_dies(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    events: list[str] = []
+
+    def sleep(seconds: float) -> None:
+        events.append("sleep")
+        holder.kill()
+        holder.wait()
+
+    with exclusive(lambda: events.append("wait"), path, sleep):
+        assert events == ["wait", "sleep"]

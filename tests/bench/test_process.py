@@ -1,0 +1,121 @@
+"""The worker process against requests that go wrong. No framework is imported in these workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pytest_ngraph.artifact import Artifact, Target, save_arrays
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.case import Case
+from pytest_ngraph.record import Failure
+
+SUPPORT = str(Path(__file__).parents[1] / "support")
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerProcess]:
+    monkeypatch.syspath_prepend(SUPPORT)
+    process = WorkerProcess(cores=(0,), memory_bytes=400 * 2**20)
+    yield process
+    process.close()
+    assert not psutil.pid_exists(process.pid)
+
+
+def preparation(folder: Path, compiler: str) -> dict[str, Any]:
+    import numpy as np
+
+    save_arrays(folder / "reference.npz", [np.arange(6.0).reshape(2, 3) + 1])
+    case = Case(workload="mine:network", compiler=f"mine:{compiler}", batch_size=2)
+    return {
+        "case": case.to_dict(),
+        "artifact": Artifact(folder=folder, case=case).to_dict(),
+        "target": Target().to_dict(),
+        "warmup_s": 0.01,
+        "round_s": 0.001,
+    }
+
+
+def failure_of(worker: WorkerProcess, folder: Path, compiler: str, timeout_s: float = 30) -> Failure:
+    with pytest.raises(WorkerFailed) as caught:
+        worker.request("prepare", timeout_s=timeout_s, phase="compile", **preparation(folder, compiler))
+    return caught.value.failure
+
+
+def test_a_case_from_compiling_to_release(worker: WorkerProcess, tmp_path: Path) -> None:
+    phases: list[str] = []
+    prepared = worker.request("prepare", timeout_s=30, on_phase=phases.append, **preparation(tmp_path, "Exact"))
+    assert phases == ["compile", "verify", "warm-up", "measure"]
+    assert prepared["agreement"]["error"] == 0
+    assert prepared["warmup"]["iterations"] >= 3
+    measured = worker.request("measure", timeout_s=30, calls=5)
+    assert 5 * 0.0005 <= measured["elapsed_s"] <= measured["wall_s"]
+    released = worker.request("release", timeout_s=30, kind="cpu")
+    assert released["peak_memory_bytes"] > 2**20
+    assert released["device_memory_bytes"] is None
+
+
+def test_an_exception_is_reported_and_the_worker_lives_on(worker: WorkerProcess, tmp_path: Path) -> None:
+    failure = failure_of(worker, tmp_path, "Raises")
+    assert (failure.phase, failure.kind, failure.message) == ("compile", "raised", "ValueError: no such operator")
+    assert "Traceback" in failure.stderr_tail
+    assert worker.alive
+    assert worker.request("prepare", timeout_s=30, **preparation(tmp_path, "Exact"))["compile_s"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("compiler", "kind", "text"),
+    [
+        ("Segfaults", "crashed", "crashed with SIGSEGV"),
+        ("Exits", "crashed", "exited with status 7"),
+    ],
+)
+def test_death_is_reported(worker: WorkerProcess, tmp_path: Path, compiler: str, kind: str, text: str) -> None:
+    failure = failure_of(worker, tmp_path, compiler)
+    assert (failure.phase, failure.kind, failure.message) == ("compile", kind, text)
+    assert not worker.alive
+
+
+def test_the_end_of_standard_error_is_kept(worker: WorkerProcess, tmp_path: Path) -> None:
+    assert "about to crash" in failure_of(worker, tmp_path, "Segfaults").stderr_tail
+
+
+def test_system_exit_is_an_exception_like_others(worker: WorkerProcess, tmp_path: Path) -> None:
+    assert failure_of(worker, tmp_path, "SaysExit").message == "SystemExit: bye"
+
+
+def test_a_hanging_phase_is_killed(worker: WorkerProcess, tmp_path: Path) -> None:
+    failure = failure_of(worker, tmp_path, "Hangs", timeout_s=1.5)
+    assert (failure.phase, failure.kind) == ("compile", "timed out")
+    assert not worker.alive
+
+
+def test_a_growing_worker_is_killed_at_its_limit(worker: WorkerProcess, tmp_path: Path) -> None:
+    failure = failure_of(worker, tmp_path, "Hungry")
+    assert (failure.phase, failure.kind) == ("compile", "out of memory")
+    assert "0.39 GiB" in failure.message
+
+
+def test_a_kill_from_outside_is_taken_for_lack_of_memory(worker: WorkerProcess) -> None:
+    os.kill(worker.pid, signal.SIGKILL)
+    with pytest.raises(WorkerFailed, match="SIGKILL"):
+        worker.request("measure", timeout_s=30, calls=1)
+
+
+def test_wrong_outputs_are_told_before_anything_is_timed(worker: WorkerProcess, tmp_path: Path) -> None:
+    answer = worker.request("prepare", timeout_s=30, **preparation(tmp_path, "Wrong"))
+    assert answer["agreement"]["problem"]
+    assert "warmup" not in answer
+
+
+def test_threads_are_sized_and_bound_by_the_environment(worker: WorkerProcess) -> None:
+    environment = psutil.Process(worker.pid).environ()
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert environment["OMP_PLACES"] == "{0}"
+    assert environment["OMP_PROC_BIND"] == "true"

@@ -1,0 +1,125 @@
+"""What a user might write: a workload, a compiler, and compilers that fail in every way."""
+
+import os
+import signal
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pytest_ngraph.clock import WallStopwatch
+
+
+def network(batch_size):
+    import torch
+
+    return torch.nn.Linear(4, 3), torch.ones(batch_size, 4)
+
+
+def text():
+    return "not a module"
+
+
+class Model:
+    concurrency = 1
+
+    def __init__(self, outputs, run=lambda: None):
+        self._outputs = outputs
+        self._run = run
+        self.stopwatch = WallStopwatch()
+        self.facts = {"version": "1"}
+
+    def __call__(self):
+        self._run()
+        return self._outputs
+
+    def outputs(self):
+        return self._outputs
+
+    def close(self):
+        pass
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Gives the right outputs without computing them."""
+
+    libraries: ClassVar = ()
+    kinds: ClassVar = ("cpu",)
+    spin: int = 0
+
+    def compile(self, artifact, target, folder):
+        (folder / "compiled").write_text("yes")
+
+    def load(self, artifact, target, folder):
+        assert (folder / "compiled").exists()
+        return Model(self.change(artifact.reference()), self.run)
+
+    def change(self, outputs):
+        return outputs
+
+    def run(self):
+        time.sleep(0.0005)
+
+
+class Raises(Exact):
+    def compile(self, artifact, target, folder):
+        raise ValueError("no such operator")
+
+
+class Segfaults(Exact):
+    def compile(self, artifact, target, folder):
+        print("about to crash", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class SegfaultsMeasuring(Exact):
+    def run(self):
+        callers = (frame.name for frame in traceback.extract_stack())
+        if "measure" in callers:
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Exits(Exact):
+    def compile(self, artifact, target, folder):
+        os._exit(7)
+
+
+class SaysExit(Exact):
+    def compile(self, artifact, target, folder):
+        sys.exit("bye")
+
+
+class Hangs(Exact):
+    def load(self, artifact, target, folder):
+        time.sleep(3600)
+
+
+class Hungry(Exact):
+    def load(self, artifact, target, folder):
+        held = []
+        while True:
+            held.append(np.ones(4_000_000))
+            time.sleep(0.01)
+
+
+class Wrong(Exact):
+    def change(self, outputs):
+        return [output + 0.01 for output in outputs]
+
+
+class NotANumber(Exact):
+    def change(self, outputs):
+        return [output * np.nan for output in outputs]
+
+
+class Misshapen(Exact):
+    def change(self, outputs):
+        return [output.T for output in outputs]
+
+
+class Absent(Exact):
+    libraries: ClassVar = ("no_such_library",)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_ngraph.clock import WallStopwatch
+from pytest_ngraph.measure import is_precise, is_steady, iterations_per_round, time_round, warm_up
+from pytest_ngraph.record import Round
+
+
+class FakeMachine:
+    """A call takes as long as the next of `durations` says; the last one repeats."""
+
+    def __init__(self, *durations: float) -> None:
+        self._durations: Iterator[float] = iter(durations)
+        self._last = 0.0
+        self.now = 0.0
+        self.calls = 0
+
+    def run(self) -> None:
+        self.calls += 1
+        self._last = next(self._durations, self._last)
+        self.now += self._last
+
+    def stopwatch(self) -> WallStopwatch:
+        return WallStopwatch(lambda: self.now)
+
+
+def test_a_round_is_the_time_of_all_its_iterations() -> None:
+    machine = FakeMachine(0.1, 0.2, 0.3)
+    burst = time_round(machine.run, machine.stopwatch(), 3)
+    assert burst.iterations == 3
+    assert burst.elapsed_s == pytest.approx(0.6)
+
+
+def test_warm_up_ends_when_times_are_steady() -> None:
+    machine = FakeMachine(5.0, 1.0, 0.1)
+    warmup, seconds = warm_up(machine.run, machine.stopwatch(), window_s=0.05, budget_s=100)
+    assert warmup.steady
+    assert seconds == pytest.approx(0.1)
+    assert warmup.iterations == machine.calls == 5
+
+
+def test_warm_up_ends_with_its_budget() -> None:
+    machine = FakeMachine(*(0.9**i for i in range(100)))
+    warmup, _ = warm_up(machine.run, machine.stopwatch(), window_s=0.05, budget_s=3)
+    assert not warmup.steady
+    assert 3 <= warmup.elapsed_s < 4
+
+
+def test_a_slower_window_is_a_disturbance_not_a_warm_up() -> None:
+    assert is_steady([Round(1, 1.0), Round(1, 2.0), Round(1, 1.0)])
+
+
+def test_a_new_best_time_is_warming_up() -> None:
+    assert not is_steady([Round(1, 1.0), Round(1, 1.0), Round(1, 0.9)])
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0.001, 50), (0.2, 1), (1e-12, 50_000_000)])
+def test_iterations_fill_a_round(seconds: float, expected: int) -> None:
+    assert iterations_per_round(seconds, 0.05) == expected
+
+
+def test_equal_rounds_are_precise_and_scattered_ones_are_not() -> None:
+    assert is_precise([Round(1, 1.0)] * 6, target=0.01)
+    assert not is_precise([Round(1, 1.0 + 0.1 * i) for i in range(6)], target=0.01)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph import store
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import StoreError
+from pytest_ngraph.record import Record, Round
+from pytest_ngraph.store import Journal
+
+
+@pytest.fixture
+def record(a_case: Case) -> Record:
+    return Record(case=a_case, outcome="measured", rounds=(Round(3, 0.1), Round(3, 1 / 3)))
+
+
+def written(folder: Path, *records: Record) -> Path:
+    journal = Journal(folder, {"processor": "x"})
+    for record in records:
+        journal.append(record)
+    journal.close()
+    return folder / f"{journal.id}.jsonl"
+
+
+def test_what_is_appended_is_read_back(tmp_path: Path, record: Record) -> None:
+    written(tmp_path, record, record)
+    run = store.read(tmp_path)
+    assert run.records == (record, record)
+    assert run.environment == {"processor": "x"}
+    assert run.damaged == 0
+
+
+def test_a_record_is_on_disk_before_the_journal_is_closed(tmp_path: Path, record: Record) -> None:
+    Journal(tmp_path, {}).append(record)
+    assert store.read(tmp_path).records == (record,)
+
+
+def test_a_run_without_records_leaves_no_file(tmp_path: Path) -> None:
+    Journal(tmp_path, {}).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_torn_tail_costs_one_record(tmp_path: Path, record: Record) -> None:
+    path = written(tmp_path, record, record)
+    path.write_bytes(path.read_bytes()[:-40])
+    run = store.read(tmp_path)
+    assert run.records == (record,)
+    assert run.damaged == 1
+
+
+def test_a_newer_schema_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_text(json.dumps({"schema": 99, "run": "r", "environment": {}}) + "\n")
+    with pytest.raises(StoreError, match=r"schema 99.*Upgrade"):
+        store.read(tmp_path)
+
+
+def test_files_are_for_this_user_only(tmp_path: Path, record: Record) -> None:
+    assert written(tmp_path, record).stat().st_mode & 0o077 == 0
+
+
+def test_a_store_stays_out_of_git(tmp_path: Path, record: Record) -> None:
+    written(tmp_path, record)
+    assert (tmp_path / ".gitignore").read_text() == "*\n"
+
+
+def test_an_empty_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="has no runs"):
+        store.read(tmp_path)
+
+
+def test_an_unknown_run(tmp_path: Path, record: Record) -> None:
+    written(tmp_path, record)
+    with pytest.raises(StoreError, match="no run 'x'"):
+        store.read(tmp_path, "x")
+
+
+def test_a_folder_that_cannot_be_written_is_found_early(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot write to the store"):
+        store.check_writable(tmp_path / "file" / "store")
+
+
+def test_a_full_disk_is_a_clear_error(tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal(tmp_path, {})
+    journal.append(record)
+    monkeypatch.setattr(journal, "_file", os.open("/dev/full", os.O_WRONLY))
+    with pytest.raises(StoreError, match="No space left on device"):
+        journal.append(record)
