@@ -1,0 +1,66 @@
+"""The command `pytest-ngraph`: what can be said without running tests."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from pytest_ngraph import compilers, store
+from pytest_ngraph.devices import BUILT_IN
+from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.machine import environment
+from pytest_ngraph.metrics import compute
+from pytest_ngraph.report.summary import summary
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a subcommand; the exit status is 2 for a user's mistake."""
+    parsed = _parser().parse_args(arguments)
+    try:
+        return int(parsed.run(parsed))
+    except NgraphError as error:
+        print(f"pytest-ngraph: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="pytest-ngraph", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    report = commands.add_parser("report", help="print the summary of a stored run again")
+    report.add_argument("store", nargs="?", type=Path, default=Path(".ngraph"), help="default: .ngraph")
+    report.add_argument("--run", dest="id", default="latest", help="a run's id; default: the latest")
+    report.set_defaults(run=_report)
+    doctor = commands.add_parser("doctor", help="show this machine, its devices and compilers, and what is missing")
+    doctor.set_defaults(run=_doctor)
+    return parser
+
+
+def _report(parsed: argparse.Namespace) -> int:
+    run = store.read(parsed.store, parsed.id)
+    print(f"run {run.id}: {len(run.records)} records, {run.environment.get('processor', 'unknown processor')}")
+    if run.damaged:
+        print(f"{run.damaged} damaged lines were left out")
+    width = shutil.get_terminal_size().columns
+    for line in summary(run.records, compute(run.records), width=width):
+        print(line.text)
+    return 0
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    for name, value in environment().items():
+        print(f"{name:18} {value}")
+    print("\ndevices")
+    for device in BUILT_IN.values():
+        print(f"  {device.name:16} {device.absent() or 'this machine can be measured as this'}")
+    print("\ncompilers")
+    for name in compilers.names():
+        print(f"  {name:16} {compilers.missing_library(name) or 'installed'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

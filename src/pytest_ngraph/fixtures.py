@@ -1,0 +1,128 @@
+"""The fixtures: one per stage of a case's road."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import CompiledModel
+from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.record import Record
+from pytest_ngraph.replay import observed_rounds, replay
+from pytest_ngraph.session import Session
+
+if TYPE_CHECKING:
+    from pytest_benchmark.fixture import BenchmarkFixture
+
+    from pytest_ngraph.prepare import Prepared
+
+SESSION = pytest.StashKey[Session]()
+COMPILED = pytest.StashKey["dict[Case, Prepared]"]()
+COMPILER_FIXTURES = {
+    f"{name}_model": name
+    for name in ("identity", "torchscript", "inductor", "onnxruntime", "openvino", "tvm", "tensorrt")
+}
+
+
+@pytest.fixture
+def ngraph_case(request: pytest.FixtureRequest) -> Case:
+    """The case of this test: workload, compiler, batch size and so on, as plain data."""
+    pytest.fail(
+        f"{request.node.name} uses a fixture of pytest-ngraph without its mark. "
+        "Say what to measure: @pytest.mark.ngraph(workload='resnet18').",
+        pytrace=False,
+    )
+
+
+@pytest.fixture
+def measurement(request: pytest.FixtureRequest, ngraph_case: Case, benchmark: BenchmarkFixture) -> Record:
+    """The record of this test's case, measured in a process of its own beside the other compilers of its group."""
+    record = request.config.stash[SESSION].record_of(ngraph_case)
+    if record.outcome == "measured":
+        replay(benchmark, request.node, record)
+    else:
+        benchmark.skipped = True  # else it warns that nobody used it
+    return record
+
+
+@pytest.fixture
+def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[Case], CompiledModel]]:
+    """A function that builds, compiles and verifies a case in this process, and frees it after the test."""
+    session = request.config.stash[SESSION]
+    compiled: dict[Case, Prepared] = request.node.stash.setdefault(COMPILED, {})
+
+    def compile_case(case: Case) -> CompiledModel:
+        from pytest_ngraph.prepare import prepare
+        from pytest_ngraph.workloads.export import export
+
+        target = session.options.inventory[case.device].target(case)
+        folders = (Path(tempfile.mkdtemp(dir=tmp_path)) for _ in range(2))
+        try:
+            artifact = export(case.group, next(folders))
+            compiled[case] = prepare(case, artifact, target, next(folders), announce=lambda _: None)
+        except Unsupported as reason:
+            pytest.skip(str(reason))
+        except NgraphError as error:
+            pytest.fail(str(error), pytrace=False)
+        if not compiled[case].agreement.agrees:
+            problem = compiled[case].agreement.problem
+            pytest.fail(f"{case.compiler} disagrees with eager PyTorch: {problem}", pytrace=False)
+        return compiled[case].model
+
+    yield compile_case
+    for ready in compiled.values():
+        ready.model.close()
+
+
+@pytest.fixture
+def compiled_model(ngraph_case: Case, compile_case: Callable[[Case], CompiledModel]) -> CompiledModel:
+    """This test's case, compiled and verified, as a callable in this process; `.outputs()` gives its outputs.
+
+    What the test measures with `benchmark(compiled_model)` becomes the case's record.
+    """
+    return compile_case(ngraph_case)
+
+
+def _compiler_fixture(name: str, compiler: str) -> Any:
+    @pytest.fixture(name=name)
+    def model(ngraph_case: Case, compile_case: Callable[[Case], CompiledModel]) -> CompiledModel:
+        return compile_case(dataclasses.replace(ngraph_case, compiler=compiler))
+
+    model.__doc__ = f"Like `compiled_model`, under {compiler}, whatever the case's compiler."
+    return model
+
+
+identity_model = _compiler_fixture("identity_model", "identity")
+torchscript_model = _compiler_fixture("torchscript_model", "torchscript")
+inductor_model = _compiler_fixture("inductor_model", "inductor")
+onnxruntime_model = _compiler_fixture("onnxruntime_model", "onnxruntime")
+openvino_model = _compiler_fixture("openvino_model", "openvino")
+tvm_model = _compiler_fixture("tvm_model", "tvm")
+tensorrt_model = _compiler_fixture("tensorrt_model", "tensorrt")
+
+
+def observed(item: pytest.Item) -> Record | None:
+    """The record of what a test has measured itself; None when it measured nothing, or compiled several models."""
+    compiled = item.stash.get(COMPILED, {})
+    benchmark: BenchmarkFixture | None = getattr(item, "funcargs", {}).get("benchmark")
+    if benchmark is None or benchmark.stats is None or len(compiled) != 1:
+        return None
+    ((case, ready),) = compiled.items()
+    return Record(
+        case=case,
+        outcome="measured",
+        nodeid=item.nodeid,
+        started_at=time.time(),
+        rounds=observed_rounds(benchmark, ready.model.concurrency),
+        compile_s=ready.compile_s,
+        agreement=ready.agreement,
+        facts=dict(ready.model.facts),
+        arms=(case.compiler,),
+    )

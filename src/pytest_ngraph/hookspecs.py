@@ -1,0 +1,22 @@
+"""Hooks that pytest-ngraph calls, for conftest files and other plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_ngraph.metrics import Metric
+    from pytest_ngraph.record import Record
+
+
+@pytest.hookspec
+def pytest_ngraph_record(record: Record) -> None:
+    """Called with every record as soon as it is in the store, failed and skipped ones included."""
+
+
+@pytest.hookspec
+def pytest_ngraph_metrics(records: Sequence[Record]) -> Sequence[Metric]:  # type: ignore[empty-body]
+    """Metrics of your own, computed from the records of the run; they are summarised and can be gated."""

@@ -1,0 +1,155 @@
+"""What happens to a test that has cases: generated, announced, set up, required to be measured, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ngraph import marks
+from pytest_ngraph.case import Case
+from pytest_ngraph.devices import Requirement
+from pytest_ngraph.errors import NgraphError, UsageError
+from pytest_ngraph.fixtures import COMPILER_FIXTURES, SESSION, observed
+from pytest_ngraph.options import parse_thresholds
+from pytest_ngraph.replay import mark_for_replay, mark_group
+
+if TYPE_CHECKING:
+    from pytest_ngraph.gate import Threshold
+
+OBSTACLE = pytest.StashKey[str]()
+MISTAKES = pytest.StashKey[list[str]]()
+
+
+def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
+    """Generate one test per case of a function that is marked `ngraph`. A mark that cannot be read is a mistake,
+    told with all others once collection is over."""
+    marked = list(metafunc.definition.iter_markers("ngraph"))
+    if not marked or "ngraph_case" not in metafunc.fixturenames:
+        return
+    fixed = tuple(name for fixture, name in COMPILER_FIXTURES.items() if fixture in metafunc.fixturenames)
+    options = config.stash[SESSION].options
+    cases: list[Case] = []
+    try:
+        given = marks.arguments(marked)
+        cases = marks.cases(given, options, fixed[:1])
+        reason = "" if cases else marks.nothing_left(given, options)
+    except NgraphError as error:
+        reason = str(error)
+        config.stash.setdefault(MISTAKES, []).append(f"{metafunc.definition.nodeid}: {reason}")
+    if cases:
+        metafunc.parametrize("ngraph_case", cases, ids=[case.id for case in cases])
+    else:
+        metafunc.parametrize("ngraph_case", [pytest.param(None, marks=pytest.mark.skip(reason), id="nothing")])
+
+
+def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
+    """Tell the session which cases the selected tests will ask for, and find out early what cannot be stored."""
+    mistakes = config.stash.get(MISTAKES, [])
+    if mistakes:
+        raise UsageError("\n".join(mistakes))
+    session = config.stash[SESSION]
+    cases = [(item, case) for item in tests if (case := case_of(item)) is not None]
+    for item, case in cases:
+        session.gate(case, _own_thresholds(item))
+    if not cases or config.option.collectonly:
+        return
+    session.check_store()
+    for item, case in cases:
+        if _measures(item) and not item.get_closest_marker("skip") and not _obstacle(item, case):
+            session.expect(case, item.nodeid)
+
+
+def set_up(item: pytest.Item) -> None:
+    """Skip what cannot run here, refuse to measure several at once, and prepare pytest-benchmark's fixture."""
+    case = case_of(item)
+    if case is None:
+        return
+    if hasattr(item.config, "workerinput"):
+        pytest.fail(
+            "measurements on one machine disturb each other, so they cannot run under pytest-xdist. "
+            "Run them in a session of their own without -n, or with -n 0.",
+            pytrace=False,
+        )
+    obstacle = _obstacle(item, case)
+    if obstacle:
+        pytest.skip(obstacle)
+    if _measures(item):
+        mark_for_replay(item, case)
+    else:
+        mark_group(item, case)
+
+
+def require_measured(item: pytest.Item) -> None:
+    """Skip or fail the test, before its body runs, when its case could not be measured or stored."""
+    case = case_of(item)
+    if case is None or not _measures(item):
+        return
+    session = item.config.stash[SESSION]
+    record = session.record_of(case)
+    if record.outcome == "skipped":
+        pytest.skip(record.skip_reason)
+    if record.failure is not None:
+        failure = record.failure
+        tail = f"\n{failure.stderr_tail}" if failure.stderr_tail else ""
+        pytest.fail(f"{case.compiler} {failure.kind} in {failure.phase}: {failure.message}{tail}", pytrace=False)
+    if case in session.unsaved:
+        pytest.fail(session.unsaved[case], pytrace=False)
+
+
+def judge(item: pytest.Item) -> None:
+    """After the test's body: take the record of what it measured itself, and hold the case to the thresholds."""
+    case = case_of(item)
+    if case is None:
+        return
+    session = item.config.stash[SESSION]
+    record = observed(item)
+    if record is not None:
+        session.add(record)
+        case = record.case
+    breaches = session.breaches_of(case)
+    if breaches:
+        pytest.fail("\n".join(breaches), pytrace=False)
+
+
+def finish(session: pytest.Session, exitstatus: int) -> None:
+    """At the end, thresholds that no single test could answer for fail the session."""
+    breached = session.config.stash[SESSION].conclude()
+    if breached and exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def case_of(item: pytest.Item) -> Case | None:
+    """The case of a generated test; None for every other test."""
+    callspec = getattr(item, "callspec", None)
+    case = callspec.params.get("ngraph_case") if callspec is not None else None
+    return case if isinstance(case, Case) else None
+
+
+def _measures(item: pytest.Item) -> bool:
+    """Whether the bench measures for this test, rather than the test itself."""
+    return "measurement" in getattr(item, "fixturenames", ())
+
+
+def _own_thresholds(item: pytest.Item) -> tuple[Threshold, ...]:
+    texts = [str(text) for mark in item.iter_markers("ngraph_gate") for text in mark.args]
+    try:
+        return parse_thresholds(texts)
+    except NgraphError as error:
+        raise type(error)(f"{item.nodeid}: {error}") from None
+
+
+def _obstacle(item: pytest.Item, case: Case) -> str:
+    """Why the test is to be skipped; empty when it can run."""
+    if OBSTACLE not in item.stash:
+        item.stash[OBSTACLE] = _find_obstacle(item, case)
+    return item.stash[OBSTACLE]
+
+
+def _find_obstacle(item: pytest.Item, case: Case) -> str:
+    device = item.config.stash[SESSION].options.inventory[case.device]
+    obstacle = marks.obstacle(case, device)
+    for mark in item.iter_markers("requires_device"):
+        obstacle = obstacle or Requirement.parse(mark.kwargs).unmet(device)
+    return obstacle

@@ -1,0 +1,177 @@
+"""From the marks of a test to its cases. Plain data: no framework is imported and no device touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from typing import Any
+
+import pytest
+
+from pytest_ngraph import compilers, workloads
+from pytest_ngraph.case import IDENTITY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar
+from pytest_ngraph.devices import Device
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.options import Axis, Options, parse_batch_size, parse_compiler
+
+MARKERS = (
+    "ngraph(workload, compiler, batch_size, depth, width, precision, objective, device, model_args): "
+    "generate one test per combination; each argument but model_args is one value or several",
+    "requires_device(kind, architecture, instruction_set, capability, memory, library): "
+    "skip where the device lacks one of these",
+    "ngraph_gate(*thresholds): fail these tests when a metric breaches one of the thresholds, such as 'speedup<1.2'",
+)
+ARGUMENTS = (
+    "workload", "compiler", "batch_size", "depth", "width", "precision", "objective", "device", "model_args",
+)  # fmt: skip
+
+
+def arguments(marks: Iterable[pytest.Mark]) -> dict[str, Any]:
+    """The arguments of all `ngraph` marks of a test; a nearer mark (function, class, module) overrides a farther."""
+    merged: dict[str, Any] = {}
+    for mark in marks:
+        if mark.args:
+            raise UsageError(f"mark ngraph takes arguments by name only: ngraph(workload={mark.args[0]!r}).")
+        for name in mark.kwargs:
+            if name not in ARGUMENTS:
+                raise UsageError.unknown("argument of mark ngraph", name, ARGUMENTS)
+        merged = {**mark.kwargs, **merged}
+    return merged
+
+
+def cases(given: Mapping[str, Any], options: Options, fixed_compilers: tuple[str, ...] = ()) -> list[Case]:
+    """The cases of a test: those of one group (all but the compiler) in a row, small batch sizes first.
+
+    fixed_compilers: those that the test's fixtures name, which leaves it no choice.
+    """
+    if "workload" not in given:
+        raise UsageError("mark ngraph needs a workload: ngraph(workload='resnet18').")
+    devices = options.devices.values(_texts(given, "device", options.inventory), ("cpu",))
+    batch_sizes = options.batch_sizes.values(_each(given, "batch_size", parse_batch_size), (1,))
+    precisions = options.precisions.values(_texts(given, "precision", PRECISIONS), ("fp32",))
+    objectives = options.objectives.values(_texts(given, "objective", OBJECTIVES), ("latency",))
+    marked = fixed_compilers or _each(given, "compiler", _compiler)
+    chosen = {device: _compilers(options, marked, options.inventory[device]) for device in devices}
+    model_args = _model_args(given.get("model_args", {}))
+    return [
+        Case(
+            workload=workload,
+            compiler=compiler,
+            batch_size=batch_size,
+            depth=depth,
+            width=width,
+            precision=precision,  # type: ignore[arg-type]  # checked by _texts and the options
+            objective=objective,  # type: ignore[arg-type]
+            model_args=model_args,
+            device=device,
+        )
+        for workload, depth, width in _workloads(given, model_args)
+        for device, precision, objective, batch_size in product(devices, precisions, objectives, sorted(batch_sizes))
+        for compiler in chosen[device]
+    ]
+
+
+def nothing_left(given: Mapping[str, Any], options: Options) -> str:
+    """Why a test has no cases: which narrowing by the command line left nothing of what the mark allows."""
+    axes: dict[str, Axis[Any]] = {
+        "device": options.devices,
+        "compiler": options.compilers,
+        "batch_size": options.batch_sizes,
+        "precision": options.precisions,
+        "objective": options.objectives,
+    }
+    for name, axis in axes.items():
+        marked = _listed(given.get(name, ()))
+        if marked and axis.command_line and not set(marked) & set(axis.command_line):
+            flag = f"--{name.replace('_', '-')}={','.join(map(str, axis.command_line))}"
+            return f"the mark allows {name} {', '.join(map(str, marked))}, and {flag} asks for others"
+    return "no installed compiler supports the device; pytest-ngraph doctor lists what is missing"
+
+
+def _compilers(options: Options, marked: tuple[str, ...] | None, device: Device) -> tuple[str, ...]:
+    default = tuple(map(parse_compiler, device.compilers)) or _installed(device)
+    chosen = options.compilers.values(marked, default)
+    for compiler in chosen:
+        compilers.resolve(compiler)
+    return chosen
+
+
+def _installed(device: Device) -> tuple[str, ...]:
+    """Every compiler that is installed and supports the device, identity first."""
+    names = [n for n in compilers.names() if device.kind in compilers.resolve(n).kinds]
+    usable = [name for name in names if not compilers.missing_library(name)]
+    return tuple(sorted(usable, key=lambda name: (name != IDENTITY, name)))
+
+
+def _workloads(
+    given: Mapping[str, Any], model_args: tuple[tuple[str, Scalar], ...]
+) -> list[tuple[str, int | None, int | None]]:
+    """Every (workload, depth, width), checked by its family."""
+    names = _each(given, "workload", lambda value: _text("workload", value)) or ()
+    depths = _each(given, "depth", lambda value: _size("depth", value)) or (None,)
+    widths = _each(given, "width", lambda value: _size("width", value)) or (None,)
+    combinations = list(product(names, depths, widths))
+    for workload, depth, width in combinations:
+        sample = Case(
+            workload=workload, compiler=IDENTITY, batch_size=1, depth=depth, width=width, model_args=model_args
+        )
+        workloads.family(workload).check(sample)
+    return combinations
+
+
+def _listed(value: Any) -> list[Any]:
+    """One value or several, as a list."""
+    return [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+
+
+def _each(given: Mapping[str, Any], name: str, parse: Callable[[Any], Any]) -> tuple[Any, ...] | None:
+    """The parsed values of one argument, in order and once each; None where the mark is silent."""
+    if name not in given:
+        return None
+    values = tuple(dict.fromkeys(parse(value) for value in _listed(given[name])))
+    if not values:
+        raise UsageError(f"mark ngraph: {name} is empty. Give one value or several.")
+    return values
+
+
+def _texts(given: Mapping[str, Any], name: str, allowed: Iterable[str]) -> tuple[str, ...] | None:
+    def parse(value: Any) -> str:
+        if value not in allowed:
+            raise UsageError.unknown(name, value, allowed)
+        return str(value)
+
+    return _each(given, name, parse)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise UsageError(f"mark ngraph: {name} {value!r} is not a text such as 'resnet18'.")
+    return value
+
+
+def _compiler(value: Any) -> str:
+    return parse_compiler(_text("compiler", value))
+
+
+def _size(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UsageError(f"{name} {value!r} is not a whole number from 1 up.")
+    return value
+
+
+def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
+    if not isinstance(value, Mapping) or not all(isinstance(v, Scalar) for v in value.values()):
+        raise UsageError(f"mark ngraph: model_args {value!r} is not a dict of texts, numbers and booleans.")
+    return tuple(sorted(value.items()))
+
+
+def obstacle(case: Case, device: Device) -> str:
+    """Why this case cannot run on the device as it is; empty when nothing is known to stand in its way."""
+    absent = device.absent()
+    if absent:
+        return absent
+    compiler = compilers.resolve(case.compiler)
+    if device.kind not in compiler.kinds:
+        name = CompilerSpec.parse(case.compiler).name
+        return f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"
+    return compilers.missing_library(case.compiler)

@@ -1,0 +1,241 @@
+"""Every option and ini key, declared and read in one place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
+
+import pytest
+
+from pytest_ngraph import compilers
+from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
+from pytest_ngraph.devices import Device, load_inventory, parse_size
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.settings import Isolation, Settings
+
+if TYPE_CHECKING:
+    from pytest_ngraph.gate import Threshold
+
+Value = TypeVar("Value")
+DEFAULTS = Settings()
+
+
+@dataclass(frozen=True, slots=True)
+class Axis(Generic[Value]):
+    """What the command line and the ini file say of one axis of the cases; None where they are silent."""
+
+    command_line: tuple[Value, ...] | None
+    ini: tuple[Value, ...] | None
+
+    def values(self, mark: tuple[Value, ...] | None, default: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The mark decides what can run and the command line narrows it; where the mark is silent, the command line
+        decides, then the ini file, then the default."""
+        if mark is None:
+            return self.command_line or self.ini or default
+        if self.command_line is None:
+            return mark
+        return tuple(value for value in mark if value in self.command_line)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of a run, checked."""
+
+    inventory: dict[str, Device]
+    devices: Axis[str]
+    compilers: Axis[str]
+    batch_sizes: Axis[int]
+    precisions: Axis[str]
+    objectives: Axis[str]
+    settings: Settings
+    store: Path
+    thresholds: tuple[Threshold, ...]
+
+
+def declare(parser: pytest.Parser) -> None:
+    """Add the options and ini keys to pytest's parser."""
+    group = parser.getgroup("ngraph", "benchmarks of neural-graph compilers")
+
+    def add(flag: str, ini: str, help_: str, *, kind: Any = "args", **keywords: Any) -> None:
+        group.addoption(flag, default=None, help=f"{help_} (ini: {ini})", **keywords)
+        parser.addini(ini, help_, type=kind, default=None)
+
+    many: dict[str, Any] = {"action": "append", "metavar": "NAME[,NAME...]"}
+    add(
+        "--device",
+        "ngraph_device",
+        "Device profiles to measure as: cpu (default), xeon, gpu, orin, or your own",
+        **many,
+    )
+    add("--compiler", "ngraph_compiler", "Compilers, with options: openvino:streams=2. Default: all installed", **many)
+    add("--batch-size", "ngraph_batch_size", "Batch sizes. Default: 1", **many)
+    add("--precision", "ngraph_precision", f"Precisions: {', '.join(PRECISIONS)}. Default: fp32", **many)
+    add("--objective", "ngraph_objective", f"Objectives: {', '.join(OBJECTIVES)}. Default: latency", **many)
+    one: dict[str, Any] = {"kind": "string"}
+    add(
+        "--ngraph-budget",
+        "ngraph_budget",
+        f"Seconds of measuring per case. Default: {DEFAULTS.budget_s:g}",
+        metavar="SECONDS",
+        **one,
+    )
+    add(
+        "--ngraph-precision-target",
+        "ngraph_precision_target",
+        "Stop measuring when the median is known within this share. Default: 1%%",
+        metavar="SHARE",
+        **one,
+    )
+    add(
+        "--ngraph-timeout",
+        "ngraph_timeout",
+        f"Seconds that a case may spend in one phase. Default: {DEFAULTS.timeout_s:g}",
+        metavar="SECONDS",
+        **one,
+    )
+    add(
+        "--ngraph-memory",
+        "ngraph_memory",
+        "Resident memory at which a case's worker is killed: 8GiB. Default: 80%% of the machine's",
+        metavar="SIZE",
+        **one,
+    )
+    add(
+        "--ngraph-isolation",
+        "ngraph_isolation",
+        "One worker process per compiler (default), or a fresh one per case",
+        metavar="compiler|case",
+        **one,
+    )
+    add("--ngraph-store", "ngraph_store", "Folder of the recorded runs. Default: .ngraph", metavar="DIR", **one)
+    add(
+        "--ngraph-fail-on",
+        "ngraph_fail_on",
+        "Fail when a metric breaches this: 'bsr<0.9', 'ase[b=16]<0.5', 'speedup<1.2 if compiler=openvino'",
+        kind="linelist",
+        action="append",
+        metavar="THRESHOLD",
+    )
+    parser.addini(
+        "ngraph_devices", "File with device profiles (TOML, one table per device)", type="string", default=None
+    )
+
+
+def read(config: pytest.Config) -> Options:
+    """The options of this run. Raises `UsageError` for anything that does not exist or cannot be."""
+    inventory = load_inventory(_devices_file(config))
+    return Options(
+        inventory=inventory,
+        devices=_axis(config, "device", lambda text: _one_of("device", text, inventory)),
+        compilers=_axis(config, "compiler", parse_compiler, split_compilers),
+        batch_sizes=_axis(config, "batch_size", parse_batch_size),
+        precisions=_axis(config, "precision", lambda text: _one_of("precision", text, PRECISIONS)),
+        objectives=_axis(config, "objective", lambda text: _one_of("objective", text, OBJECTIVES)),
+        settings=_settings(config),
+        store=config.rootpath / (_single(config, "store") or ".ngraph"),
+        thresholds=parse_thresholds(_lines(config, "ngraph_fail_on")),
+    )
+
+
+def parse_compiler(text: str) -> str:
+    """The canonical text of a compiler. A registered one must exist and have the options given; one by import string
+    is found when the cases are made, since a test's folder can be imported from only then."""
+    spec = CompilerSpec.parse(text)
+    if ":" not in spec.name:
+        compilers.resolve(str(spec))
+    return str(spec)
+
+
+def parse_batch_size(value: object) -> int:
+    """A batch size from a mark or the command line."""
+    number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise UsageError(f"batch size {value!r} is not a whole number from 1 up.")
+    return number
+
+
+def parse_thresholds(texts: Sequence[str]) -> tuple[Threshold, ...]:
+    """Thresholds from a mark, the command line or the ini file."""
+    if not texts:
+        return ()
+    from pytest_ngraph.gate import Threshold
+
+    return tuple(Threshold.parse(text) for text in texts)
+
+
+def split_compilers(text: str) -> list[str]:
+    """`identity,openvino:streams=2,hint=x` is two compilers: a part with `=` but no colon continues the one before."""
+    parts: list[str] = []
+    for part in text.split(","):
+        if parts and "=" in part and ":" not in part:
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part)
+    return parts
+
+
+def _axis(
+    config: pytest.Config,
+    name: str,
+    parse: Callable[[str], Value],
+    split: Callable[[str], list[str]] = lambda text: text.split(","),
+) -> Axis[Value]:
+    def parsed(texts: Iterable[str] | None) -> tuple[Value, ...] | None:
+        values = (parse(part.strip()) for text in texts or () for part in split(text))
+        return tuple(dict.fromkeys(values)) or None
+
+    return Axis(parsed(config.getoption(name)), parsed(config.getini(f"ngraph_{name}")))
+
+
+def _one_of(what: str, value: str, allowed: Iterable[str]) -> str:
+    names = list(allowed)
+    if value not in names:
+        hint = "Define your own in the file that the ini key ngraph_devices names." if what == "device" else ""
+        raise UsageError.unknown(what, value, names, hint)
+    return value
+
+
+def _settings(config: pytest.Config) -> Settings:
+    isolation = _single(config, "isolation") or DEFAULTS.isolation
+    if isolation not in get_args(Isolation):
+        raise UsageError.unknown("--ngraph-isolation", isolation, get_args(Isolation))
+    memory = _single(config, "memory")
+    return Settings(
+        budget_s=_positive(config, "budget", DEFAULTS.budget_s),
+        precision_target=_positive(config, "precision_target", DEFAULTS.precision_target),
+        timeout_s=_positive(config, "timeout", DEFAULTS.timeout_s),
+        memory_bytes=parse_size(memory) if memory else None,
+        isolation=isolation,  # type: ignore[arg-type]  # checked above
+        smoke=bool(config.getoption("benchmark_disable") and not config.getoption("benchmark_enable")),
+    )
+
+
+def _positive(config: pytest.Config, name: str, default: float) -> float:
+    text = _single(config, name)
+    if text is None:
+        return default
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text.strip())
+    value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    if value <= 0:
+        raise UsageError(f"--ngraph-{name.replace('_', '-')}={text}: {text!r} is not a number above 0.")
+    return value
+
+
+def _single(config: pytest.Config, name: str) -> str | None:
+    value: str | None = config.getoption(f"ngraph_{name}") or config.getini(f"ngraph_{name}") or None
+    return value
+
+
+def _lines(config: pytest.Config, name: str) -> list[str]:
+    return [*(config.getini(name) or ()), *(config.getoption(name) or ())]
+
+
+def _devices_file(config: pytest.Config) -> Path | None:
+    name = config.getini("ngraph_devices")
+    if not name:
+        return None
+    base = config.inipath.parent if config.inipath else config.rootpath
+    return base / str(name)

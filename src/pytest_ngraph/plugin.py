@@ -1,0 +1,100 @@
+"""The hooks. Each calls one function that says what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ngraph import hookspecs, items, marks, options, terminal
+from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the plugin's namespace)
+    SESSION,
+    compile_case,
+    compiled_model,
+    identity_model,
+    inductor_model,
+    measurement,
+    ngraph_case,
+    onnxruntime_model,
+    openvino_model,
+    tensorrt_model,
+    torchscript_model,
+    tvm_model,
+)
+from pytest_ngraph.record import Record
+from pytest_ngraph.session import Session
+
+if TYPE_CHECKING:
+    from pytest_ngraph.metrics import Metric
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.declare(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in marks.MARKERS:
+        config.addinivalue_line("markers", marker)
+    try:
+        chosen = options.read(config)
+    except NgraphError as error:
+        raise pytest.UsageError(str(error)) from None
+
+    def on_record(record: Record) -> None:
+        config.hook.pytest_ngraph_record(record=record)
+
+    def extra_metrics(records: Sequence[Record]) -> list[Metric]:
+        return list(chain.from_iterable(config.hook.pytest_ngraph_metrics(records=records)))
+
+    config.stash[SESSION] = Session(chosen, terminal.Status(config), on_record, extra_metrics)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    items.parametrize(metafunc, metafunc.config)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    try:
+        items.announce(session.items, session.config)
+    except NgraphError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    items.set_up(item)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    items.require_measured(pyfuncitem)
+    result = yield
+    items.judge(pyfuncitem)
+    return result
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    items.finish(session, exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminal.summarise(terminalreporter, terminalreporter.config.stash[SESSION])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (session := config.stash.get(SESSION, None)) is not None:
+        session.close()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return terminal.header(config.stash[SESSION].options)

@@ -1,0 +1,75 @@
+"""Samples measured elsewhere, replayed into pytest-benchmark through its public interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.record import Record, Round
+
+if TYPE_CHECKING:
+    from pytest_benchmark.fixture import BenchmarkFixture
+
+
+class ReplayClock:
+    """A timer whose n-th pair of readings is n-th sample apart, exactly: each pair starts at zero."""
+
+    def __init__(self) -> None:
+        self._readings: Iterator[float] = repeat(0.0)
+
+    def load(self, samples: list[float]) -> None:
+        self._readings = chain.from_iterable((0.0, sample) for sample in samples)
+
+    def __call__(self) -> float:
+        return next(self._readings)
+
+
+def mark_for_replay(item: pytest.Item, case: Case) -> None:
+    """Have pytest-benchmark read a replay clock for this test, and group the cases that were measured together."""
+    _mark(item, case, timer=ReplayClock())
+
+
+def mark_group(item: pytest.Item, case: Case) -> None:
+    """Have pytest-benchmark group the cases of one workload and size in its table."""
+    _mark(item, case)
+
+
+def _mark(item: pytest.Item, case: Case, **keywords: Any) -> None:
+    own = item.get_closest_marker("benchmark")
+    merged = {"group": case.group_label, **(own.kwargs if own else {}), **keywords}
+    item.add_marker(pytest.mark.benchmark(**merged), append=False)
+
+
+def replay(benchmark: BenchmarkFixture, item: pytest.Item, record: Record) -> None:
+    """Give pytest-benchmark the record's samples, bit by bit, and describe the case in `extra_info`."""
+    benchmark.extra_info.update(extra_info(record))
+    samples = record.samples.tolist()
+    marker = item.get_closest_marker("benchmark")
+    assert marker is not None
+    marker.kwargs["timer"].load(samples)
+    benchmark.pedantic(_nothing, rounds=len(samples), iterations=1)  # type: ignore[no-untyped-call]
+
+
+def extra_info(record: Record) -> dict[str, Any]:
+    """What pytest-benchmark's JSON says of a case beside its samples."""
+    case = record.case.to_dict()
+    return case | {
+        "throughput": record.throughput,
+        "stable": record.stable,
+        "compile_s": record.compile_s,
+        "cpu_percent": record.cpu_percent,
+        "peak_memory_bytes": record.peak_memory_bytes,
+    }
+
+
+def observed_rounds(benchmark: BenchmarkFixture, concurrency: int) -> tuple[Round, ...]:
+    """The rounds that a test has measured itself with `benchmark(compiled_model)`."""
+    assert benchmark.stats is not None
+    return tuple(Round(concurrency, seconds) for seconds in benchmark.stats.stats.data)
+
+
+def _nothing() -> None: ...

@@ -1,0 +1,116 @@
+"""What the terminal shows: a header, where the run is, and the summary at its end."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.clock import Clock
+from pytest_ngraph.machine import this_machine
+from pytest_ngraph.options import Options
+from pytest_ngraph.record import Phase
+from pytest_ngraph.session import Session
+
+SAVE, RESTORE_AND_ERASE = "\x1b7", "\x1b8\x1b[K"
+UPDATE_S = 0.2
+
+
+def header(options: Options) -> str:
+    """One line on what is measured as what."""
+    machine = this_machine()
+    devices = ", ".join(options.devices.values(None, ("cpu",)))
+    return f"ngraph: device {devices}: {machine.processor}, {len(machine.cores)} cores; store {options.store}"
+
+
+def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
+    """Print the blocks of the summary, and the thresholds that failed the session."""
+    from pytest_ngraph.report.summary import summary
+
+    records = list(session.records.values())
+    if not records or session.options.settings.smoke:
+        return
+    reporter.write_sep("=", "ngraph")
+    # Room is left for nothing else on the line: the summary decides which columns fit.
+    for line in summary(records, session.metrics(), session.checks(), width=reporter._tw.fullwidth):
+        reporter.write_line(line.text, **line.markup)
+    for text in session.conclusions:
+        reporter.write_line(text, red=True, bold=True)
+    if session.run_id:
+        reporter.write_line(
+            f"Stored as {session.run_id} in {session.options.store}; pytest-ngraph report shows it again."
+        )
+
+
+class Status:
+    """A live line behind pytest's own on a terminal; with -v and no terminal, a line per phase.
+
+    It says which case is in which phase, how many are done, and about how long the rest will take.
+    """
+
+    def __init__(self, config: pytest.Config, clock: Clock = time.monotonic) -> None:
+        self._config = config
+        self._clock = clock
+        self._planned = 0
+        self._finished = 0
+        self._started: float | None = None
+        self._finished_at = 0.0
+        self._shown_at = float("-inf")
+        self._shown = False
+
+    def planned(self, case: Case) -> None:
+        self._planned += 1
+
+    def finished(self, case: Case) -> None:
+        self._finished += 1
+        self._finished_at = self._clock()
+        self._erase()
+
+    def waiting(self) -> None:
+        self._show("waiting: another process measures on this machine", brief=False)
+
+    def phase(self, case: Case, phase: Phase) -> None:
+        self._show(f"{case.compiler} {case.group_label}: {phase}", brief=False)
+
+    def measuring(self, case: Case, share: float) -> None:
+        if self._clock() - self._shown_at >= UPDATE_S:
+            self._show(f"{case.group_label}: measure {min(100, round(100 * share))} %", brief=True)
+
+    def _show(self, what: str, *, brief: bool) -> None:
+        """brief: part of a phase, for a live terminal only."""
+        if self._started is None:
+            self._started = self._clock()
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None or self._config.get_verbosity() < 0:
+            return
+        self._shown_at = self._clock()
+        text = f" [{what}; {self._finished + 1} of {self._planned}{self._left()}]"
+        if reporter.isatty:
+            room = reporter._tw.fullwidth - reporter._tw.width_of_current_line - 1
+            self._write(reporter, (RESTORE_AND_ERASE if self._shown else SAVE) + text[:room])
+            self._shown = True
+        elif not brief and self._config.get_verbosity() > 0:
+            self._write(reporter, text + "\n")
+
+    def _erase(self) -> None:
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if self._shown and reporter is not None:
+            self._write(reporter, RESTORE_AND_ERASE)
+        self._shown = False
+
+    def _left(self) -> str:
+        if not self._finished or self._started is None:
+            return ""
+        per_case = (self._finished_at - self._started) / self._finished
+        since = self._clock() - self._finished_at
+        seconds = max(0.0, per_case * (self._planned - self._finished) - since)
+        return f", about {max(1, round(seconds / 60))} min left" if seconds >= 60 else f", about {seconds:.0f} s left"
+
+    def _write(self, reporter: Any, text: str) -> None:
+        """Past pytest's capture, which is on while a test runs, and past its count of the line's width."""
+        capture: Any = self._config.pluginmanager.get_plugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            reporter._tw._file.write(text)
+            reporter._tw._file.flush()

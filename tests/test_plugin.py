@@ -1,0 +1,309 @@
+"""The plugin as its users see it: ids, selection, verdicts, messages. Real workers, a small model."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_ngraph import store
+
+TWO = "--compiler=identity,mine:Exact"
+
+
+def test_ids_say_what_a_test_is(project: pytest.Pytester) -> None:
+    result = project.runpytest("--collect-only", "-q", TWO, "--device=xeon")
+    result.stdout.fnmatch_lines(
+        [
+            "test_it.py::test_throughput[[]mine:network-identity-b1-xeon[]]",
+            "test_it.py::test_throughput[[]mine:network-mine:Exact-b1-xeon[]]",
+            "test_it.py::test_throughput[[]mine:network-identity-b4-xeon[]]",
+            "test_it.py::test_throughput[[]mine:network-mine:Exact-b4-xeon[]]",
+        ]
+    )
+
+
+def test_blocks_are_selected_by_depth(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload=["conv", "mha"], depth=range(1, 4), width=[64], compiler="identity")
+        def test_depth(measurement): ...
+        """
+    )
+    result = project.runpytest("--collect-only", "-q", "-k", "conv and d3")
+    result.stdout.fnmatch_lines(["*::test_depth[[]conv-identity-b1-d3-w64-cpu[]]", "", "1/6 tests collected*"])
+
+
+def test_measured_recorded_and_replayed(project: pytest.Pytester) -> None:
+    result = project.runpytest(TWO, "--benchmark-json=out.json")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["*mine:network on cpu*"])
+    run = store.read(project.path / ".ngraph")
+    replayed = {
+        entry["name"]: entry["stats"]["data"]
+        for entry in json.loads((project.path / "out.json").read_text())["benchmarks"]
+    }
+    assert {f"test_throughput[{r.case.id}]": r.samples.tolist() for r in run.records} == replayed
+    assert all(r.arms == ("identity", "mine:Exact") and len(r.rounds) >= 6 for r in run.records)
+
+
+def test_the_json_describes_the_case(project: pytest.Pytester) -> None:
+    project.runpytest(TWO, "--benchmark-json=out.json", "-k", "Exact and b4")
+    (entry,) = json.loads((project.path / "out.json").read_text())["benchmarks"]
+    info = entry["extra_info"]
+    assert (info["workload"], info["compiler"], info["batch_size"]) == ("mine:network", "mine:Exact", 4)
+    assert info["throughput"] == 4 / entry["stats"]["median"]
+
+
+def test_each_fault_fails_its_own_test_only(project: pytest.Pytester) -> None:
+    faults = [
+        "Raises",
+        "Segfaults",
+        "SegfaultsMeasuring",
+        "Exits",
+        "Hangs",
+        "Hungry",
+        "Wrong",
+        "NotANumber",
+        "Misshapen",
+    ]
+    chosen = ",".join(["identity", "mine:Exact", *(f"mine:{fault}" for fault in faults)])
+    result = project.runpytest(
+        f"--compiler={chosen}", "--batch-size=4", "--ngraph-timeout=20", "--ngraph-memory=1500MiB", "-p", "no:randomly"
+    )
+    result.assert_outcomes(passed=2, failed=9)
+    result.stdout.fnmatch_lines(
+        [
+            "mine:Raises raised in compile: ValueError: no such operator",
+            "mine:Segfaults crashed in compile: crashed with SIGSEGV",
+            "about to crash",
+            "mine:SegfaultsMeasuring crashed in measure: crashed with SIGSEGV",
+            "mine:Exits crashed in compile: exited with status 7",
+            "mine:Hangs timed out in compile: *",
+            "mine:Hungry out of memory in compile: *",
+            "mine:Wrong disagreed in verify: *",
+            "mine:NotANumber disagreed in verify: *NaN*",
+            "mine:Misshapen disagreed in verify: *shape*",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str().split("short test summary")[1]
+
+
+def test_a_missing_library_skips_with_the_command(project: pytest.Pytester) -> None:
+    result = project.runpytest("--compiler=mine:Absent", "-rs")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*no_such_library, which is not installed: pip install no_such_library*"])
+
+
+def test_the_command_line_narrows_the_mark(project: pytest.Pytester) -> None:
+    result = project.runpytest(TWO, "--collect-only", "-q", "--batch-size=4,64")
+    assert "b1-" not in result.stdout.str()
+    assert "b64-" not in result.stdout.str()
+    assert "b4-" in result.stdout.str()
+
+
+def test_nothing_left_skips_with_the_reason(project: pytest.Pytester) -> None:
+    result = project.runpytest(TWO, "--batch-size=64", "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*the mark allows batch_size 1, 4, and --batch-size=64 asks for others*"])
+
+
+def test_a_device_that_is_not_here_skips(project: pytest.Pytester) -> None:
+    result = project.runpytest("--compiler=identity", "--device=orin", "-rs")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*device orin*"])
+
+
+def test_a_breached_threshold_fails_its_test(project: pytest.Pytester) -> None:
+    result = project.runpytest(TWO, "--ngraph-fail-on=latency_s>0.0001 if compiler=mine:Exact")
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["latency_s>0.0001*breached*mine:network-mine:Exact-b1-cpu*"])
+
+
+def test_a_mark_gates_its_own_cases(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network", batch_size=[1, 4])
+        @pytest.mark.ngraph_gate("throughput<1e9")
+        def test_gated(measurement): ...
+
+        @pytest.mark.ngraph(workload="mine:network", batch_size=2)
+        def test_free(measurement): ...
+        """
+    )
+    result = project.runpytest("--compiler=mine:Exact")
+    result.assert_outcomes(passed=1, failed=2)
+
+
+def test_a_threshold_on_many_cases_fails_the_session(project: pytest.Pytester) -> None:
+    result = project.runpytest(TWO, "--ngraph-fail-on=friction>-50")
+    result.assert_outcomes(passed=4)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*friction>-50*breached*"])
+
+
+def test_a_test_may_measure_by_itself(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network", compiler="mine:Exact", batch_size=4)
+        def test_custom(benchmark, compiled_model):
+            assert compiled_model.outputs()[0].shape == (4, 3)
+            benchmark.pedantic(compiled_model, rounds=8)
+        """
+    )
+    project.runpytest_subprocess().assert_outcomes(passed=1)
+    (record,) = store.read(project.path / ".ngraph").records
+    assert len(record.rounds) == 8
+    assert record.case.compiler == "mine:Exact"
+
+
+def test_a_fixture_names_its_compiler(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import numpy as np
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network")
+        def test_custom(identity_model, torchscript_model):
+            (eager,), (scripted,) = identity_model.outputs(), torchscript_model.outputs()
+            assert np.allclose(eager, scripted)
+        """
+    )
+    project.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_a_fixture_without_the_mark(project: pytest.Pytester) -> None:
+    project.makepyfile(test_it="def test_plain(measurement): ...")
+    result = project.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*without its mark*@pytest.mark.ngraph(workload='resnet18')*"])
+
+
+def test_benchmark_disable_runs_once_and_records_nothing(project: pytest.Pytester) -> None:
+    project.runpytest(TWO, "--benchmark-disable").assert_outcomes(passed=4)
+    assert not (project.path / ".ngraph").exists() or not list((project.path / ".ngraph").glob("*.jsonl"))
+
+
+def test_xdist_is_refused_by_the_tests_that_measure(project: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    result = project.runpytest("-n", "2", TWO)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*cannot run under pytest-xdist*without -n*"])
+
+
+def test_exit_first_stops_after_the_failure(project: pytest.Pytester) -> None:
+    result = project.runpytest("--compiler=mine:Raises,mine:Exact", "-x")
+    result.assert_outcomes(failed=1)
+
+
+def test_last_failed_runs_only_what_failed(project: pytest.Pytester) -> None:
+    project.runpytest("--compiler=mine:Raises,mine:Exact").assert_outcomes(failed=2, passed=2)
+    project.runpytest("--compiler=mine:Raises,mine:Exact", "--lf").assert_outcomes(failed=2)
+
+
+def test_hooks_see_records_and_add_metrics(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        from pytest_ngraph.metrics import Metric
+
+        def pytest_ngraph_record(record):
+            print("SEEN", record.case.id)
+
+        def pytest_ngraph_metrics(records):
+            assert all(r.throughput for r in records if r.outcome == "measured")
+            return []
+        """
+    )
+    result = project.runpytest("--compiler=mine:Exact", "-s")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*SEEN mine:network-mine:Exact-b1-cpu*"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--device=xeno"], "unknown device 'xeno'. Did you mean 'xeon'? Known: cpu, gpu, orin, xeon.*ngraph_devices*"),
+        (["--compiler=openvivo"], "unknown compiler 'openvivo'. Did you mean 'openvino'? Known: *identity*"),
+        (["--compiler=mine:Nothing"], "test_it.py::test_throughput: compiler 'mine:Nothing' cannot be imported: *"),
+        (["--compiler=openvino:strems=2"], "unknown option of compiler openvino 'strems'. Did you mean 'streams'?*"),
+        (["--compiler=openvino:streams=two"], "openvino:streams=two: 'two' is not allowed. Allowed: a whole number*"),
+        (["--batch-size=0"], "batch size '0' is not a whole number from 1 up."),
+        (["--batch-size=-4"], "batch size '-4' is not a whole number from 1 up."),
+        (["--batch-size=many"], "batch size 'many' is not a whole number from 1 up."),
+        (["--precision=fp64"], "unknown precision 'fp64'*Known: bf16, fp16, fp32."),
+        (["--objective=speed"], "unknown objective 'speed'*Known: latency, throughput."),
+        (["--ngraph-budget=none"], "--ngraph-budget=none: 'none' is not a number above 0."),
+        (["--ngraph-memory=lots"], "'lots' is not a size. Write it as 8GiB, 512MiB or 1.5GB."),
+        (["--ngraph-isolation=box"], "unknown --ngraph-isolation 'box'*Known: case, compiler."),
+        (["--ngraph-fail-on=speed<1"], "*speed*"),
+        (["--ngraph-store=/dev/null/x"], "cannot write to the store /dev/null/x: Not a directory. Give a folder*"),
+        (["-o", "ngraph_devices=none.toml"], "cannot read *none.toml*"),
+    ],
+)
+def test_bad_options_end_with_one_message(project: pytest.Pytester, arguments: list[str], message: str) -> None:
+    result = project.runpytest(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+    assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        ("workload='conv', depht=3, width=64", "unknown argument of mark ngraph 'depht'. Did you mean 'depth'?*"),
+        ("'resnet18'", "mark ngraph takes arguments by name only: ngraph(workload='resnet18')."),
+        ("batch_size=1", "mark ngraph needs a workload: ngraph(workload='resnet18')."),
+        ("workload='resnet18', batch_size=0", "batch size 0 is not a whole number from 1 up."),
+        ("workload='resnet18', batch_size='b'", "batch size 'b' is not a whole number from 1 up."),
+        ("workload='resnet18', batch_size=[]", "mark ngraph: batch_size is empty. Give one value or several."),
+        ("workload='conv', depth=0, width=64", "depth 0 is not a whole number from 1 up."),
+        ("workload='mha', depth=1, width=100", "*100*"),
+        ("workload='resnet18', depth=2", "*resnet18*depth*"),
+        ("workload='no/such.onnx'", "*no/such.onnx*"),
+        ("workload='resnet18', compiler='tensort'", "unknown compiler 'tensort'*"),
+        ("workload='resnet18', device='tpu'", "unknown device 'tpu'*"),
+        ("workload='resnet18', model_args=3", "mark ngraph: model_args 3 is not a dict*"),
+    ],
+)
+def test_bad_marks_end_with_one_message(project: pytest.Pytester, mark: str, message: str) -> None:
+    project.makepyfile(
+        test_it=f"""
+        import pytest
+
+        @pytest.mark.ngraph({mark})
+        def test_bad(measurement): ...
+        """
+    )
+    result = project.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: test_it.py::test_bad: {message}"])
+    assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("workload", "message"),
+    [
+        ("mine:nothing", "*mine*nothing*"),
+        ("no_such_module:build", "*no_such_module*"),
+        ("mine:text", "*mine:text*str*"),
+        ("resnet1888", "*resnet1888*resnet18*"),
+    ],
+)
+def test_a_workload_that_cannot_be_built_fails_its_test(project: pytest.Pytester, workload: str, message: str) -> None:
+    project.makepyfile(
+        test_it=f"""
+        import pytest
+
+        @pytest.mark.ngraph(workload="{workload}", compiler="mine:Exact")
+        def test_bad(measurement): ...
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"mine:Exact raised in build: {message}"])
