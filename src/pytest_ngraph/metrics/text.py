@@ -40,6 +40,8 @@ def quantity(value: float, unit: Unit = "ratio") -> str:
         return "never" if unit == "samples" else str(value)
     if unit == "count":
         return str(round(value))
+    if unit == "samples":
+        return f"{round(value)} samples"
     factor, label = _scale(value, unit)
     return f"{number(value / factor)}{label}"
 

@@ -97,18 +97,18 @@ def _heading(rows: Sequence[Record], width: int) -> Line:
     flops = next((model.flops for model in models if model.flops is not None), None)
     facts: list[str] = [case.precision, case.objective]
     if parameters is not None:
-        facts.append(f"{_scaled(parameters)} parameters")
+        facts.append(f"{_scaled(parameters, ' parameters', largest='M')}")
     if flops is not None:
-        facts.append(f"{_scaled(flops, 'G')}FLOP a sample")
+        facts.append(f"{_scaled(flops, 'FLOP')} a sample")
     return Line(shortened(f"{title(case)}{GAP}{', '.join(facts)}", width), "heading")
 
 
-def _scaled(count: int, largest: str = "M") -> str:
-    """`28.3 M`, with SI prefixes up to `largest`."""
+def _scaled(count: int, unit: str, largest: str = "G") -> str:
+    """`3.63 GFLOP`, with SI prefixes up to `largest`."""
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if count >= factor and (prefix != "G" or largest == "G"):
-            return f"{number(count / factor)} {prefix}"
-    return f"{count} "
+            return f"{number(count / factor)} {prefix}{unit}"
+    return f"{count} {unit.lstrip()}"
 
 
 def _columns(rows: Sequence[Record], metrics: Metrics, width: int) -> list[Column]:
@@ -188,10 +188,14 @@ def _is_bounded(metrics: Metrics, case: Case) -> bool:
 
 
 def _doubts(measured: Iterable[Record]) -> Iterator[str]:
+    """One note for those that were measured in turn, and so under the same contention."""
+    unsettled: dict[tuple[int, str], list[str]] = {}
     for record in measured:
         if not record.stable:
             seen = _contention(record.contention) or "no contention seen"
-            yield f"~ {record.case.compiler} at batch size {record.case.batch_size} did not settle: {seen}"
+            unsettled.setdefault((record.case.batch_size, seen), []).append(record.case.compiler)
+    for (batch_size, seen), names in unsettled.items():
+        yield f"~ {', '.join(names)} at batch size {batch_size} did not settle: {seen}"
 
 
 def _contention(contention: Contention) -> str:
@@ -199,7 +203,4 @@ def _contention(contention: Contention) -> str:
         "CPU pressure": contention.pressure_percent,
         "steal": contention.steal_percent,
     }
-    seen = [f"{name} {share:.0f} %" for name, share in shares.items() if share is not None and share >= 0.5]
-    if contention.involuntary_switches:
-        seen.append(f"{contention.involuntary_switches} involuntary switches")
-    return ", ".join(seen)
+    return ", ".join(f"{name} {share:.0f} %" for name, share in shares.items() if share is not None and share >= 0.5)

@@ -58,7 +58,7 @@ def _break_even(metrics: Metrics) -> Iterator[str]:
     for case, own in metrics.by_case.items():
         estimate = own["break_even"].estimate
         if estimate:
-            paid = "never" if math.isinf(estimate.value) else quantity(round(estimate.value), "samples")
+            paid = "never" if math.isinf(estimate.value) else quantity(estimate.value, "samples")
             by_compiler.setdefault((_network(case), f"{case.compiler} on {case.device}"), []).append(
                 f"{paid} at b={case.batch_size}"
             )

@@ -1,0 +1,66 @@
+"""What the documentation shows is what the code has."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def code_of(page: str, language: str, containing: str) -> str:
+    """The one block of a page in this language that contains a text."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    (found,) = [block for block in blocks if containing in block]
+    return str(found)
+
+
+def test_tables_from_the_code_are_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "reference.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "up to date\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{p.name}" for p in ROOT.glob("docs/*"))]
+)
+def test_links_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", path.read_text()):
+        file, _, anchor = target.partition("#")
+        linked = (path.parent / file) if file else path
+        assert linked.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", linked.read_text(), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}, target
+
+
+def test_the_compiler_of_the_docs_works(project: pytest.Pytester) -> None:
+    project.makepyfile(mine_too=code_of("docs/compilers.md", "python", "class Traced"))
+    result = project.runpytest("--compiler=mine_too:Traced,mine_too:Traced:freeze=false", "--batch-size=4")
+    result.assert_outcomes(passed=2)
+
+
+def test_the_metric_of_the_docs_works(project: pytest.Pytester) -> None:
+    project.makeconftest(code_of("docs/metrics.md", "python", "pytest_ngraph_metrics"))
+    result = project.runpytest("--compiler=mine:Exact", "--ngraph-fail-on=mine.throughput_per_cpu<1e12")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*mine.throughput_per_cpu*"])
+
+
+def test_the_devices_of_the_docs_are_read(tmp_path: Path) -> None:
+    from pytest_ngraph.devices import load_inventory
+
+    path = tmp_path / "devices.toml"
+    path.write_text(code_of("docs/options.md", "toml", "[runner]"))
+    assert load_inventory(path)["runner"].threads == 4
+
+
+def test_the_test_of_the_readme_is_collected(project: pytest.Pytester) -> None:
+    project.makepyfile(test_it=code_of("README.md", "python", "measurement"))
+    result = project.runpytest("--collect-only", "-q", "--compiler=identity,openvino")
+    result.stdout.fnmatch_lines(["*8 tests collected*"])

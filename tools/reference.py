@@ -1,0 +1,83 @@
+"""Write the tables of the docs that come from the code, between their markers.
+
+python tools/reference.py          # rewrite them
+python tools/reference.py --check  # exit 1 when one is out of date
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph import options
+from pytest_ngraph.metrics import DEFINITIONS
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+class Collector:
+    """Stands in for pytest's parser and notes what is declared."""
+
+    def __init__(self) -> None:
+        self.options: list[tuple[str, str, str]] = []
+        self.ini: list[tuple[str, str]] = []
+
+    def getgroup(self, name: str, description: str) -> Collector:
+        del name, description
+        return self
+
+    def addoption(self, flag: str, *, help: str, metavar: str = "", **_: Any) -> None:  # noqa: A002 (pytest's name)
+        text, _, ini = help.replace("%%", "%").rpartition(" (ini: ")
+        self.options.append((f"{flag}={metavar}", ini.rstrip(")"), text))
+
+    def addini(self, name: str, help: str, **_: Any) -> None:  # noqa: A002 (pytest's name)
+        self.ini.append((name, help))
+
+
+def options_table() -> str:
+    declared = Collector()
+    options.declare(declared)  # type: ignore[arg-type]  # a stand-in with what is asked of it
+    rows = [f"| `{flag.replace('|', chr(92) + '|')}` | `{ini}` | {text} |" for flag, ini, text in declared.options]
+    named = {ini for _, ini, _ in declared.options}
+    rows += [f"| | `{name}` | {text} |" for name, text in declared.ini if name not in named]
+    return "\n".join(["| option | ini key | meaning |", "| --- | --- | --- |", *rows])
+
+
+def metrics_table() -> str:
+    rows = [
+        f"| `{d.name}` | {d.extent} | {d.unit} | {d.better} | {d.formula.replace('|', chr(92) + '|')} | {d.source} |"
+        for d in DEFINITIONS.values()
+    ]
+    return "\n".join(
+        ["| metric | of a | unit | better | formula | source |", "| --- | --- | --- | --- | --- | --- |", *rows]
+    )
+
+
+TABLES = {"options": ("options.md", options_table), "metrics": ("metrics.md", metrics_table)}
+
+
+def outdated(*, write: bool) -> list[str]:
+    """The pages whose table differs from the code; rewritten when told so."""
+    found = []
+    for name, (page, table) in TABLES.items():
+        path = DOCS / page
+        text = path.read_text()
+        marked = re.compile(rf"(<!-- {name}: from the code -->\n).*?(<!-- end -->)", re.DOTALL)
+        fresh = marked.sub(lambda match, table=table: f"{match[1]}{table()}\n{match[2]}", text)
+        if fresh != text:
+            found.append(page)
+            if write:
+                path.write_text(fresh)
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    pages = outdated(write=not check)
+    print("\n".join(f"{page}: {'out of date' if check else 'rewritten'}" for page in pages) or "up to date")
+    sys.exit(1 if check and pages else 0)
