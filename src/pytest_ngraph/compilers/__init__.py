@@ -1,0 +1,143 @@
+"""Compilers: one file each, found by entry points (group `pytest_ngraph.compilers`), built-ins included.
+
+A compiler works in two steps, so that what it makes can be cached and carried: `compile` turns an artifact into files
+in a folder, `load` turns those files into something that runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, get_args, get_origin, get_type_hints
+
+from pytest_ngraph import entrypoints
+from pytest_ngraph.artifact import Array, Artifact, Kind, Target
+from pytest_ngraph.case import CompilerSpec
+from pytest_ngraph.clock import Stopwatch
+from pytest_ngraph.errors import Unsupported, UsageError
+
+GROUP = "pytest_ngraph.compilers"
+
+
+class CompiledModel(Protocol):
+    """A workload that runs on its inputs, which stay where the device reads them."""
+
+    def __call__(self) -> object:
+        """One iteration. On a GPU it may return before the work is done; `stopwatch` knows when it is."""
+        ...
+
+    def outputs(self) -> Sequence[Array]:
+        """Run once and give the outputs, flattened in the graph's order, floats of any precision as fp32."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """Iterations that one call runs side by side; 1 where they run one after another."""
+        ...
+
+    @property
+    def stopwatch(self) -> Stopwatch:
+        """Times bursts of calls on the device that runs them."""
+        ...
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What really runs, asked of the library where it tells: version, precision, provider, threads."""
+        ...
+
+    def close(self) -> None:
+        """Free what is held. Called once."""
+        ...
+
+
+class Compiler(Protocol):
+    """Turns an artifact into a compiled model. An instance is one compiler with its options set.
+
+    The class declares what is known without importing its library; options are the fields of a frozen dataclass,
+    typed `bool`, `int`, `str` or `Literal[...]`, each with a default.
+    """
+
+    libraries: tuple[str, ...]
+    """Modules that must be importable, the compiler's own first."""
+    kinds: tuple[Kind, ...]
+    """Kinds of device it compiles for.
+
+    A class may also declare `install_hint`, a sentence on installing its libraries where pip alone is not enough.
+    """
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        """Compile into `folder`, which is empty. Raise `Unsupported` for what it cannot do at all."""
+        ...
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        """Make what `compile` left in `folder` runnable, with the artifact's inputs in place."""
+        ...
+
+
+@cache
+def resolve(text: str) -> Compiler:
+    """The compiler that `name[:option=value,...]` describes. No library is imported."""
+    spec = CompilerSpec.parse(text)
+    kind = entrypoints.load(GROUP, "compiler", spec.name)
+    options = _parse_options(spec, kind)
+    compiler: Compiler = kind(**options)
+    return compiler
+
+
+def names() -> list[str]:
+    """Names of all registered compilers."""
+    return sorted(entrypoints.registered(GROUP))
+
+
+@cache
+def missing_library(text: str) -> str:
+    """Why this compiler cannot be loaded here, with the command that mends it; empty when it can."""
+    name = CompilerSpec.parse(text).name
+    compiler = resolve(text)
+    hint = getattr(compiler, "install_hint", "")
+    for library in compiler.libraries:
+        if find_spec(library) is None:
+            extra = f'"pytest-ngraph[{name}]"' if name in entrypoints.registered(GROUP) else library
+            return f"{name} needs {library}, which is not installed: pip install {extra}{'. ' + hint if hint else ''}"
+    return ""
+
+
+def refuse_precision(compiler: str, target: Target, supported: tuple[str, ...]) -> None:
+    """Raise `Unsupported` when the target's precision is not among those supported."""
+    if target.precision not in supported:
+        raise Unsupported(
+            f"{compiler} does not run {target.precision} on {target.kind}; it runs {', '.join(supported)}"
+        )
+
+
+def _parse_options(spec: CompilerSpec, kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    fields = {f.name: hints[f.name] for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else {}
+    options = {}
+    for key, value in spec.options:
+        if key not in fields:
+            hint = "" if fields else f"{spec.name} has none."
+            raise UsageError.unknown(f"option of compiler {spec.name}", key, fields, hint)
+        options[key] = _parse_value(spec.name, key, value, fields[key])
+    return options
+
+
+def _parse_value(compiler: str, key: str, value: str, kind: Any) -> Any:
+    if get_origin(kind) is not None:
+        allowed = [str(choice) for choice in get_args(kind)]
+        if value in allowed:
+            return get_args(kind)[allowed.index(value)]
+    elif kind is bool:
+        allowed = ["true", "false"]
+        if value.lower() in allowed:
+            return value.lower() == "true"
+    elif kind is int:
+        allowed = ["a whole number"]
+        if value.isdecimal():
+            return int(value)
+    else:
+        return value
+    raise UsageError(f"{compiler}:{key}={value}: {value!r} is not allowed. Allowed: {', '.join(allowed)}.")

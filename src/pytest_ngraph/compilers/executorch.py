@@ -1,0 +1,151 @@
+"""ExecuTorch: the exported program, lowered to XNNPACK, in the runtime that PyTorch has for small devices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pytest_ngraph.artifact import Array, Artifact, Kind, Target
+from pytest_ngraph.clock import WallStopwatch
+from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.tensors import flatten
+
+if TYPE_CHECKING:
+    import torch
+
+FILE = "model.pte"
+DELEGATION = "delegation.json"
+
+
+@dataclass(frozen=True)
+class ExecuTorch:
+    """Operators that XNNPACK lacks run in ExecuTorch's own kernels; the fact `delegated` tells how many do not."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("executorch",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        # XNNPACK has kernels for these. A graph in bf16 would run in the portable ones nearly as a whole.
+        refuse_precision("executorch", target, ("fp32", "fp16"))
+        lowered = _lower(artifact)
+        (folder / DELEGATION).write_text(json.dumps(_delegation(lowered)))
+        executable = _emit(lowered, artifact)
+        _refuse_missing_kernels(executable, artifact)
+        executable.save(str(folder / FILE))
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        from executorch.extension.pybindings import portable_lib
+
+        with threads.spread(target):
+            _start_threads(target)
+            module = portable_lib._load_for_executorch(str(folder / FILE))
+            return ExecuTorchModel(module, program.inputs(artifact), self._facts(target, folder))
+
+    def _facts(self, target: Target, folder: Path) -> dict[str, str]:
+        from executorch.extension.pybindings import portable_lib
+        from executorch.version import __version__
+
+        return {
+            "version": __version__,
+            "precision": target.precision,
+            "provider": "XnnpackBackend",
+            "threads": str(portable_lib._threadpool_get_thread_count()),
+            **json.loads((folder / DELEGATION).read_text()),
+        }
+
+
+class ExecuTorchModel:
+    """A method that reads its inputs where they are and leaves its outputs in its own memory."""
+
+    concurrency = 1
+
+    def __init__(self, module: Any, inputs: tuple[torch.Tensor, ...], facts: dict[str, str]) -> None:
+        self._module = module
+        self._inputs = inputs
+        self.facts = facts
+        self.stopwatch = WallStopwatch()
+
+    def __call__(self) -> object:
+        return self._module.forward(self._inputs, clone_outputs=False)
+
+    def outputs(self) -> Sequence[Array]:
+        return flatten(self._module.forward(self._inputs, clone_outputs=True))
+
+    def close(self) -> None:
+        del self._module, self._inputs
+
+
+def _lower(artifact: Artifact) -> Any:
+    """The program in ExecuTorch's dialect, all that XNNPACK can take handed over to it."""
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+    from torch._export.verifier import SpecViolationError
+
+    try:
+        return to_edge_transform_and_lower(program.load(artifact), partitioner=[XnnpackPartitioner()])
+    except SpecViolationError as error:
+        raise Unsupported(f"executorch cannot lower {artifact.case.workload}: {_reason(error)}") from error
+
+
+def _delegation(lowered: Any) -> dict[str, str]:
+    """What of the graph XNNPACK runs, as facts."""
+    from executorch.devtools.backend_debug import get_delegation_info
+
+    info = get_delegation_info(lowered.exported_program().graph_module)
+    counts = [count for name, count in info.delegation_by_operator.items() if name != "getitem"]
+    delegated = sum(count.delegated for count in counts)
+    operators = delegated + sum(count.non_delegated for count in counts)
+    return {"delegated": f"{delegated} of {operators} operators", "partitions": str(info.num_delegated_subgraphs)}
+
+
+def _emit(lowered: Any, artifact: Artifact) -> Any:
+    """The lowered program in the runtime's format. Raise `Unsupported` for operators that cannot be expressed in it."""
+    try:
+        return lowered.to_executorch(_backend_config())
+    except RuntimeError as error:
+        if "Missing out variants" not in str(error):
+            raise
+        raise Unsupported(f"executorch cannot emit {artifact.case.workload}: {_reason(error)}") from error
+
+
+def _backend_config() -> Any:
+    """Read inputs where the caller has them: by default each run first copies them into memory that is planned."""
+    from executorch.exir import ExecutorchBackendConfig
+    from executorch.exir.passes import MemoryPlanningPass
+
+    return ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False))
+
+
+def _refuse_missing_kernels(executable: Any, artifact: Artifact) -> None:
+    """Raise `Unsupported` for operators of which the runtime has no kernel: it names them only in its log."""
+    from executorch.runtime import Runtime
+
+    plan = executable.executorch_program.execution_plan[0]
+    needed = {".".join(filter(None, (operator.name, operator.overload))) for operator in plan.operators}
+    missing = sorted(needed - set(Runtime.get().operator_registry.operator_names))
+    if missing:
+        raise Unsupported(f"executorch has no kernel for {', '.join(missing)} of {artifact.case.workload}")
+
+
+def _start_threads(target: Target) -> None:
+    """Have the process's one pool of threads, of which the caller is the first, compute on the target's cores.
+
+    It is left as it is where it has this size: models that are loaded hold on to it, and resetting frees it.
+    """
+    from executorch.extension.pybindings import portable_lib
+
+    before = threads.running()
+    if portable_lib._threadpool_get_thread_count() != target.threads:  # asking for it first creates it
+        portable_lib._unsafe_reset_threadpool(target.threads)
+    threads.bind(sorted(threads.running() - before), target.cores[1:])
+
+
+def _reason(error: Exception) -> str:
+    """The sentence of the report that names the operator; the rest is advice on ExecuTorch's interface."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = next((line for line in lines if line.startswith("Operator")), lines[0] if lines else "no reason given")
+    return named.partition(" (http")[0]

@@ -1,0 +1,61 @@
+"""Identity: PyTorch eager, uncompiled. The baseline that speedup and BSR refer to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pytest_ngraph import workloads
+from pytest_ngraph.artifact import Artifact, Kind, Target
+from pytest_ngraph.compilers import CompiledModel, program, pytorch
+from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
+from pytest_ngraph.tensors import dtype
+
+if TYPE_CHECKING:
+    import torch
+
+Graph = Literal["module", "program"]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """channels_last: run 4-dimensional tensors in that memory layout.
+    graph: the module as its author wrote it, or its exported program (which can come from another revision).
+
+    An ONNX workload runs in ONNX Runtime with every optimization off.
+    """
+
+    channels_last: bool = False
+    graph: Graph = "module"
+
+    libraries: ClassVar[tuple[str, ...]] = ("torch",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        """Nothing: that is the point."""
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        if artifact.onnx is not None:
+            return OnnxRuntime(optimization="none").load(artifact, target, folder)
+        pytorch.set_up(target)
+        module = self._module(artifact, target)
+        inputs = program.inputs(artifact, target.kind)
+        if self.channels_last:
+            module, inputs = _in_channels_last(module, inputs)
+        return pytorch.PytorchModel(module, inputs, target, graph=self.graph, channels_last=self.channels_last)
+
+    def _module(self, artifact: Artifact, target: Target) -> torch.nn.Module:
+        if self.graph == "program":
+            return pytorch.program_module(artifact, target)
+        return workloads.build(artifact.case).module.to(target.kind, dtype(target.precision))
+
+
+def _in_channels_last(
+    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]
+) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    import torch
+
+    layout = torch.channels_last
+    moved = (tensor.contiguous(memory_format=layout) if tensor.ndim == 4 else tensor for tensor in inputs)
+    return module.to(memory_format=layout), tuple(moved)

@@ -1,0 +1,219 @@
+"""ONNX Runtime: the exported program as ONNX (or an ONNX file as it is), in a session of one execution provider."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pytest_ngraph.artifact import Array, Artifact, Kind, Target
+from pytest_ngraph.clock import Stopwatch, WallStopwatch
+from pytest_ngraph.compilers import CompiledModel, cuda, program, refuse_precision, threads
+from pytest_ngraph.compilers.onnx_export import write_onnx
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.tensors import flatten
+
+if TYPE_CHECKING:
+    import torch
+
+Provider = Literal["auto", "cpu", "cuda", "tensorrt", "openvino", "dnnl"]
+Optimization = Literal["all", "extended", "basic", "none"]
+
+FILE = "model.onnx"
+PROVIDERS = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+    "openvino": "OpenVINOExecutionProvider",
+    "dnnl": "DnnlExecutionProvider",
+}
+ON_GPU = ("cuda", "tensorrt")
+LEVELS = {
+    "all": "ORT_ENABLE_ALL",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "basic": "ORT_ENABLE_BASIC",
+    "none": "ORT_DISABLE_ALL",
+}
+ELEMENT_TYPES = {
+    "float32": 1,
+    "uint8": 2,
+    "int8": 3,
+    "int16": 5,
+    "int32": 6,
+    "int64": 7,
+    "bool": 9,
+    "float16": 10,
+    "float64": 11,
+    "bfloat16": 16,
+}
+"""`onnx.TensorProto.DataType` by the name that PyTorch gives the type."""
+
+
+@dataclass(frozen=True)
+class OnnxRuntime:
+    """provider: what executes the graph; `auto` is the device's kind. optimization: level of graph optimizations."""
+
+    provider: Provider = "auto"
+    optimization: Optimization = "all"
+
+    libraries: ClassVar[tuple[str, ...]] = ("onnxruntime", "onnx", "onnxscript")
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        """Write the ONNX graph that `load` optimizes for the provider; an ONNX workload is one already."""
+        self._refuse(target)
+        if artifact.onnx is None:
+            write_onnx(artifact, folder / FILE)
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        self._refuse(target)
+        session = self._session(artifact.onnx or folder / FILE, target)
+        return OnnxRuntimeModel(session, program.inputs(artifact, target.kind), target, self._facts(session, target))
+
+    def _refuse(self, target: Target) -> None:
+        """Raise `Unsupported` for what the provider cannot do or would do in another precision."""
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise Unsupported(
+                f'onnxruntime cannot be imported ({error}): pip install "pytest-ngraph[onnxruntime]"'
+            ) from None
+        provider = self._provider(target)
+        if (provider in ON_GPU) != (target.kind == "cuda"):
+            raise Unsupported(f"onnxruntime:provider={provider} does not run on a device of kind {target.kind}")
+        available = onnxruntime.get_available_providers()
+        if PROVIDERS[provider] not in available:
+            raise Unsupported(f"this build of onnxruntime lacks {PROVIDERS[provider]}; it has {', '.join(available)}")
+        # On a CPU, kernels of lower precision are few: most of the graph would be computed in fp32 between casts.
+        refuse_precision("onnxruntime", target, ("fp32", "fp16", "bf16") if provider in ON_GPU else ("fp32",))
+
+    def _provider(self, target: Target) -> str:
+        return target.kind if self.provider == "auto" else self.provider
+
+    def _session(self, path: Path, target: Target) -> Any:
+        import onnxruntime as ort
+        from onnxruntime.capi import onnxruntime_pybind11_state as errors
+
+        provider = self._provider(target)
+        try:
+            with threads.spread(target):
+                session = ort.InferenceSession(
+                    path, self._options(target), providers=_providers(provider, target, path.parent)
+                )
+        except errors.NotImplemented as error:
+            raise Unsupported(f"onnxruntime has no kernel for an operator of this graph: {error}") from error
+        # ONNX Runtime falls back to the CPU without an error when a provider's libraries cannot be loaded.
+        if session.get_providers()[0] != PROVIDERS[provider]:
+            raise Unsupported(
+                f"onnxruntime could not load {PROVIDERS[provider]} and fell back to {session.get_providers()[0]}"
+            )
+        return session
+
+    def _options(self, target: Target) -> Any:
+        import onnxruntime as ort
+
+        options = ort.SessionOptions()
+        options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, LEVELS[self.optimization])
+        options.intra_op_num_threads = target.threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # Threads spin for work while a run lasts, and sleep when it ends: spinning on, those of an idle session take
+        # the cores from the one that it alternates with.
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+        if threads.is_bound() and target.threads > 1:
+            # One list of processors, counted from 1, for each thread but the caller's, which is on the first core.
+            helpers = ";".join(str(core + 1) for core in target.cores[1:])
+            options.add_session_config_entry("session.intra_op_thread_affinities", helpers)
+        return options
+
+    def _facts(self, session: Any, target: Target) -> dict[str, str]:
+        import onnxruntime as ort
+
+        return {
+            "version": ort.__version__,
+            "precision": target.precision,
+            "provider": session.get_providers()[0],
+            "threads": str(session.get_session_options().intra_op_num_threads),
+            "optimization": self.optimization,
+        }
+
+
+class OnnxRuntimeModel:
+    """A session whose inputs and outputs stay bound to memory of the device."""
+
+    concurrency = 1
+
+    def __init__(self, session: Any, inputs: tuple[torch.Tensor, ...], target: Target, facts: dict[str, str]) -> None:
+        import onnxruntime as ort
+
+        self._run_options = None  # not the default ones: on a CPU, any at all cost a call 26 microseconds
+        self.stopwatch: Stopwatch = WallStopwatch()
+        if target.kind == "cuda":
+            self._run_options = ort.RunOptions()
+            self._run_options.add_run_config_entry("disable_synchronize_execution_providers", "1")
+            self.stopwatch = cuda.CudaStopwatch(cuda.own_stream())
+        self._session = session
+        self._binding = session.io_binding()
+        self._inputs = inputs  # whose memory the binding reads
+        for value, tensor in zip(session.get_inputs(), inputs, strict=True):
+            self._binding.bind_input(value.name, *_location(tensor))
+        self._outputs = self._bind_outputs(target)
+        self.facts = facts
+
+    def __call__(self) -> object:
+        return self._session.run_with_iobinding(self._binding, self._run_options)
+
+    def outputs(self) -> Sequence[Array]:
+        self()
+        return flatten([tensor.clone() for tensor in self._outputs])
+
+    def close(self) -> None:
+        del self._binding, self._session, self._inputs, self._outputs
+
+    def _bind_outputs(self, target: Target) -> list[torch.Tensor]:
+        """Run once to learn the outputs' shapes, then bind memory for them, so that no run allocates any."""
+        import torch
+
+        names = [value.name for value in self._session.get_outputs()]
+        for name in names:
+            self._binding.bind_output(name, target.kind)
+        self()
+        values = self._binding.get_outputs()
+        outputs = [
+            torch.empty(tuple(value.shape()), dtype=_dtype(value.element_type()), device=target.kind)
+            for value in values
+        ]
+        self._binding.clear_binding_outputs()
+        for name, tensor in zip(names, outputs, strict=True):
+            self._binding.bind_output(name, *_location(tensor))
+        return outputs
+
+
+def _providers(provider: str, target: Target, folder: Path) -> list[tuple[str, dict[str, str]]]:
+    """The provider with its options, and those that take over operators that it lacks."""
+    if provider == "openvino":
+        options = {"device_type": "CPU", "precision": "FP32", "num_of_threads": str(target.threads)}
+        return [(PROVIDERS["openvino"], options), (PROVIDERS["cpu"], {})]
+    if provider not in ON_GPU:
+        return [(PROVIDERS[provider], {})]
+    stream = str(cuda.own_stream().cuda_stream)
+    on_cuda = (PROVIDERS["cuda"], {"user_compute_stream": stream, "use_tf32": "0"})
+    if provider == "cuda":
+        return [on_cuda]
+    cache = {"trt_engine_cache_enable": "1", "trt_engine_cache_path": str(folder)}
+    return [(PROVIDERS["tensorrt"], {"user_compute_stream": stream, **cache}), on_cuda]
+
+
+def _location(tensor: torch.Tensor) -> tuple[str, int, int, tuple[int, ...], int]:
+    """Device, its index, element type, shape and address, as a binding takes them."""
+    name = str(tensor.dtype).removeprefix("torch.")
+    return tensor.device.type, tensor.device.index or 0, ELEMENT_TYPES[name], tuple(tensor.shape), tensor.data_ptr()
+
+
+def _dtype(element_type: int) -> torch.dtype:
+    import torch
+
+    names = {number: name for name, number in ELEMENT_TYPES.items()}
+    found: torch.dtype = getattr(torch, names[element_type])
+    return found

@@ -1,0 +1,208 @@
+"""OpenVINO: the exported program (or ONNX file) as its intermediate representation, compiled for a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pytest_ngraph.artifact import Array, Artifact, Kind, Target
+from pytest_ngraph.clock import WallStopwatch
+from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
+from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.tensors import flatten
+
+if TYPE_CHECKING:
+    import torch
+
+Device = Literal["CPU", "GPU", "NPU"]
+FILE = "model.xml"
+PRECISIONS = {"fp32": "f32", "fp16": "f16", "bf16": "bf16"}
+
+
+@dataclass(frozen=True)
+class OpenVino:
+    """streams: inferences that run side by side; 0 leaves it to the hint that follows from the objective.
+    device: as OpenVINO names it. `AUTO` is not among them: it does not tell the precision that it runs.
+    """
+
+    streams: int = 0
+    device: Device = "CPU"
+
+    libraries: ClassVar[tuple[str, ...]] = ("openvino",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        source = artifact.onnx or program.load(artifact)
+        openvino = _import(target)
+        try:
+            model = openvino.convert_model(source)
+        except openvino.frontend.OpConversionFailure as error:
+            raise Unsupported(f"openvino cannot convert {artifact.case.workload}: {_reason(error)}") from error
+        # The conversion forgets sizes. The size is the case's, and static shapes are faster.
+        model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
+        openvino.save_model(model, folder / FILE, compress_to_fp16=False)
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        core = _import(target).Core()
+        self._refuse_device(core.available_devices)
+        refuse_precision("openvino", target, self._precisions(core))
+        inputs = program.inputs(artifact)
+        with threads.spread(target):
+            compiled = core.compile_model(folder / FILE, self.device, self._properties(target))
+            facts = self._facts(compiled, target)
+            if target.objective == "throughput":
+                return OpenVinoQueue(compiled, inputs, facts)
+            return OpenVinoModel(compiled, inputs, facts)
+
+    def _refuse_device(self, available: Sequence[str]) -> None:
+        # Several devices of a kind are named GPU.0, GPU.1; GPU is the first.
+        if self.device not in {name.partition(".")[0] for name in available}:
+            raise Unsupported(f"openvino finds no {self.device} here; it finds {', '.join(available)}")
+
+    def _precisions(self, core: Any) -> tuple[str, ...]:
+        """Those that the device computes in. Any other would silently become one of them."""
+        capabilities = set(core.get_property(self.device, "OPTIMIZATION_CAPABILITIES"))
+        return tuple(
+            ours for ours, theirs in (("fp32", "FP32"), ("fp16", "FP16"), ("bf16", "BF16")) if theirs in capabilities
+        )
+
+    def _properties(self, target: Target) -> dict[str, object]:
+        # By default OpenVINO computes in bf16 where the processor can, at twice the speed and errors of 1e-3.
+        properties: dict[str, object] = {
+            "INFERENCE_PRECISION_HINT": PRECISIONS[target.precision],
+            "PERFORMANCE_HINT": target.objective.upper(),
+        }
+        if self.streams:
+            properties["NUM_STREAMS"] = self.streams
+        if self.device == "CPU":
+            properties |= {"INFERENCE_NUM_THREADS": target.threads, "ENABLE_CPU_PINNING": threads.is_bound()}
+        return properties
+
+    def _facts(self, compiled: Any, target: Target) -> dict[str, str]:
+        """What the compiled model says of itself. Raise when it runs another precision than the target's."""
+        import openvino
+
+        precision = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+        if precision != PRECISIONS[target.precision]:
+            raise NgraphError(f"openvino was told to run {target.precision} on {self.device} and runs {precision}.")
+        facts = {
+            "version": openvino.__version__.partition("-")[0],
+            "precision": target.precision,
+            "provider": " ".join(compiled.get_property("EXECUTION_DEVICES")),
+            "streams": str(compiled.get_property("NUM_STREAMS")),
+        }
+        if self.device == "CPU":
+            facts["threads"] = str(compiled.get_property("INFERENCE_NUM_THREADS"))
+            facts["pinned"] = str(compiled.get_property("ENABLE_CPU_PINNING"))
+        return facts
+
+
+class OpenVinoModel:
+    """One request at a time: for latency."""
+
+    concurrency = 1
+
+    def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], facts: dict[str, str]) -> None:
+        self._request = compiled.create_infer_request()
+        self._inputs = inputs  # whose memory the request reads
+        self._request.set_input_tensors([_share(tensor) for tensor in inputs])
+        self.facts = facts
+        self.stopwatch = WallStopwatch()
+
+    def __call__(self) -> object:
+        return self._request.infer(share_outputs=True)
+
+    def outputs(self) -> Sequence[Array]:
+        self()
+        return _read_outputs(self._request)
+
+    def close(self) -> None:
+        del self._request, self._inputs
+
+
+class OpenVinoQueue:
+    """As many requests at a time as the compiled model asks for: for throughput.
+
+    A call starts each request once and returns when the last one has started; the stopwatch waits for all. So
+    consecutive calls keep every stream busy, as OpenVINO's own `benchmark_app` does.
+    """
+
+    def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], facts: dict[str, str]) -> None:
+        import openvino
+
+        self._queue = openvino.AsyncInferQueue(compiled)
+        self._inputs = inputs
+        for request in self._queue:
+            request.set_input_tensors([_share(tensor) for tensor in inputs])
+        self.concurrency = len(self._queue)
+        self.facts = facts | {"requests": str(self.concurrency)}
+        self.stopwatch = QueueStopwatch(self._queue)
+
+    def __call__(self) -> object:
+        for _ in range(self.concurrency):
+            self._queue.start_async()
+        return None
+
+    def outputs(self) -> Sequence[Array]:
+        self()
+        self._queue.wait_all()
+        return _read_outputs(self._queue[self.concurrency - 1])
+
+    def close(self) -> None:
+        self._queue.wait_all()
+        del self._queue, self._inputs, self.stopwatch
+
+
+class QueueStopwatch(WallStopwatch):
+    """Times from an idle queue to an idle queue."""
+
+    def __init__(self, queue: Any) -> None:
+        super().__init__()
+        self._queue = queue
+
+    def start(self) -> None:
+        self._queue.wait_all()
+        super().start()
+
+    def stop(self) -> float:
+        self._queue.wait_all()
+        return super().stop()
+
+
+def _import(target: Target) -> Any:
+    """The library. It looks only when it is imported which cores there are to bind its threads to."""
+    with threads.spread(target):
+        import openvino
+    return openvino
+
+
+def _share(tensor: torch.Tensor) -> Any:
+    """An OpenVINO tensor over the same memory."""
+    import openvino
+    import torch
+
+    if tensor.dtype == torch.bfloat16:  # which NumPy lacks
+        return openvino.Tensor(tensor.view(torch.int16).numpy(), tensor.shape, openvino.Type.bf16)
+    return openvino.Tensor(tensor.numpy(), shared_memory=True)
+
+
+def _read_outputs(request: Any) -> list[Array]:
+    """Copies of a finished request's outputs, whose own memory the next run overwrites."""
+    return flatten([_to_torch(tensor).clone() for tensor in request.output_tensors])
+
+
+def _to_torch(tensor: Any) -> torch.Tensor:
+    import numpy as np
+    import torch
+
+    if tensor.element_type.get_type_name() == "bf16":
+        return torch.from_numpy(tensor.data.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(tensor.data)
+
+
+def _reason(error: Exception) -> str:
+    """The line of OpenVINO's report that names the operators; the rest is its own source lines."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if "No conversion rule" in line), lines[-1] if lines else "no reason given")

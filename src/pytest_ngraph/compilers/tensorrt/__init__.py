@@ -1,0 +1,126 @@
+"""TensorRT, and TensorRT-RTX, which is built ahead of time for many GPUs and finished on the one that runs it.
+
+Two compilers, because their results are not to be mixed; one code path, in what TensorRT 10.3 (JetPack 6) to 11 and
+TensorRT-RTX have in common.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pytest_ngraph.artifact import Artifact, Kind, Target
+from pytest_ngraph.compilers import CompiledModel, program
+from pytest_ngraph.compilers.onnx_export import write_onnx
+from pytest_ngraph.compilers.tensorrt import timing_cache
+from pytest_ngraph.compilers.tensorrt.library import Library, library
+from pytest_ngraph.compilers.tensorrt.model import TensorRtModel
+from pytest_ngraph.compilers.tensorrt.network import Network
+from pytest_ngraph.errors import NgraphError
+
+Level = Literal[0, 1, 2, 3, 4, 5]
+Capability = Literal["any", "current", "75", "80", "86", "89", "120", "121"]
+
+ONNX = "model.onnx"
+PLAN = "model.plan"
+BINDINGS = "bindings.json"
+
+
+@dataclass(frozen=True)
+class TensorRt:
+    """level: how long the builder searches for fast kernels. graph: replay each call as a CUDA graph."""
+
+    level: Level = 3
+    graph: bool = False
+
+    libraries: ClassVar[tuple[str, ...]] = ("tensorrt", "onnx", "onnxscript")
+    kinds: ClassVar[tuple[Kind, ...]] = ("cuda",)
+    install_hint: ClassVar[str] = (
+        "Its packages fetch NVIDIA's libraries from NVIDIA's own index, which has to be within reach. On a Jetson "
+        "TensorRT comes with JetPack: use an environment made with --system-site-packages."
+    )
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        """Write the plan, which fits only this version on this GPU."""
+        lib = library("tensorrt")
+        file = timing_cache.path(lib, _gpu(lib))
+        network = Network(lib, _onnx(artifact, folder))
+        network.config.builder_optimization_level = self.level
+        is_warm = timing_cache.restore(lib, network.config, file)
+        _build(network, folder, level=str(self.level), timing_cache="warm" if is_warm else "cold")
+        timing_cache.save(lib, network.config, file)
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        return _load(library("tensorrt"), artifact, target, folder, graph=self.graph)
+
+
+@dataclass(frozen=True)
+class TensorRtRtx:
+    """capability: the GPUs that the plan is for; `any` that TensorRT-RTX knows, the one here, or a compute capability
+    (`86`), for which a plan can be built without a GPU. graph: replay each call as a CUDA graph.
+    """
+
+    capability: Capability = "any"
+    graph: bool = False
+
+    libraries: ClassVar[tuple[str, ...]] = ("tensorrt_rtx", "onnx", "onnxscript")
+    kinds: ClassVar[tuple[Kind, ...]] = ("cuda",)
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        """Write the plan. It has no timing cache: kernels are compiled, not raced, when the plan is loaded."""
+        lib = library("tensorrt_rtx")
+        network = Network(lib, _onnx(artifact, folder))
+        if self.capability != "any":
+            name = "CURRENT" if self.capability == "current" else f"SM{self.capability}"
+            network.config.num_compute_capabilities = 1
+            lib.require(
+                network.config.set_compute_capability(getattr(lib.module.ComputeCapability, name), 0),
+                f"build for capability={self.capability}",
+            )
+        _build(network, folder, capability=self.capability)
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        return _load(library("tensorrt_rtx"), artifact, target, folder, graph=self.graph)
+
+
+def _gpu(lib: Library) -> str:
+    """The name of the GPU here. Raise `NgraphError` when there is none."""
+    import torch
+
+    if not torch.cuda.is_available():
+        raise NgraphError(
+            f"{lib.name} needs an NVIDIA GPU and PyTorch {torch.__version__} finds none. See whether nvidia-smi lists "
+            f"it, and whether this PyTorch is built for CUDA."
+        )
+    return torch.cuda.get_device_name()
+
+
+def _onnx(artifact: Artifact, folder: Path) -> Path:
+    """The artifact's ONNX file, or its program written as one into `folder`."""
+    if artifact.onnx is not None:
+        return artifact.onnx
+    write_onnx(artifact, folder / ONNX)
+    return folder / ONNX
+
+
+def _build(network: Network, folder: Path, **facts: str) -> None:
+    """Leave for `_load` the plan, the names of what goes in and comes out, and what only the build knows."""
+    (folder / PLAN).write_bytes(network.build())
+    bindings = {"inputs": network.inputs, "outputs": network.outputs, "facts": facts}
+    (folder / BINDINGS).write_text(json.dumps(bindings))
+
+
+def _load(lib: Library, artifact: Artifact, target: Target, folder: Path, *, graph: bool) -> TensorRtModel:
+    gpu = _gpu(lib)
+    bindings = json.loads((folder / BINDINGS).read_text())
+    inputs = dict(zip(bindings["inputs"], program.inputs(artifact, "cuda"), strict=True))
+    facts = {
+        "version": lib.version,
+        "precision": target.precision,
+        "provider": gpu,
+        "graph": str(graph),
+        **bindings["facts"],
+    }
+    return TensorRtModel(lib, (folder / PLAN).read_bytes(), inputs, bindings["outputs"], graph=graph, facts=facts)

@@ -1,0 +1,46 @@
+"""How long each kernel took on this device, kept between builds.
+
+Builds that share it choose the same kernels: two revisions of a model then differ by what was changed in it, not by
+which of two kernels won a close race. It also makes all builds but the first several times faster.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.compilers.tensorrt.library import Library
+
+
+def path(lib: Library, device: str) -> Path:
+    """The file for this device and version: times hold for no other."""
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{lib.name} {lib.version} {device}")
+    return root / "pytest-ngraph" / f"{name}.timing"
+
+
+def restore(lib: Library, config: Any, file: Path) -> bool:
+    """Give the build's configuration the times in the file. Returns whether it took any.
+
+    It starts anew where there are none, and where TensorRT refuses them: they are of another driver, or damaged.
+    """
+    found = file.read_bytes() if file.is_file() else b""
+    times = config.create_timing_cache(found)
+    if times is not None and config.set_timing_cache(times, ignore_mismatch=False):
+        return bool(found)
+    empty = lib.require(config.create_timing_cache(b""), "create a timing cache")
+    lib.require(config.set_timing_cache(empty, ignore_mismatch=False), "use an empty timing cache")
+    return False
+
+
+def save(lib: Library, config: Any, file: Path) -> None:
+    """Write the times that the build ended with. Whole files only: other processes read and write it too."""
+    times = lib.require(config.get_timing_cache(), "hand out its timing cache")
+    data = memoryview(lib.require(times.serialize(), "write its timing cache"))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as temporary:
+        temporary.write(data)
+    Path(temporary.name).replace(file)

@@ -1,0 +1,52 @@
+"""TorchScript: the exported program, traced and frozen."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from pytest_ngraph.artifact import Artifact, Kind, Target
+from pytest_ngraph.compilers import CompiledModel, program, pytorch
+
+FILE = "model.pt"
+
+
+@dataclass(frozen=True)
+class TorchScript:
+    """optimize: apply `torch.jit.optimize_for_inference` (layouts and fusions of the device the model is loaded on)."""
+
+    optimize: bool = True
+
+    libraries: ClassVar[tuple[str, ...]] = ("torch",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        import torch
+
+        pytorch.set_up(target)
+        module = pytorch.program_module(artifact, target)
+        with _without_warnings(), torch.inference_mode():
+            # Exported programs refuse `eval`, their mode is in the graph; `freeze` asks the traced module for it.
+            traced = torch.jit.trace(module, program.inputs(artifact, target.kind)).eval()  # type: ignore[no-untyped-call]
+            torch.jit.save(torch.jit.freeze(traced), folder / FILE)
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        import torch
+
+        pytorch.set_up(target)
+        with _without_warnings():
+            module = torch.jit.load(folder / FILE, map_location=target.kind).eval()  # type: ignore[no-untyped-call]
+            if self.optimize:  # here, because the weights that it packs for this processor cannot be saved
+                module = torch.jit.optimize_for_inference(module)
+        inputs = program.inputs(artifact, target.kind)
+        return pytorch.PytorchModel(module, inputs, target, optimize=self.optimize)
+
+
+class _without_warnings(warnings.catch_warnings):  # noqa: N801 (reads as a function)
+    """TorchScript is deprecated, which whoever benchmarks it knows; PyTorch says so at every call."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        warnings.simplefilter("ignore")

@@ -1,0 +1,75 @@
+"""Artifacts, exported once a session, and the targets that they are compiled for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_ngraph import compilers
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import CompiledModel
+from pytest_ngraph.machine import this_machine
+from pytest_ngraph.workloads.export import export
+
+Export = Callable[[Case], Artifact]
+Load = Callable[..., CompiledModel]
+
+CPU = Target(cores=this_machine().cores[:2])
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Export:
+    """Export a case; the same case once."""
+    made: dict[Case, Artifact] = {}
+
+    def export_once(case: Case) -> Artifact:
+        if case.group not in made:
+            made[case.group] = export(case, tmp_path_factory.mktemp("artifact"))
+        return made[case.group]
+
+    return export_once
+
+
+@pytest.fixture
+def load(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Load]:
+    """Compile and load a case for a target; closed at the end of the test."""
+    with ExitStack() as stack:
+
+        def compile_and_load(case: Case, target: Target = CPU, folder: Path | None = None) -> CompiledModel:
+            require(case.compiler)
+            artifact, compiler = exported(case), compilers.resolve(case.compiler)
+            if folder is None:
+                folder = tmp_path_factory.mktemp("compiled")
+                compiler.compile(artifact, target, folder)
+            return stack.enter_context(closing(compiler.load(artifact, target, folder)))
+
+        yield compile_and_load
+
+
+@pytest.fixture
+def onnx_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of one matrix product: (2, 4) to (2, 3)."""
+    onnx = pytest.importorskip("onnx")
+    weight = onnx.numpy_helper.from_array(np.arange(12, dtype=np.float32).reshape(4, 3), "weight")
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 4])
+    y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2, 3])
+    graph = onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["x", "weight"], ["y"])], "net", [x], [y], [weight])
+    opset = onnx.helper.make_opsetid("", 17)
+    model = onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8)
+    path: Path = tmp_path_factory.mktemp("onnx") / "net.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def require(compiler: str) -> None:
+    """Skip the test where this compiler cannot run."""
+    missing = compilers.missing_library(compiler)
+    if missing:
+        pytest.skip(missing)
+    if "cpu" not in compilers.resolve(compiler).kinds:
+        pytest.skip(f"{compiler} compiles for {', '.join(compilers.resolve(compiler).kinds)}, this suite for cpu")

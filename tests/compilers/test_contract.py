@@ -1,0 +1,178 @@
+"""What every compiler promises, those that other packages register included."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_ngraph import compilers
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
+from pytest_ngraph.verify import verify
+
+from .conftest import CPU, Export, Load, require
+
+pytestmark = pytest.mark.parametrize("compiler", compilers.names())
+
+FAMILIES = ["efficientnet_b0", "deit3_small_patch16_224", "swin_s3_tiny_224", "convnext_tiny"]
+
+
+def conv(compiler: str, batch_size: int = 1) -> Case:
+    return Case(workload="conv", compiler=compiler, batch_size=batch_size, depth=2, width=16)
+
+
+def mha(compiler: str, batch_size: int = 1) -> Case:
+    return Case(workload="mha", compiler=compiler, batch_size=batch_size, depth=2, width=16)
+
+
+@pytest.mark.parametrize("case", [conv("", 1), conv("", 3), mha("", 1), mha("", 3)], ids=lambda case: case.group_label)
+def test_blocks_agree_with_eager(compiler: str, case: Case, load: Load, exported: Export) -> None:
+    _check_agreement(_under(case, compiler), load, exported)
+
+
+def test_a_whole_model_agrees_with_eager(compiler: str, load: Load, exported: Export) -> None:
+    _check_agreement(Case(workload="resnet18", compiler=compiler, batch_size=1), load, exported)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workload", FAMILIES)
+def test_every_family_agrees_with_eager(compiler: str, workload: str, load: Load, exported: Export) -> None:
+    _check_agreement(Case(workload=workload, compiler=compiler, batch_size=1), load, exported)
+
+
+def test_calls_repeat(compiler: str, load: Load) -> None:
+    model = load(mha(compiler))
+    first = model.outputs()
+    for _ in range(3):
+        model()
+    for before, after in zip(first, model.outputs(), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_models_run_side_by_side(compiler: str, load: Load, exported: Export) -> None:
+    one, other = load(mha(compiler, 1)), load(mha(compiler, 3))
+    expected = [exported(mha(compiler, size)).reference() for size in (1, 3)]
+    for _ in range(2):
+        for model, reference in zip((one, other), expected, strict=True):
+            model()
+            assert verify(model.outputs(), reference, "fp32").agrees
+
+
+def test_what_was_compiled_loads_again(compiler: str, load: Load, tmp_path: Path, exported: Export) -> None:
+    require(compiler)
+    artifact = exported(mha(compiler))
+    compilers.resolve(compiler).compile(artifact, CPU, tmp_path)
+    for _ in range(2):
+        model = load(mha(compiler), folder=tmp_path)
+        assert verify(model.outputs(), artifact.reference(), "fp32").agrees
+
+
+def test_the_stopwatch_counts_the_work_between(compiler: str, load: Load) -> None:
+    model = load(mha(compiler))
+    model.stopwatch.start()
+    model()
+    assert model.stopwatch.stop() > 0
+    assert model.concurrency >= 1
+
+
+def test_facts_tell_version_and_precision(compiler: str, load: Load) -> None:
+    facts = load(mha(compiler)).facts
+    assert facts["version"]
+    assert facts["precision"] == "fp32"
+    assert all(isinstance(value, str) for value in facts.values())
+
+
+def test_close_frees_the_model(compiler: str, exported: Export, tmp_path: Path) -> None:
+    require(compiler)
+    artifact = exported(mha(compiler))
+    subject = compilers.resolve(compiler)
+    subject.compile(artifact, CPU, tmp_path)
+    model = subject.load(artifact, CPU, tmp_path)
+    model()
+    model.close()
+    freed = weakref.ref(model)
+    del model
+    gc.collect()
+    assert freed() is None
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_lower_precision_agrees_or_is_refused(compiler: str, precision: str, load: Load, exported: Export) -> None:
+    case = Case.from_dict(mha(compiler).to_dict() | {"precision": precision})
+    target = Target.from_dict(CPU.to_dict() | {"precision": precision})
+    try:
+        model = load(case, target)
+    except Unsupported as reason:
+        assert precision in str(reason)  # noqa: PT017 (either outcome is right)
+    else:
+        assert model.facts["precision"] == precision
+        agreement = verify(model.outputs(), exported(case).reference(), case.precision)
+        assert agreement.agrees, agreement.problem
+
+
+def test_an_unknown_operator_runs_or_is_refused(compiler: str, load: Load, exported: Export) -> None:
+    """An operator of one's own runs where PyTorch runs it; all others say that they lack it."""
+    case = Case(workload=f"{__package__}.twice:build", compiler=compiler, batch_size=2)
+    try:
+        model = load(case)
+    except Unsupported as reason:
+        assert "twice" in str(reason)  # noqa: PT017 (either outcome is right)
+    else:
+        assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+
+
+def test_an_onnx_file_runs_or_is_refused(compiler: str, load: Load, exported: Export, onnx_file: Path) -> None:
+    case = Case(workload=str(onnx_file), compiler=compiler, batch_size=2)
+    try:
+        model = load(case)
+    except Unsupported as reason:
+        assert "ONNX file" in str(reason)  # noqa: PT017 (either outcome is right)
+    else:
+        assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+
+
+def test_an_unknown_option_is_refused_by_name(compiler: str) -> None:
+    with pytest.raises(UsageError, match=f"option of compiler {compiler} 'no_such_option'"):
+        compilers.resolve(f"{compiler}:no_such_option=1")
+
+
+def test_options_are_read_without_importing_a_library(compiler: str) -> None:
+    script = (
+        "import sys; from pytest_ngraph import compilers\n"
+        f"try: compilers.resolve('{compiler}:no_such_option=1')\n"
+        "except compilers.UsageError: pass\n"
+        "loaded = {'torch', 'onnxruntime', 'openvino', 'tvm', 'tensorrt'} & set(sys.modules)\n"
+        "assert not loaded, loaded\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_model_that_cannot_be_exported_is_not_skipped(compiler: str, exported: Export, tmp_path: Path) -> None:
+    """Identity runs it, since it needs no graph; all others fail, with the reason."""
+    require(compiler)
+    case = Case(workload=f"{__package__}.twice:branching", compiler=compiler, batch_size=2)
+    artifact, subject = exported(case), compilers.resolve(compiler)
+    assert artifact.export_error
+    if compiler == "identity":
+        model = subject.load(artifact, CPU, tmp_path)
+        assert verify(model.outputs(), artifact.reference(), "fp32").agrees
+        return
+    with pytest.raises(NgraphError, match=r"torch\.export refuses") as failure:
+        subject.compile(artifact, CPU, tmp_path)
+    assert not isinstance(failure.value, Unsupported)
+
+
+def _under(case: Case, compiler: str) -> Case:
+    return Case.from_dict(case.to_dict() | {"compiler": compiler})
+
+
+def _check_agreement(case: Case, load: Load, exported: Export) -> None:
+    agreement = verify(load(case).outputs(), exported(case).reference(), "fp32")
+    assert agreement.agrees, agreement.problem

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.verify import verify
+
+from .conftest import Export, Load
+
+CONV = Case(workload="conv", compiler="identity", batch_size=1, width=16)
+
+
+@pytest.mark.parametrize("options", ["graph=program", "channels_last=true", "channels_last=true,graph=program"])
+def test_options_keep_the_outputs(options: str, load: Load, exported: Export) -> None:
+    model = load(Case.from_dict(CONV.to_dict() | {"compiler": f"identity:{options}"}))
+    assert verify(model.outputs(), exported(CONV).reference(), "fp32").agrees
+
+
+def test_channels_last_reaches_the_convolutions(load: Load) -> None:
+    import torch
+
+    model = load(Case.from_dict(CONV.to_dict() | {"compiler": "identity:channels_last=true"}))
+    output = model()
+    assert isinstance(output, torch.Tensor)
+    assert output.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_no_gradient_is_recorded(load: Load) -> None:
+    import torch
+
+    output = load(CONV)()
+    assert isinstance(output, torch.Tensor)
+    assert output.is_inference()
+
+
+def test_an_onnx_file_runs_unoptimized(load: Load, onnx_file: Path, exported: Export) -> None:
+    case = Case(workload=str(onnx_file), compiler="identity", batch_size=2)
+    model = load(case)
+    assert model.facts["optimization"] == "none"
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import cuda
+from pytest_ngraph.compilers.onnxruntime import ELEMENT_TYPES, PROVIDERS, OnnxRuntime, _providers
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.verify import verify
+
+from .conftest import CPU, Export, Load
+
+ort = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxscript")
+
+CASE = Case(workload="mha", compiler="onnxruntime", batch_size=2, width=16)
+
+
+@pytest.mark.parametrize("level", ["all", "extended", "basic", "none"])
+def test_every_optimization_level_keeps_the_outputs(level: str, load: Load, exported: Export) -> None:
+    model = load(Case.from_dict(CASE.to_dict() | {"compiler": f"onnxruntime:optimization={level}"}))
+    assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
+    assert model.facts["optimization"] == level
+
+
+def test_facts_tell_threads_and_provider(load: Load) -> None:
+    facts = load(CASE).facts
+    assert facts["provider"] == "CPUExecutionProvider"
+    assert facts["threads"] == str(CPU.threads)
+
+
+def test_a_provider_for_another_kind_of_device_is_refused(exported: Export, tmp_path: Path) -> None:
+    with pytest.raises(Unsupported, match="provider=cuda does not run on a device of kind cpu"):
+        OnnxRuntime(provider="cuda").compile(exported(CASE), CPU, tmp_path)
+
+
+def test_a_provider_that_the_build_lacks_is_refused(
+    exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ort, "get_available_providers", lambda: ["CPUExecutionProvider"])
+    with pytest.raises(Unsupported, match="lacks DnnlExecutionProvider; it has CPUExecutionProvider"):
+        OnnxRuntime(provider="dnnl").compile(exported(CASE), CPU, tmp_path)
+
+
+def test_falling_back_to_the_cpu_is_refused(exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ONNX Runtime itself only warns when a provider's libraries cannot be loaded."""
+    OnnxRuntime().compile(exported(CASE), CPU, tmp_path)
+    monkeypatch.setattr(ort, "get_available_providers", lambda: list(PROVIDERS.values()))
+    monkeypatch.setitem(PROVIDERS, "dnnl", "CPUExecutionProvider")
+    session = OnnxRuntime(provider="dnnl")._session(tmp_path / "model.onnx", CPU)
+    monkeypatch.setitem(PROVIDERS, "dnnl", "DnnlExecutionProvider")
+    monkeypatch.setattr(ort, "InferenceSession", lambda *arguments, **options: session)
+    with pytest.raises(Unsupported, match="could not load DnnlExecutionProvider and fell back to CPUExecutionProvider"):
+        OnnxRuntime(provider="dnnl").load(exported(CASE), CPU, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("provider", "first", "others"),
+    [("cuda", "CUDAExecutionProvider", []), ("tensorrt", "TensorrtExecutionProvider", ["CUDAExecutionProvider"])],
+)
+def test_gpu_providers_compute_on_our_stream(
+    provider: str, first: str, others: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stream:
+        cuda_stream = 7
+
+    monkeypatch.setattr(cuda, "own_stream", Stream)
+    named: list[tuple[str, dict[str, Any]]] = list(_providers(provider, Target(kind="cuda"), tmp_path))
+    assert [name for name, _ in named] == [first, *others]
+    assert all(options["user_compute_stream"] == "7" for _, options in named)
+    assert named[-1][1]["use_tf32"] == "0"
+
+
+def test_element_types_are_those_of_onnx() -> None:
+    onnx = pytest.importorskip("onnx")
+    ours = {"float32": "FLOAT", "float64": "DOUBLE"}
+    for name, number in ELEMENT_TYPES.items():
+        assert onnx.TensorProto.DataType.Value(ours.get(name, name.upper())) == number
+
+
+def test_a_missing_library_is_named(exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(Unsupported, match=r"pip install \"pytest-ngraph\[onnxruntime\]\""):
+        OnnxRuntime().compile(exported(CASE), CPU, tmp_path)

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers.openvino import FILE, OpenVino
+from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.verify import verify
+
+from .conftest import CPU, Export, Load
+
+openvino = pytest.importorskip("openvino")
+
+CASE = Case(workload="mha", compiler="openvino", batch_size=2, width=16)
+THROUGHPUT = Target.from_dict(CPU.to_dict() | {"objective": "throughput"})
+
+
+def test_fp32_is_fp32_on_processors_with_bf16(load: Load) -> None:
+    assert load(CASE).facts["precision"] == "fp32"
+
+
+def test_another_precision_than_the_targets_is_an_error() -> None:
+    class Compiled:
+        def get_property(self, name: str) -> Any:
+            assert name == "INFERENCE_PRECISION_HINT"
+            return openvino.Type.bf16
+
+    with pytest.raises(NgraphError, match="told to run fp32 on CPU and runs bf16") as failure:
+        OpenVino()._facts(Compiled(), CPU)
+    assert not isinstance(failure.value, Unsupported)
+
+
+def test_a_precision_that_the_device_lacks_is_refused(
+    load: Load, exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case.from_dict(CASE.to_dict() | {"precision": "bf16"})
+    target = Target.from_dict(CPU.to_dict() | {"precision": "bf16"})
+    OpenVino().compile(exported(case), target, tmp_path)
+    monkeypatch.setattr(OpenVino, "_precisions", lambda self, core: ("fp32",))
+    with pytest.raises(Unsupported, match="openvino does not run bf16 on cpu"):
+        load(case, target, folder=tmp_path)
+
+
+def test_the_compiled_graph_has_the_cases_size(exported: Export, tmp_path: Path) -> None:
+    OpenVino().compile(exported(CASE), CPU, tmp_path)
+    model = openvino.Core().read_model(tmp_path / FILE)
+    assert [list(value.shape) for value in model.inputs] == [list(array.shape) for array in exported(CASE).inputs()]
+
+
+def test_throughput_keeps_all_requests_busy(load: Load, exported: Export) -> None:
+    model = load(Case.from_dict(CASE.to_dict() | {"compiler": "openvino:streams=2"}), THROUGHPUT)
+    assert model.concurrency == 2
+    assert model.facts["streams"] == "2"
+    model.stopwatch.start()
+    for _ in range(3):
+        model()
+    assert model.stopwatch.stop() > 0
+    assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
+
+
+def test_latency_runs_one_request_at_a_time(load: Load) -> None:
+    assert load(CASE).concurrency == 1
+
+
+def test_a_device_that_is_not_there_is_refused(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openvino.Core, "available_devices", ["CPU"])
+    with pytest.raises(Unsupported, match="openvino finds no NPU here; it finds CPU"):
+        load(Case.from_dict(CASE.to_dict() | {"compiler": "openvino:device=NPU"}))

@@ -1,0 +1,91 @@
+"""Where threads sit, seen in child processes that start as a worker does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pytest_ngraph.machine import this_machine
+
+CORES = this_machine().cores[:2]
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or len(CORES) < 2, reason="binding needs Linux and two cores to tell apart"
+)
+
+SCRIPT = """
+import json, pathlib, sys, tempfile, threading, time
+from pytest_ngraph import compilers
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.workloads.export import export
+
+def threads():
+    found = {}
+    for task in pathlib.Path("/proc/self/task").iterdir():
+        ticks = sum(map(int, (task / "stat").read_text().rpartition(")")[2].split()[11:13]))
+        mask = (task / "status").read_text().split("Cpus_allowed_list:")[1].split()[0]
+        found[task.name] = ticks, mask
+    return found
+
+name, cores = sys.argv[1], tuple(json.loads(sys.argv[2]))
+case = Case(workload="conv", compiler=name, batch_size=1, depth=2, width=32)
+artifact = export(case, pathlib.Path(tempfile.mkdtemp()))
+target, folder = Target(cores=cores), pathlib.Path(tempfile.mkdtemp())
+compiler = compilers.resolve(name)
+compiler.compile(artifact, target, folder)
+model = compiler.load(artifact, target, folder)
+model()
+before, masks, done = threads(), {}, threading.Event()
+
+def watch():
+    while not done.wait(0.01):
+        for task, (_, mask) in threads().items():
+            masks.setdefault(task, []).append(mask)
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+ends = time.monotonic() + 1.5
+while time.monotonic() < ends:
+    model()
+done.set()
+after = threads()
+watcher.join()
+spent = {task: ticks - before.get(task, (0, ""))[0] for task, (ticks, _) in after.items()}
+busiest = sorted(masks, key=lambda task: spent.get(task, 0))[-len(cores):]
+print(json.dumps([max(set(masks[task]), key=masks[task].count) for task in busiest]))
+"""
+
+
+@pytest.mark.parametrize("compiler", ["identity", "torchscript", "onnxruntime", "openvino"])
+def test_each_computing_thread_has_a_core_of_its_own(compiler: str) -> None:
+    if compiler in ("onnxruntime", "openvino"):
+        pytest.importorskip(compiler)
+    assert sorted(_masks_of_busiest_threads(compiler)) == sorted(str(core) for core in CORES)
+
+
+def test_a_process_that_is_not_bound_keeps_its_mask() -> None:
+    script = (
+        "import os; from pytest_ngraph.artifact import Target; from pytest_ngraph.compilers import threads\n"
+        "before = os.sched_getaffinity(0)\n"
+        "with threads.spread(Target(cores=(0,))): pass\n"
+        "assert os.sched_getaffinity(0) == before"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_PROC_BIND"}
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment)
+
+
+def _masks_of_busiest_threads(compiler: str) -> list[str]:
+    environment = dict(os.environ) | {
+        "OMP_NUM_THREADS": str(len(CORES)),
+        "OMP_PROC_BIND": "true",
+        "OMP_PLACES": ",".join(f"{{{core}}}" for core in CORES),
+    }
+    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, compiler, json.dumps(CORES)]
+    finished = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True)
+    masks: list[str] = json.loads(finished.stdout.splitlines()[-1])
+    return masks

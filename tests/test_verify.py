@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pytest_ngraph.artifact import Array
+from pytest_ngraph.verify import TOLERANCES, verify
+
+finite = st.floats(-1e6, 1e6, width=32)
+
+
+def floats(*values: float) -> Array:
+    return np.array(values, dtype=np.float32)
+
+
+@given(arrays(np.float32, st.integers(0, 20), elements=finite))
+def test_equal_outputs_agree(array: Array) -> None:
+    agreement = verify([array], [array.copy()], "fp32")
+    assert agreement.agrees
+    assert agreement.error == 0
+
+
+@given(arrays(np.float32, st.integers(1, 20), elements=st.floats(1, 100, width=32)), st.floats(0.5, 2).map(np.float32))
+def test_the_error_does_not_depend_on_scale(array: Array, scale: np.float32) -> None:
+    output = array * np.float32(1.01)
+    unscaled, scaled = verify([output], [array], "bf16"), verify([output * scale], [array * scale], "bf16")
+    assert scaled.error == pytest.approx(unscaled.error, rel=1e-2)
+
+
+def test_the_error_is_relative_to_the_largest_value() -> None:
+    agreement = verify([floats(100.0, 0.002)], [floats(100.0, 0.001)], "fp32")
+    assert agreement.error == pytest.approx(1e-5)
+    assert agreement.agrees
+
+
+def test_the_worst_output_is_reported() -> None:
+    agreement = verify([floats(1.0), floats(1.1), floats(1.01)], [floats(1.0)] * 3, "fp32")
+    assert agreement.error == pytest.approx(0.1)
+    assert agreement.problem == "output 1 differs by 1.0e-01 relative to its largest value, allowed is 1e-04"
+
+
+def test_bf16_does_not_pass_for_fp32() -> None:
+    """Rounding to bf16 leaves 8 significant bits: errors of about 2e-3."""
+    reference = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+    rounded = (reference.view(np.uint32) + 0x8000 & 0xFFFF0000).view(np.float32)
+    assert not verify([rounded], [reference], "fp32").agrees
+    assert verify([rounded], [reference], "bf16").agrees
+
+
+def test_tolerances_widen_with_fewer_bits() -> None:
+    assert TOLERANCES["fp32"] < TOLERANCES["fp16"] < TOLERANCES["bf16"]
+
+
+@pytest.mark.parametrize(
+    ("output", "reference", "problem"),
+    [
+        (floats(1, 2), floats(1, 2, 3), r"output 0 has shape \(2,\), expected \(3,\)"),
+        (np.array([1, 2]), floats(1, 2), r"has integer values \(int64\), expected floating-point \(float32\)"),
+        (np.array([1, 2]), np.array([1, 3]), "differs in 1 of 2 integer values"),
+        (np.array([True]), np.array([False]), "differs in 1 of 1 Boolean values"),
+        (floats(np.nan, 1), floats(1, 1), "has 1 NaN of 2 values, expected 0 of them"),
+        (floats(np.inf, 1), floats(1, 1), r"has 1 \+inf of 2 values, expected 0"),
+        (floats(np.inf), floats(-np.inf), r"has 1 \+inf of 1 values, expected 0"),
+        (floats(1e-3), floats(0.0), "differs by 1.0e-03"),
+    ],
+)
+def test_what_differs_is_named(output: Array, reference: Array, problem: str) -> None:
+    agreement = verify([output], [reference], "fp32")
+    assert not agreement.agrees
+    assert re.search(problem, agreement.problem)
+
+
+@pytest.mark.parametrize("reference", [floats(0.0), floats(0.0, 0.0), floats(-np.inf), floats(np.nan, 1.0), floats()])
+def test_references_without_scale_are_met_exactly(reference: Array) -> None:
+    assert verify([reference.copy()], [reference], "fp32").agrees
+
+
+def test_infinities_in_the_same_places_agree() -> None:
+    masked = floats(-np.inf, 1.0)
+    assert verify([floats(-np.inf, 1.00001)], [masked], "fp32").agrees
+
+
+def test_the_number_of_outputs_must_match() -> None:
+    agreement = verify([floats(1)], [floats(1), floats(2)], "fp32")
+    assert agreement.problem == "gave 1 output where eager gives 2 outputs"
