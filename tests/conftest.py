@@ -11,7 +11,7 @@ from pytest_ngraph.case import Case
 
 SUPPORT = Path(__file__).parent / "support"
 
-# pytester forgets the modules that a run in this process is the first to import, and caches still hold what was in them.
+# pytester forgets the modules that a run in this process is the first to import; caches would hold what was in them.
 for name in compilers.names():
     compilers.resolve(name)
 
@@ -25,7 +25,7 @@ def a_case() -> Case:
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     """A project of a user: `mine.py` with a small workload and compilers of its own, good ones and faulty ones."""
     pytester.makepyfile(mine=(SUPPORT / "mine.py").read_text())
-    pytester.makeini("[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\n")
+    pytester.makeini("[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_cache = off\n")
     pytester.makepyfile(
         test_it="""
         import pytest

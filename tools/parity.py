@@ -90,7 +90,7 @@ class Ours:
 
     def __init__(self, case: Case, artifact: Artifact, seconds: float) -> None:
         self._seconds = seconds
-        self._worker = WorkerProcess(cores=DEVICE.target(case).cores)
+        self._worker = WorkerProcess(cores=DEVICE.target(case).cores, temporary=Path(tempfile.gettempdir()))
         prepared = self._ask(
             "prepare",
             case=case.to_dict(),
@@ -147,7 +147,7 @@ def save_openvino(artifact: Artifact, path: Path) -> None:
 
 
 def export(case: Case, folder: Path) -> Artifact:
-    worker = WorkerProcess(cores=DEVICE.target(case).cores)
+    worker = WorkerProcess(cores=DEVICE.target(case).cores, temporary=Path(tempfile.gettempdir()))
     try:
         answer = worker.request("export", timeout_s=TIMEOUT_S, case=case.to_dict(), folder=str(folder))
         return Artifact.from_dict(answer)

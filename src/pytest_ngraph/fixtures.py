@@ -122,6 +122,7 @@ def observed(item: pytest.Item) -> Record | None:
         started_at=time.time(),
         rounds=observed_rounds(benchmark, ready.model.concurrency),
         compile_s=ready.compile_s,
+        load_s=ready.load_s,
         agreement=ready.agreement,
         facts=dict(ready.model.facts),
         arms=(case.compiler,),

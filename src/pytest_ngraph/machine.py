@@ -52,6 +52,7 @@ class Machine:
     logical_cpus: int
     memory_bytes: int
     gpus: tuple[Gpu, ...]
+    driver: str = ""
 
     @property
     def fingerprint(self) -> str:
@@ -73,6 +74,7 @@ def this_machine() -> Machine:
         logical_cpus=os.cpu_count() or 1,
         memory_bytes=psutil.virtual_memory().total,
         gpus=_gpus(),
+        driver=_driver(),
     )
 
 
@@ -87,14 +89,17 @@ def environment() -> dict[str, str]:
         "logical CPUs": str(machine.logical_cpus),
         "memory": f"{machine.memory_bytes / 2**30:.1f} GiB",
         "gpu": "; ".join(gpu.name for gpu in machine.gpus),
+        "driver": machine.driver,
         "system": f"{platform.system()} {platform.release()}",
         "governor": _governor(),
         "python": platform.python_version(),
     }
-    return {name: value for name, value in facts.items() if value} | _versions()
+    return {name: value for name, value in facts.items() if value} | library_versions()
 
 
-def _versions() -> dict[str, str]:
+@cache
+def library_versions() -> dict[str, str]:
+    """Versions of the installed libraries that results depend on."""
     versions = {}
     for library in LIBRARIES:
         try:
@@ -141,6 +146,16 @@ def _governor() -> str:
         return Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").read_text().strip()
     except OSError:
         return ""
+
+
+def _driver() -> str:
+    """Version of NVIDIA's kernel driver; empty where there is none."""
+    try:
+        text = Path("/proc/driver/nvidia/version").read_text()
+    except OSError:
+        return ""
+    found = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", text)
+    return found[0] if found else ""
 
 
 def _gpus() -> tuple[Gpu, ...]:

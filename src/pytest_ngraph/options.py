@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 import pytest
 
 from pytest_ngraph import compilers
+from pytest_ngraph.cache import default_folder
 from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
 from pytest_ngraph.devices import Device, load_inventory, parse_size
 from pytest_ngraph.errors import UsageError
@@ -108,6 +109,20 @@ def declare(parser: pytest.Parser) -> None:
         "ngraph_isolation",
         "One worker process per compiler (default), or a fresh one per case",
         metavar="compiler|case",
+        **one,
+    )
+    add(
+        "--ngraph-cache",
+        "ngraph_cache",
+        "Folder of compiled artifacts, or off. Default: the user's cache folder",
+        metavar="DIR|off",
+        **one,
+    )
+    add(
+        "--ngraph-cache-size",
+        "ngraph_cache_size",
+        "Size that the folder of compiled artifacts is kept below. Default: 10GiB",
+        metavar="SIZE",
         **one,
     )
     add("--ngraph-store", "ngraph_store", "Folder of the recorded runs. Default: .ngraph", metavar="DIR", **one)
@@ -208,9 +223,18 @@ def _settings(config: pytest.Config) -> Settings:
         precision_target=_positive(config, "precision_target", DEFAULTS.precision_target),
         timeout_s=_positive(config, "timeout", DEFAULTS.timeout_s),
         memory_bytes=parse_size(memory) if memory else None,
+        cache=_cache(config),
+        cache_bytes=parse_size(_single(config, "cache_size") or f"{DEFAULTS.cache_bytes}B"),
         isolation=isolation,  # type: ignore[arg-type]  # checked above
         smoke=bool(config.getoption("benchmark_disable") and not config.getoption("benchmark_enable")),
     )
+
+
+def _cache(config: pytest.Config) -> Path | None:
+    name = _single(config, "cache")
+    if name is None:
+        return default_folder()
+    return None if name == "off" else config.rootpath / name
 
 
 def _positive(config: pytest.Config, name: str, default: float) -> float:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import shutil
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.cache import Cache, Entry
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.clock import Clock
-from pytest_ngraph.compilers import CompiledModel
+from pytest_ngraph.compilers import CompiledModel, Compiler
+from pytest_ngraph.machine import library_versions, this_machine
 from pytest_ngraph.record import Agreement, Phase
 from pytest_ngraph.verify import verify
 
@@ -22,11 +29,18 @@ Announce = Callable[[Phase], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A compiled model, how long it took to be ready to run, and whether its outputs agree with the reference."""
+    """A compiled model, and whether its outputs agree with the reference.
+
+    compile_s: seconds from the artifact to being ready to run, always of a cold start; None for identity.
+    load_s: seconds that it took this time, less than `compile_s` when the cache had it.
+    cached_at: when what the cache had was compiled, in seconds since the epoch; None when it was compiled now.
+    """
 
     model: CompiledModel
-    compile_s: float | None
     agreement: Agreement
+    compile_s: float | None
+    load_s: float
+    cached_at: float | None = None
 
 
 def prepare(
@@ -35,9 +49,11 @@ def prepare(
     target: Target,
     folder: Path,
     announce: Announce,
+    cache: Cache | None = None,
     clock: Clock = time.perf_counter,
 ) -> Prepared:
-    """Compile the artifact into `folder`, load it and compare the outputs of what will be timed.
+    """Compile the artifact into `folder`, or take it from the cache, load it and compare the outputs of what will be
+    timed.
 
     Importing the compiler's libraries, seconds that a process pays once, does not count as compiling.
     """
@@ -45,11 +61,65 @@ def prepare(
     compiler = compilers.resolve(case.compiler)
     for library in compiler.libraries:
         import_module(library)
+    is_identity = CompilerSpec.parse(case.compiler).name == IDENTITY
+    if is_identity or not artifact.digest:
+        cache = None
+    inputs = cache_inputs(case, compiler, artifact, target) if cache else {}
     started = clock()
-    compiler.compile(artifact, target, folder)
-    model = compiler.load(artifact, target, folder)
-    compile_s = clock() - started
+    model, entry = _load_cached(compiler, artifact, target, folder, cache, inputs)
+    if model is None:
+        compiler.compile(artifact, target, folder)
+        model = compiler.load(artifact, target, folder)
+    load_s = clock() - started
     announce("verify")
     agreement = verify(model.outputs(), artifact.reference(), target.precision)
-    compiles = CompilerSpec.parse(case.compiler).name != IDENTITY
-    return Prepared(model=model, compile_s=compile_s if compiles else None, agreement=agreement)
+    if cache and entry is None and agreement.agrees:
+        cache.keep(inputs, folder, load_s)
+    return Prepared(
+        model=model,
+        agreement=agreement,
+        compile_s=None if is_identity else entry.compile_s if entry else load_s,
+        load_s=load_s,
+        cached_at=entry.made_at if entry else None,
+    )
+
+
+def cache_inputs(case: Case, compiler: Compiler, artifact: Artifact, target: Target) -> dict[str, Any]:
+    """Everything that a compiled artifact follows from."""
+    machine = this_machine()
+    return {
+        "graph": artifact.digest,
+        "workload": case.model_label,
+        "batch_size": case.batch_size,
+        "compiler": case.compiler,
+        "source": _source_digest(type(compiler)),
+        "libraries": library_versions(),
+        "python": list(sys.version_info[:3]),
+        "target": target.to_dict(),
+        "processor": [machine.architecture, machine.processor, *sorted(machine.instruction_sets)],
+        "gpus": [gpu.name for gpu in machine.gpus] if target.kind == "cuda" else [],
+        "driver": machine.driver if target.kind == "cuda" else "",
+    }
+
+
+def _load_cached(
+    compiler: Compiler, artifact: Artifact, target: Target, folder: Path, cache: Cache | None, inputs: dict[str, Any]
+) -> tuple[CompiledModel | None, Entry | None]:
+    """What the cache has, loaded; nothing when it has none, or one that no longer loads."""
+    entry = cache.take(inputs, folder) if cache else None
+    if cache is None or entry is None:
+        return None, None
+    try:
+        return compiler.load(artifact, target, folder), entry
+    except Exception:  # whatever is wrong with it, compiling anew tells
+        cache.discard(entry.key)
+        shutil.rmtree(folder)
+        folder.mkdir()
+        return None, None
+
+
+def _source_digest(kind: type) -> str:
+    """Hash of the compiler's own module, or of all modules of its package."""
+    file = Path(inspect.getfile(kind))
+    files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

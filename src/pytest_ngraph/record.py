@@ -96,7 +96,9 @@ class Record:
 
     run: the id of the run that made it. nodeid: the test that asked for it. started_at: seconds since the epoch.
     stable: whether the 95 % interval of the median reached the precision target before the budget ended.
-    compile_s: seconds from the exported program to the first possible iteration; None where nothing is compiled.
+    compile_s: seconds from the exported program to the first possible iteration; None where nothing is compiled. Always
+    those of a cold start. load_s: the seconds that it took this time. cached_at: when the artifact that was taken from
+    the cache had been compiled, in seconds since the epoch; None when it was compiled for this record.
     cpu_percent: CPU seconds of the worker over wall seconds times logical CPUs, during the rounds.
     peak_memory_bytes: resident peak of the worker from compiling to the last round.
     device_memory_bytes: peak on the accelerator; None on a CPU.
@@ -112,6 +114,8 @@ class Record:
     rounds: tuple[Round, ...] = ()
     stable: bool = False
     compile_s: float | None = None
+    load_s: float | None = None
+    cached_at: float | None = None
     warmup: Warmup | None = None
     agreement: Agreement | None = None
     cpu_percent: float | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 Isolation = Literal["compiler", "case"]
 
@@ -20,6 +21,7 @@ class Settings:
     timeout_s: seconds that a phase (build, compile, verify, ...) may take before the worker is killed.
     memory_bytes: resident memory at which a worker is killed; None for no limit.
     isolation: one worker process per compiler, or a fresh one per case.
+    cache: folder of compiled artifacts, kept below `cache_bytes`; None keeps none.
     smoke: build, compile, verify and run once, without measuring (pytest-benchmark's `--benchmark-disable`).
     """
 
@@ -31,4 +33,10 @@ class Settings:
     timeout_s: float = 1800.0
     memory_bytes: int | None = None
     isolation: Isolation = "compiler"
+    cache: Path | None = None
+    cache_bytes: int = 10 * 2**30
     smoke: bool = False
+
+    def cache_to_dict(self) -> dict[str, Any] | None:
+        """Where compiled artifacts are kept, as a worker is told it."""
+        return {"folder": str(self.cache), "limit_bytes": self.cache_bytes} if self.cache else None

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel
 from pytest_ngraph.errors import NgraphError, Unsupported
@@ -55,18 +56,28 @@ class Worker:
         return export(Case.from_dict(case), Path(folder)).to_dict()
 
     def prepare(
-        self, *, case: dict[str, Any], artifact: dict[str, Any], target: dict[str, Any], warmup_s: float, round_s: float
+        self,
+        *,
+        case: dict[str, Any],
+        artifact: dict[str, Any],
+        target: dict[str, Any],
+        warmup_s: float,
+        round_s: float,
+        cache: dict[str, Any] | None = None,
     ) -> Answer:
-        """Compile, verify and warm up; the model stays until `release`."""
+        """Compile, verify and warm up; the model stays until `release`. cache: its folder and limit in bytes."""
         _reset_peak_memory()
         on = Target.from_dict(target)
         if on.kind == "cuda":
             self._gpu_used_before = _gpu_memory_used()
         self._folder = Path(tempfile.mkdtemp(prefix="ngraph-compiled-"))
-        ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, self._folder, self._announce)
+        kept = Cache(Path(cache["folder"]), cache["limit_bytes"]) if cache else None
+        ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, self._folder, self._announce, kept)
         self._model = ready.model
         answer = {
             "compile_s": ready.compile_s,
+            "load_s": ready.load_s,
+            "cached_at": ready.cached_at,
             "agreement": asdict(ready.agreement),
             "facts": dict(ready.model.facts),
             "concurrency": ready.model.concurrency,

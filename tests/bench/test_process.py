@@ -20,9 +20,9 @@ SUPPORT = str(Path(__file__).parents[1] / "support")
 
 
 @pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerProcess]:
+def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[WorkerProcess]:
     monkeypatch.syspath_prepend(SUPPORT)
-    process = WorkerProcess(cores=(0,), memory_bytes=400 * 2**20)
+    process = WorkerProcess(cores=(0,), temporary=tmp_path, memory_bytes=400 * 2**20)
     yield process
     process.close()
     assert not psutil.pid_exists(process.pid)
@@ -106,6 +106,11 @@ def test_a_kill_from_outside_is_taken_for_lack_of_memory(worker: WorkerProcess) 
     os.kill(worker.pid, signal.SIGKILL)
     with pytest.raises(WorkerFailed, match="SIGKILL"):
         worker.request("measure", timeout_s=30, calls=1)
+
+
+def test_a_killed_worker_leaves_its_files_where_the_parent_removes_them(worker: WorkerProcess, tmp_path: Path) -> None:
+    failure_of(worker, tmp_path, "Segfaults")
+    assert list(tmp_path.glob("ngraph-compiled-*"))
 
 
 def test_wrong_outputs_are_told_before_anything_is_timed(worker: WorkerProcess, tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ class Arm:
         if answer is None:
             return
         agreement = Agreement(**answer["agreement"])
-        self._update(compile_s=answer["compile_s"], agreement=agreement, facts=answer["facts"])
+        told = {name: answer[name] for name in ("compile_s", "load_s", "cached_at", "facts")}
+        self._update(agreement=agreement, **told)
         if not agreement.agrees:
             self._fail(Failure(phase="verify", kind="disagreed", message=agreement.problem))
             return
@@ -98,6 +99,7 @@ class Arm:
             "target": self._target.to_dict(),
             "warmup_s": 0.0 if self._settings.smoke else self._settings.warmup_s,
             "round_s": self._settings.round_s,
+            "cache": self._settings.cache_to_dict(),
         }
 
     def _ask(self, do: str, *, on_phase: OnPhase | None = None, **arguments: Any) -> dict[str, Any] | None:

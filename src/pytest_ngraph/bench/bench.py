@@ -97,7 +97,9 @@ class Bench:
     def _worker(self, compiler: str, target: Target) -> WorkerProcess:
         key = (compiler, target)
         if key not in self._workers or not self._workers[key].alive:
-            self._workers[key] = WorkerProcess(cores=target.cores, memory_bytes=self._settings.memory_bytes)
+            self._workers[key] = WorkerProcess(
+                cores=target.cores, temporary=self._folder, memory_bytes=self._settings.memory_bytes
+            )
         return self._workers[key]
 
     def _discard_dead(self) -> None:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -37,10 +38,18 @@ class WorkerFailed(Exception):
 class WorkerProcess:
     """A child process that runs `pytest_ngraph.worker`, and answers one request at a time.
 
-    cores: the logical CPUs its threads are bound to.
+    cores: the logical CPUs its threads are bound to. temporary: where it and its libraries put temporary files; whoever
+    removes that folder also removes what a killed worker could not.
     """
 
-    def __init__(self, *, cores: Sequence[int], memory_bytes: int | None = None, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        *,
+        cores: Sequence[int],
+        temporary: Path,
+        memory_bytes: int | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
         self._clock = clock
         self._memory_bytes = memory_bytes
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
@@ -50,7 +59,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
-            env=_environment(cores),
+            env=_environment(cores, temporary),
             start_new_session=True,
         )
         self.request("adopt", timeout_s=60, path=[path or os.getcwd() for path in sys.path])  # noqa: PTH109 (a text)
@@ -176,7 +185,7 @@ class _Ended(Exception):
         self.text = text
 
 
-def _environment(cores: Sequence[int]) -> dict[str, str]:
+def _environment(cores: Sequence[int], temporary: Path) -> dict[str, str]:
     """The parent's environment, with every thread pool sized to `cores` and OpenMP's bound to them.
 
     Unbound threads make the process itself the noise: two of the same code differ by up to 14 %.
@@ -189,4 +198,5 @@ def _environment(cores: Sequence[int]) -> dict[str, str]:
         "MKL_NUM_THREADS": threads,
         "OPENBLAS_NUM_THREADS": threads,
         "TVM_NUM_THREADS": threads,
+        "TMPDIR": str(temporary),
     }

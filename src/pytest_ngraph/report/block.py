@@ -177,6 +177,9 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
     for reason, headings in reasons.items():
         yield f"{ABSENT} {', '.join(headings)}: {reason}"
     yield from _doubts(measured)
+    cached = dict.fromkeys(record.case.compiler for record in measured if record.cached_at is not None)
+    if cached and "compile" in shown:
+        yield f"compile: of the first time for {', '.join(cached)}, taken from the cache in this run"
     if any(not _is_bounded(metrics, record.case) for record in measured):
         yield "? too few rounds for an interval"
 

@@ -1,0 +1,163 @@
+"""Compiled artifacts, kept by everything that they follow from.
+
+An entry is a folder named by its key: the files that a compiler made, and `manifest.json` with their hashes and the
+seconds that compiling took. What is compiled is code, so an entry counts only when this user owns it and nobody else
+can write to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What was compiled, from what, how long it took, and when. inputs: what the key was made of."""
+
+    key: str
+    folder: Path
+    compile_s: float
+    made_at: float
+    inputs: dict[str, Any]
+    files: dict[str, str]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum((self.folder / name).stat().st_size for name in self.files)
+
+
+class Cache:
+    """A folder of entries, bounded in size: the least recently used go first."""
+
+    def __init__(self, folder: Path, limit_bytes: int = 10 * 2**30) -> None:
+        self._folder = folder
+        self._limit_bytes = limit_bytes
+
+    def take(self, inputs: dict[str, Any], into: Path) -> Entry | None:
+        """Copy what was compiled from `inputs` into a folder; None when there is no such entry, or none that is whole
+        and this user's own. A damaged entry is removed."""
+        found = self._read(self._folder / key_of(inputs))
+        if found is None:
+            return None
+        for name in found.files:
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(found.folder / name, into / name)
+        if any(_hash(into / name) != digest for name, digest in found.files.items()):
+            self.discard(found.key)
+            _empty(into)
+            return None
+        os.utime(found.folder)
+        return found
+
+    def keep(self, inputs: dict[str, Any], folder: Path, compile_s: float) -> None:
+        """Keep what a compiler left in a folder. A full disk only means that nothing is kept."""
+        key = key_of(inputs)
+        files = {str(path.relative_to(folder)): _hash(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+        manifest = {"inputs": inputs, "compile_s": compile_s, "made_at": time.time(), "files": files}
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            building = Path(tempfile.mkdtemp(dir=self._folder, prefix=".building-"))
+            try:
+                shutil.copytree(folder, building, dirs_exist_ok=True)
+                (building / MANIFEST).write_text(json.dumps(manifest))
+                self.discard(key)
+                building.rename(self._folder / key)  # whole or not at all, also when two processes compile the same
+            finally:
+                shutil.rmtree(building, ignore_errors=True)
+        except OSError:
+            return
+        self._shrink()
+
+    def entries(self) -> list[Entry]:
+        """All entries that are this user's own, the least recently used first."""
+        folders = sorted(self._folders(), key=lambda folder: folder.stat().st_mtime)
+        return [entry for folder in folders if (entry := self._read(folder)) is not None]
+
+    def discard(self, key: str) -> None:
+        """Remove one entry."""
+        shutil.rmtree(self._folder / key, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Remove every entry."""
+        for folder in list(self._folders()):
+            self.discard(folder.name)
+
+    def _shrink(self) -> None:
+        entries = self.entries()
+        excess = sum(entry.size_bytes for entry in entries) - self._limit_bytes
+        for entry in entries:
+            if excess <= 0:
+                return
+            excess -= entry.size_bytes
+            self.discard(entry.key)
+
+    def _folders(self) -> Iterator[Path]:
+        if self._folder.is_dir():
+            yield from (path for path in self._folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+    def _read(self, folder: Path) -> Entry | None:
+        if not folder.is_dir() or not (_is_own(self._folder) and _is_own(folder)):
+            return None
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text())
+            entry = Entry(key=folder.name, folder=folder, **manifest)
+            whole = key_of(entry.inputs) == entry.key and all(_is_inside(folder, name) for name in entry.files)
+        except (OSError, ValueError, TypeError, AttributeError):
+            whole = False
+        if not whole:
+            self.discard(folder.name)
+            return None
+        return entry
+
+
+def key_of(inputs: dict[str, Any]) -> str:
+    """The name under which what follows from `inputs` is kept."""
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+def default_folder() -> Path:
+    """Where compiled artifacts are kept unless told otherwise: the user's cache folder."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-ngraph" / "compiled"
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether this user owns the folder and nobody else can write to it."""
+    status = folder.lstat()
+    return (
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid == os.getuid()
+        and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
+
+
+def _is_inside(folder: Path, name: str) -> bool:
+    path = folder / name
+    return path.is_file() and not path.is_symlink() and path.resolve().is_relative_to(folder.resolve())
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()

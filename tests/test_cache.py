@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph.cache import MANIFEST, Cache, key_of
+
+INPUTS = {"graph": "abc", "compiler": "openvino", "cores": [0, 1]}
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache", limit_bytes=2**20)
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Path:
+    folder = tmp_path / "compiled"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "model.so").write_bytes(b"code")
+    (folder / "deep" / "weights").write_bytes(bytes(1000))
+    return folder
+
+
+@pytest.fixture
+def into(tmp_path: Path) -> Path:
+    folder = tmp_path / "into"
+    folder.mkdir()
+    return folder
+
+
+def entry_folder(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / key_of(INPUTS)
+
+
+def test_what_is_kept_is_taken(cache: Cache, compiled: Path, into: Path) -> None:
+    cache.keep(INPUTS, compiled, compile_s=12.5)
+    entry = cache.take(INPUTS, into)
+    assert entry is not None
+    assert entry.compile_s == 12.5
+    assert (into / "model.so").read_bytes() == b"code"
+    assert (into / "deep" / "weights").read_bytes() == bytes(1000)
+
+
+@pytest.mark.parametrize("change", [{"graph": "abd"}, {"compiler": "openvino:streams=2"}, {"cores": [0]}])
+def test_anything_else_is_not_found(cache: Cache, compiled: Path, into: Path, change: dict[str, object]) -> None:
+    cache.keep(INPUTS, compiled, compile_s=1)
+    assert cache.take(INPUTS | change, into) is None
+
+
+@pytest.mark.parametrize("name", ["model.so", "deep/weights"])
+@pytest.mark.parametrize("damage", [b"", b"codx", None])
+def test_a_damaged_entry_is_removed_and_kept_anew(
+    cache: Cache, compiled: Path, into: Path, tmp_path: Path, name: str, damage: bytes | None
+) -> None:
+    cache.keep(INPUTS, compiled, compile_s=1)
+    path = entry_folder(tmp_path) / name
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage)
+    assert cache.take(INPUTS, into) is None
+    assert list(into.iterdir()) == []
+    assert not entry_folder(tmp_path).exists()
+    cache.keep(INPUTS, compiled, compile_s=1)
+    assert cache.take(INPUTS, into) is not None
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"inputs": 1}', "not json"])
+def test_a_manifest_that_cannot_be_read(cache: Cache, compiled: Path, into: Path, tmp_path: Path, text: str) -> None:
+    cache.keep(INPUTS, compiled, compile_s=1)
+    (entry_folder(tmp_path) / MANIFEST).write_text(text)
+    assert cache.take(INPUTS, into) is None
+
+
+def test_a_manifest_cannot_name_files_elsewhere(cache: Cache, compiled: Path, into: Path, tmp_path: Path) -> None:
+    cache.keep(INPUTS, compiled, compile_s=1)
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    path = entry_folder(tmp_path) / MANIFEST
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"files": {"../../secret": "0"}}))
+    assert cache.take(INPUTS, into) is None
+    assert secret.exists()
+
+
+def test_an_entry_under_another_name_is_foreign(cache: Cache, compiled: Path, into: Path, tmp_path: Path) -> None:
+    cache.keep({"graph": "other"}, compiled, compile_s=1)
+    (tmp_path / "cache" / key_of({"graph": "other"})).rename(entry_folder(tmp_path))
+    assert cache.take(INPUTS, into) is None
+
+
+@pytest.mark.parametrize("which", ["cache", "entry"])
+def test_what_others_can_write_is_not_trusted(
+    cache: Cache, compiled: Path, into: Path, tmp_path: Path, which: str
+) -> None:
+    cache.keep(INPUTS, compiled, compile_s=1)
+    (entry_folder(tmp_path) if which == "entry" else tmp_path / "cache").chmod(0o777)
+    assert cache.take(INPUTS, into) is None
+
+
+def test_the_least_recently_used_goes_first(tmp_path: Path, compiled: Path, into: Path) -> None:
+    cache = Cache(tmp_path / "cache", limit_bytes=2500)
+    for index in range(2):
+        cache.keep({"graph": index}, compiled, compile_s=1)
+        os.utime(tmp_path / "cache" / key_of({"graph": index}), (index, index))
+    assert cache.take({"graph": 0}, into) is not None
+    cache.keep({"graph": 2}, compiled, compile_s=1)
+    assert [entry.inputs["graph"] for entry in cache.entries()] == [0, 2]
+
+
+def test_clear_removes_everything(cache: Cache, compiled: Path) -> None:
+    cache.keep(INPUTS, compiled, compile_s=1)
+    cache.clear()
+    assert cache.entries() == []
+
+
+def test_a_disk_that_cannot_be_written_keeps_nothing(compiled: Path, into: Path) -> None:
+    cache = Cache(Path("/dev/null/cache"), limit_bytes=1)
+    cache.keep(INPUTS, compiled, compile_s=1)
+    assert cache.entries() == []

@@ -1,0 +1,121 @@
+"""Compiling with and without the cache, with a compiler that counts."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import count
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from pytest_ngraph import compilers
+from pytest_ngraph.artifact import Array, Artifact, Kind, Target, save_arrays
+from pytest_ngraph.cache import Cache
+from pytest_ngraph.case import Case
+from pytest_ngraph.clock import WallStopwatch
+from pytest_ngraph.prepare import Prepared, prepare
+
+
+class Doubling:
+    concurrency = 1
+    stopwatch = WallStopwatch()
+    facts: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, values: Array) -> None:
+        self._values = values
+
+    def __call__(self) -> object:
+        return self._values * 2
+
+    def outputs(self) -> list[Array]:
+        return [self._values * 2]
+
+    def close(self) -> None: ...
+
+
+@dataclasses.dataclass
+class Counting:
+    libraries: ClassVar[tuple[str, ...]] = ("json",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)
+    compiled: int = 0
+    loads: bool = True
+    right: bool = True
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        self.compiled += 1
+        (folder / "scale").write_text("1" if self.right else "3")
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> Doubling:
+        if not self.loads:
+            self.loads = True
+            raise RuntimeError("made for another version")
+        return Doubling(artifact.inputs()[0] * float((folder / "scale").read_text()))
+
+
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    counting = Counting()
+    monkeypatch.setattr(compilers, "resolve", lambda text: counting)
+    return counting
+
+
+def run(tmp_path: Path, cache: Cache | None, digest: str = "d", compiler: str = "counting") -> Prepared:
+    folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
+    folder.mkdir()
+    save_arrays(folder / "inputs.npz", [np.ones((2, 3))])
+    save_arrays(folder / "reference.npz", [2 * np.ones((2, 3))])
+    case = Case(workload="w", compiler=compiler, batch_size=2)
+    artifact = Artifact(folder=folder, case=case, digest=digest)
+    ticks = count()
+    work = folder / "work"
+    work.mkdir()
+    return prepare(case, artifact, Target(), work, lambda phase: None, cache, clock=lambda: float(next(ticks)))
+
+
+def test_without_a_cache_it_compiles(compiler: Counting, tmp_path: Path) -> None:
+    ready = run(tmp_path, None)
+    assert (ready.compile_s, ready.load_s, ready.cached_at) == (1.0, 1.0, None)
+    assert ready.agreement.agrees
+
+
+def test_a_second_time_it_is_taken_and_the_cold_figure_stays(compiler: Counting, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    run(tmp_path, cache)
+    (entry,) = cache.entries()
+    again = run(tmp_path, cache)
+    assert compiler.compiled == 1
+    assert again.compile_s == entry.compile_s
+    assert again.cached_at == entry.made_at
+    assert again.agreement.agrees
+
+
+def test_another_graph_is_compiled(compiler: Counting, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    run(tmp_path, cache, digest="d")
+    run(tmp_path, cache, digest="e")
+    assert compiler.compiled == 2
+
+
+def test_an_entry_that_no_longer_loads_is_compiled_anew(compiler: Counting, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    run(tmp_path, cache)
+    compiler.loads = False
+    again = run(tmp_path, cache)
+    assert compiler.compiled == 2
+    assert again.cached_at is None
+    assert again.agreement.agrees
+
+
+def test_what_disagrees_is_not_kept(compiler: Counting, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    compiler.right = False
+    assert not run(tmp_path, cache).agreement.agrees
+    assert cache.entries() == []
+
+
+def test_identity_has_no_compile_time_and_is_not_kept(compiler: Counting, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    assert run(tmp_path, cache, compiler="identity").compile_s is None
+    assert cache.entries() == []
