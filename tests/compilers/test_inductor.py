@@ -26,10 +26,13 @@ def test_a_missing_compiler_is_named(exported: Export, tmp_path: Path, monkeypat
 def test_the_folder_is_the_cache_and_only_meanwhile(
     exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(CACHE, "the user's")
-    Inductor().load(exported(CASE), CPU, tmp_path).close()
-    assert any(tmp_path.rglob("*.py"))
-    assert os.environ[CACHE] == "the user's"
+    users, folder = tmp_path / "the user's", tmp_path / "compiled"
+    monkeypatch.setenv(CACHE, str(users))
+    folder.mkdir()
+    Inductor().load(exported(CASE), CPU, folder).close()
+    assert any(folder.rglob("*.py"))
+    assert not any(users.rglob("*.py"))
+    assert os.environ[CACHE] == str(users)
 
 
 @pytest.mark.parametrize("options", ["freezing=false", "mode=reduce-overhead"])

@@ -34,27 +34,26 @@ class OpenVino:
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        source = artifact.onnx or program.load(artifact)
-        openvino = _import(target)
-        try:
-            model = openvino.convert_model(source)
-        except openvino.frontend.OpConversionFailure as error:
-            raise Unsupported(f"openvino cannot convert {artifact.case.workload}: {_reason(error)}") from error
-        # The conversion forgets sizes. The size is the case's, and static shapes are faster.
-        model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
-        openvino.save_model(model, folder / FILE, compress_to_fp16=False)
+        # OpenVINO counts the cores that it may use once in a process, when it first looks: here or in `load`.
+        with threads.spread(target):
+            _convert(artifact, folder / FILE)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
-        core = _import(target).Core()
-        self._refuse_device(core.available_devices)
-        refuse_precision("openvino", target, self._precisions(core))
         inputs = program.inputs(artifact)
         with threads.spread(target):
-            compiled = core.compile_model(folder / FILE, self.device, self._properties(target))
-            facts = self._facts(compiled, target)
-            if target.objective == "throughput":
-                return OpenVinoQueue(compiled, inputs, facts)
-            return OpenVinoModel(compiled, inputs, facts)
+            compiled = self._compiled(folder / FILE, target)
+            kind = OpenVinoQueue if target.objective == "throughput" else OpenVinoModel
+            model = kind(compiled, inputs, self._facts(compiled, target))
+            model.outputs()  # the first run makes the threads, and binds them to cores that it may use then
+            return model
+
+    def _compiled(self, path: Path, target: Target) -> Any:
+        import openvino
+
+        core = openvino.Core()
+        self._refuse_device(core.available_devices)
+        refuse_precision("openvino", target, self._precisions(core))
+        return core.compile_model(path, self.device, self._properties(target))
 
     def _refuse_device(self, available: Sequence[str]) -> None:
         # Several devices of a kind are named GPU.0, GPU.1; GPU is the first.
@@ -171,11 +170,18 @@ class QueueStopwatch(WallStopwatch):
         return super().stop()
 
 
-def _import(target: Target) -> Any:
-    """The library. It looks only when it is imported which cores there are to bind its threads to."""
-    with threads.spread(target):
-        import openvino
-    return openvino
+def _convert(artifact: Artifact, path: Path) -> None:
+    """Write the intermediate representation, at the case's size."""
+    import openvino
+
+    source = artifact.onnx or program.load(artifact)
+    try:
+        model = openvino.convert_model(source)
+    except openvino.frontend.OpConversionFailure as error:
+        raise Unsupported(f"openvino cannot convert {artifact.case.workload}: {_reason(error)}") from error
+    # The conversion forgets sizes. The size is the case's, and static shapes are faster.
+    model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
+    openvino.save_model(model, path, compress_to_fp16=False)
 
 
 def _share(tensor: torch.Tensor) -> Any:

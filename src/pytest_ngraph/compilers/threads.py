@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ def spread(target: Target) -> Iterator[None]:
     if not is_bound():
         yield
         return
+    # Its import binds this thread: first, so that it cannot undo the widening from within.
+    import_module("torch")
     _bind(target.cores)
     try:
         yield

@@ -34,7 +34,7 @@ class Timm:
 
     priority = 100
 
-    def owns(self, name: str) -> bool:  # noqa: ARG002  last in order: what no other family owns
+    def owns(self, name: str) -> bool:
         return True
 
     def check(self, case: Case) -> None:

@@ -1,0 +1,73 @@
+"""Apache TVM, from the exported program: graph passes, and schedules by rule, by search, or the library's own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pytest_ngraph.artifact import Artifact, Kind, Target
+from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
+from pytest_ngraph.errors import Unsupported, UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+LIBRARY = "model.so"
+FACTS = "facts.json"
+
+
+@dataclass(frozen=True)
+class Tvm:
+    """schedule: `rules` (graph passes, and a schedule for each kernel) or `stock` (the library's own pipeline, which
+    on a CPU schedules nothing and uses one thread).
+    trials: schedules to try in a search that starts from those of the rules; 0 for none. The study allowed 1,500.
+    """
+
+    schedule: Literal["rules", "stock"] = "rules"
+    trials: int = 0
+
+    libraries: ClassVar[tuple[str, ...]] = ("tvm",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
+
+    def __post_init__(self) -> None:
+        if self.trials and self.schedule == "stock":
+            raise UsageError(f"tvm:schedule=stock,trials={self.trials}: only the schedules of rules are tuned.")
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        """Write a shared library, and what is known of its kernels."""
+        from pytest_ngraph.compilers.tvm.target import tvm_target
+
+        refuse_precision("tvm", target, ("fp32", "fp16") if target.kind == "cuda" else ("fp32",))
+        if self.trials and target.kind == "cuda":
+            raise Unsupported("tvm:trials tunes for a CPU only; on a GPU, measure tvm without it")
+        loaded = program.load(artifact)
+        compiled_for = tvm_target(target)
+        with threads.spread(target):  # the processes that a search starts inherit the mask
+            executable, facts = self._build(loaded, compiled_for, artifact)
+        executable.export_library(str(folder / LIBRARY))
+        facts |= {"schedule": self.schedule, "target": str(compiled_for)}
+        (folder / FACTS).write_text(json.dumps(facts))
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        from pytest_ngraph.compilers.tvm.runtime import TvmModel
+
+        facts = json.loads((folder / FACTS).read_text())
+        return TvmModel(folder / LIBRARY, program.inputs(artifact, target.kind), target, facts)
+
+    def _build(
+        self, loaded: torch.export.ExportedProgram, tvm_target: Any, artifact: Artifact
+    ) -> tuple[Any, dict[str, str]]:
+        """The executable, and what the schedules are."""
+        from pytest_ngraph.compilers.tvm import database, pipeline, tuning
+
+        if self.schedule == "stock":
+            return pipeline.stock(loaded, tvm_target), {}
+        module = pipeline.lower(loaded, tvm_target)
+        facts = {}
+        if self.trials:
+            module, done = tuning.tune(module, tvm_target, database.folder(artifact, tvm_target), self.trials)
+            facts["trials"] = str(done)
+        executable, coverage = pipeline.build(module, tvm_target)
+        return executable, facts | {"kernels": str(coverage)}

@@ -1,0 +1,77 @@
+"""Converters of single PyTorch operators to Relax, where those of TVM's importer are missing or fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def reshape(node: Any, importer: Any) -> Any:
+    """`_unsafe_view`, which the importer does not know."""
+    from tvm import relax
+
+    value, shape = importer.retrieve_args(node)
+    return importer.block_builder.emit(relax.op.reshape(value, shape))
+
+
+def squeeze(node: Any, importer: Any) -> Any:
+    """`squeeze` of one axis; ConvertLayout runs out of memory on a negative one."""
+    from tvm import relax
+
+    value, axis = importer.retrieve_args(node)
+    axis %= int(value.ty.ndim)
+    if int(value.ty.shape[axis]) != 1:
+        return value
+    return importer.block_builder.emit(relax.op.squeeze(value, [axis]))
+
+
+def layer_norm(node: Any, importer: Any) -> Any:
+    """`layer_norm`, also without scale and shift, with which alone the importer can do."""
+    import numpy as np
+    from tvm import relax
+
+    value, shape, *rest = importer.retrieve_args(node)
+    scale, shift, epsilon = (*rest, *(None, None, 1e-5)[len(rest) :])[:3]
+    axes = list(range(int(value.ty.ndim) - len(shape), int(value.ty.ndim)))
+    ones = np.ones([int(n) for n in shape], str(value.ty.dtype))
+    return importer.block_builder.emit(
+        relax.op.nn.layer_norm(
+            value,
+            relax.const(ones) if scale is None else scale,
+            relax.const(ones * 0) if shift is None else shift,
+            axes=axes,
+            epsilon=epsilon,
+        )
+    )
+
+
+def attention(node: Any, importer: Any) -> Any:
+    """softmax(scale * Q K^T + mask) V as separate operators, on tensors of shape (..., sequence, features).
+
+    The importer's own `relax.nn.attention` becomes one kernel, which no rule schedules.
+    """
+    from tvm import relax
+
+    names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
+    options = dict(zip(names, importer.retrieve_args(node), strict=False))
+    options |= {name: importer.env.get(value, value) for name, value in node.kwargs.items()}
+    query, key, value = (options[name] for name in names[:3])
+    mask = options.get("attn_mask")
+    if options.get("is_causal") or options.get("enable_gqa") or (mask is not None and mask.ty.dtype != query.ty.dtype):
+        raise NotImplementedError(f"{node.name} with {options}")
+    *batch, row, column = range(int(key.ty.ndim))
+    scale = options.get("scale") or int(query.ty.shape[-1]) ** -0.5
+    emit = importer.block_builder.emit
+    scaled = emit(relax.op.multiply(query, relax.const(scale, query.ty.dtype)))
+    scores = emit(relax.op.matmul(scaled, emit(relax.op.permute_dims(key, [*batch, column, row]))))
+    if mask is not None:
+        scores = emit(relax.op.add(scores, mask))
+    return emit(relax.op.matmul(emit(relax.op.nn.softmax(scores, axis=-1)), value))
+
+
+CONVERTERS: dict[str, Callable[[Any, Any], Any]] = {
+    "_unsafe_view.default": reshape,
+    "squeeze.dim": squeeze,
+    "layer_norm.default": layer_norm,
+    "scaled_dot_product_attention.default": attention,
+}

@@ -1,0 +1,103 @@
+"""The compiler as a whole: its options, facts, and search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_ngraph import compilers
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import program
+from pytest_ngraph.compilers.tvm import Tvm, gpu, pipeline, tuning
+from pytest_ngraph.compilers.tvm.progress import Progress
+from pytest_ngraph.errors import Unsupported, UsageError
+
+from ..conftest import CPU, Export
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+TVM = "pytest_ngraph.compilers.tvm:Tvm"
+CONV = Case(workload="conv", compiler=TVM, batch_size=1, depth=2, width=16)
+MHA = Case(workload="mha", compiler=TVM, batch_size=2, depth=1, width=16)
+
+
+@pytest.mark.parametrize("case", [CONV, MHA], ids=lambda case: str(case.workload))
+def test_every_kernel_is_scheduled(case: Case, exported: Export, tmp_path: Path, host: Any) -> None:
+    model = compiled(Tvm(), exported, case, tmp_path)
+    scheduled, _, total, *_ = model.facts["kernels"].split()
+    assert scheduled == total
+    assert model.facts["threads"] == str(CPU.threads)
+
+
+@pytest.mark.parametrize("compiler", [Tvm(), Tvm(schedule="stock")], ids=["rules", "stock"])
+def test_outputs_agree(compiler: Tvm, exported: Export, tmp_path: Path, host: Any) -> None:
+    model = compiled(compiler, exported, CONV, tmp_path)
+    for output, reference in zip(model.outputs(), exported(CONV).reference(), strict=True):
+        np.testing.assert_allclose(output, reference, atol=1e-5 * np.abs(reference).max())
+    assert model.facts["schedule"] == compiler.schedule
+
+
+def test_batch_norms_become_part_of_the_convolutions(exported: Export, host: Any) -> None:
+    module = pipeline.lower(program.load(exported(CONV)), host)
+    names = " ".join(variable.name_hint for variable in module.get_global_vars())
+    assert "conv2d" in names
+    assert "sqrt" not in names
+    assert "multiply" not in names
+
+
+@pytest.mark.slow
+def test_a_search_resumes_and_counts_what_is_done(tmp_path: Path, host: Any) -> None:
+    pytest.importorskip("xgboost")
+    seen: list[Progress] = []
+    _, first = tuning.tune(linear(host), host, tmp_path, 2, listener=seen.append)
+    assert first >= 2
+    assert seen[-1].trials == first
+    assert seen[-1].best_s <= seen[-1].rules_s
+    seen.clear()
+    with (tmp_path / "database_tuning_record.json").open("a") as records:
+        records.write('[0, [[["half a line')  # what kill -9 leaves
+    module, again = tuning.tune(linear(host), host, tmp_path, 2, listener=seen.append)
+    assert again == first
+    assert not seen
+    _, coverage = pipeline.build(module, host)
+    assert not coverage.naive
+
+
+def linear(host: Any) -> Any:
+    """A lowered module of one kernel to speak of."""
+    import torch
+
+    layers = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU()).eval()
+    for parameter in layers.parameters():
+        torch.nn.init.constant_(parameter, 0.5)
+    return pipeline.lower(torch.export.export(layers, (torch.ones(16, 64),)), host)
+
+
+def test_the_stock_pipeline_is_not_tuned() -> None:
+    with pytest.raises(UsageError, match="only the schedules of rules are tuned"):
+        compilers.resolve(f"{TVM}:schedule=stock,trials=10")
+
+
+def test_other_precisions_are_refused(exported: Export, tmp_path: Path, host: Any) -> None:
+    with pytest.raises(Unsupported, match="tvm does not run bf16 on cpu; it runs fp32"):
+        Tvm().compile(exported(MHA), Target(precision="bf16"), tmp_path)
+
+
+def compiled(compiler: Tvm, exported: Export, case: Case, folder: Path) -> Any:
+    compiler.compile(exported(case), CPU, folder)
+    return compiler.load(exported(case), CPU, folder)
+
+
+def test_a_gpu_gets_schedules_for_every_kernel(exported: Export, host: Any) -> None:
+    import tvm
+
+    target = tvm.target.Target(tvm.target.Target("nvidia/nvidia-a100"), host=tvm.target.Target("llvm"))
+    module, coverage = gpu.schedule(pipeline.lower(program.load(exported(CONV)), target), target)
+    assert coverage.scheduled > 1
+    assert not coverage.naive
+    assert "blockIdx.x" in module.script()
+    assert "T.parallel" not in module.script()
