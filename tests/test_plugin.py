@@ -116,6 +116,12 @@ def test_a_device_that_is_not_here_skips(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*device orin*"])
 
 
+def test_an_objective_that_a_compiler_lacks_skips(project: pytest.Pytester) -> None:
+    result = project.runpytest("--compiler=mine:Exact", "--objective=throughput", "-rs")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*mine:Exact is measured for latency only*"])
+
+
 def test_a_breached_threshold_fails_its_test(project: pytest.Pytester) -> None:
     result = project.runpytest(TWO, "--ngraph-fail-on=latency_s>0.0001 if compiler=mine:Exact")
     result.assert_outcomes(passed=2, failed=2)

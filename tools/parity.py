@@ -40,6 +40,7 @@ built = build(Case(workload=workload, compiler="identity", batch_size=int(batch_
 with torch.inference_mode():
     timer = Timer("module(*inputs)", globals={"module": built.module, "inputs": built.inputs}, num_threads=int(threads))
     timer.blocked_autorange(min_run_time=seconds)
+    print("ready", flush=True)
     for _ in sys.stdin:
         print(timer.blocked_autorange(min_run_time=seconds).median, flush=True)
 """
@@ -61,6 +62,7 @@ def burst():
         times.append(time.perf_counter() - start)
     return statistics.median(times)
 burst()
+print("ready", flush=True)
 for _ in sys.stdin:
     print(burst(), flush=True)
 """
@@ -72,6 +74,8 @@ class Peer:
     def __init__(self, code: str, *arguments: object) -> None:
         command = [sys.executable, "-c", code, *map(str, arguments)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self._process.stdout.readline()  # ready: warmed up, and quiet until asked
 
     def __call__(self) -> float:
         assert self._process.stdin is not None
@@ -115,17 +119,18 @@ class Ours:
 
 
 def benchmark_app(model: Path, seconds: float) -> Callable[[], float]:
-    """OpenVINO's own tool on the same graph, precision, threads and objective; seconds per iteration."""
+    """OpenVINO's own tool on the same graph, precision and objective, on all cores; seconds per iteration."""
     program = Path(sys.executable).with_name("benchmark_app")
     command = [
         *(str(program), "-m", str(model), "-d", "CPU", "-hint", "latency", "-api", "sync"),
-        *("-infer_precision", "f32", "-nthreads", str(THREADS), "-t", str(max(1, round(seconds)))),
+        *("-infer_precision", "f32", "-t", str(max(1, round(seconds)))),
     ]
 
     def run() -> float:
-        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        found = re.search(r"Median:\s+([\d.]+) ms", output)
-        assert found is not None, output
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = re.search(r"Median:\s+([\d.]+) ms", done.stdout)
+        if found is None:
+            sys.exit(done.stdout + done.stderr)
         return float(found[1]) / 1000
 
     return run
@@ -143,7 +148,9 @@ def save_openvino(artifact: Artifact, path: Path) -> None:
     import torch
 
     assert artifact.program is not None
-    openvino.save_model(openvino.convert_model(torch.export.load(artifact.program)), path, compress_to_fp16=False)
+    model = openvino.convert_model(torch.export.load(artifact.program))
+    model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
+    openvino.save_model(model, path, compress_to_fp16=False)
 
 
 def export(case: Case, folder: Path) -> Artifact:

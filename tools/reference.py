@@ -7,12 +7,13 @@ python tools/reference.py --check  # exit 1 when one is out of date
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import options
+from pytest_ngraph import compilers, options
 from pytest_ngraph.metrics import DEFINITIONS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -56,7 +57,30 @@ def metrics_table() -> str:
     )
 
 
-TABLES = {"options": ("options.md", options_table), "metrics": ("metrics.md", metrics_table)}
+def compilers_table() -> str:
+    rows = []
+    for name in compilers.names():
+        compiler = compilers.resolve(name)
+        fields = dataclasses.fields(type(compiler))  # type: ignore[arg-type]  # built-in ones are dataclasses
+        options = [f"`{field.name}={_as_typed(field.default)}`" for field in fields]
+        objectives = getattr(compiler, "objectives", ("latency",))
+        rows.append(
+            f"| `{name}` | {', '.join(compiler.kinds)} | {', '.join(objectives)} | {', '.join(options) or 'none'} |"
+        )
+    return "\n".join(
+        ["| compiler | devices | objectives | options and their defaults |", "| --- | --- | --- | --- |", *rows]
+    )
+
+
+def _as_typed(default: object) -> str:
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+TABLES = {
+    "compilers": ("compilers.md", compilers_table),
+    "options": ("options.md", options_table),
+    "metrics": ("metrics.md", metrics_table),
+}
 
 
 def outdated(*, write: bool) -> list[str]:

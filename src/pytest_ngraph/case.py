@@ -13,6 +13,7 @@ Scalar = str | int | float | bool
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 IDENTITY = "identity"
+LATENCY: Objective = "latency"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class Case:
     depth: int | None = None
     width: int | None = None
     precision: Precision = "fp32"
-    objective: Objective = "latency"
+    objective: Objective = LATENCY
     model_args: tuple[tuple[str, Scalar], ...] = ()
     device: str = "cpu"
 
@@ -65,7 +66,7 @@ class Case:
             parts.append(f"w{self.width}")
         if self.precision != "fp32":
             parts.append(self.precision)
-        if self.objective != "latency":
+        if self.objective != LATENCY:
             parts.append(self.objective)
         return parts
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_ngraph import compilers, workloads
-from pytest_ngraph.case import IDENTITY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar
+from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar
 from pytest_ngraph.devices import Device
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.options import Axis, Options, parse_batch_size, parse_compiler
@@ -174,4 +174,7 @@ def obstacle(case: Case, device: Device) -> str:
     if device.kind not in compiler.kinds:
         name = CompilerSpec.parse(case.compiler).name
         return f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"
+    if case.objective not in getattr(compiler, "objectives", (LATENCY,)):
+        name = CompilerSpec.parse(case.compiler).name
+        return f"{name} is measured for {LATENCY} only: it has no way of running several requests at a time here"
     return compilers.missing_library(case.compiler)

@@ -79,13 +79,28 @@ def test_a_process_that_is_not_bound_keeps_its_mask() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, env=environment)
 
 
+def test_threads_are_spread_although_torch_is_imported_only_within() -> None:
+    script = (
+        "import os; from pytest_ngraph.artifact import Target; from pytest_ngraph.compilers import threads\n"
+        f"with threads.spread(Target(cores={CORES})):\n"
+        "    import torch\n"
+        f"    assert os.sched_getaffinity(0) == set({CORES})\n"
+        f"assert os.sched_getaffinity(0) == {{{CORES[0]}}}"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, env=_bound_environment())
+
+
 def _masks_of_busiest_threads(compiler: str) -> list[str]:
-    environment = dict(os.environ) | {
+    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, compiler, json.dumps(CORES)]
+    finished = subprocess.run(command, check=True, env=_bound_environment(), stdout=subprocess.PIPE, text=True)
+    masks: list[str] = json.loads(finished.stdout.splitlines()[-1])
+    return masks
+
+
+def _bound_environment() -> dict[str, str]:
+    """What a worker is started with."""
+    return dict(os.environ) | {
         "OMP_NUM_THREADS": str(len(CORES)),
         "OMP_PROC_BIND": "true",
         "OMP_PLACES": ",".join(f"{{{core}}}" for core in CORES),
     }
-    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, compiler, json.dumps(CORES)]
-    finished = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True)
-    masks: list[str] = json.loads(finished.stdout.splitlines()[-1])
-    return masks

@@ -65,7 +65,8 @@ class Compiler(Protocol):
     kinds: tuple[Kind, ...]
     """Kinds of device it compiles for.
 
-    A class may also declare `install_hint`, a sentence on installing its libraries where pip alone is not enough.
+    A class may also declare `install_hint`, a sentence on installing its libraries where pip alone is not enough, and
+    `objectives`, those that it can be measured for; without it, latency only.
     """
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:

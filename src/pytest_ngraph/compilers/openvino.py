@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
+from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
 from pytest_ngraph.errors import NgraphError, Unsupported
@@ -32,6 +33,7 @@ class OpenVino:
 
     libraries: ClassVar[tuple[str, ...]] = ("openvino",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)
+    objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         # OpenVINO counts the cores that it may use once in a process, when it first looks: here or in `load`.

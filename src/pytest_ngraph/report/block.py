@@ -59,16 +59,16 @@ def _uncertainty(metric: Metric) -> str:
 FIGURES = (
     Figure("samples/s", "throughput", 0, _bare),
     Figure("±%", "throughput", 1, _uncertainty),
-    Figure("latency", "latency_s", 3, _value),
+    Figure("latency", "latency_s", 7, _value),
     Figure("speedup", "speedup", 2, _ratio),
-    Figure("RTR", "rtr", 10, _ratio),
-    Figure("ASE", "ase", 5, _ratio),
-    Figure("BSR", "bsr", 4, _ratio),
+    Figure("RTR", "rtr", 5, _ratio),
+    Figure("ASE", "ase", 4, _ratio),
+    Figure("BSR", "bsr", 3, _ratio),
     Figure("compile", "compile_s", 6, _value),
-    Figure("CPU %", "cpu_percent", 8, _whole),
-    Figure("memory", "peak_memory_bytes", 7, _value),
+    Figure("CPU %", "cpu_percent", 9, _whole),
+    Figure("memory", "peak_memory_bytes", 8, _value),
 )
-ERROR_RANK = 9
+ERROR_RANK = 10
 
 
 def block(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]:
