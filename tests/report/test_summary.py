@@ -51,12 +51,12 @@ def test_a_whole_block() -> None:
     ]
     assert texts(records)[:11] == [
         "resnet18 on xeon  fp32, latency, 11.7 M parameters",
-        "    batch  compiler  samples/s   ±%  latency  speedup   ASE   BSR  compile",
-        "        1  identity       50.0  0.0  20.0 ms     1.00  1.00  1.00     none",
+        "    batch  compiler  samples/s   ±%  latency  speedup   RTR   ASE   BSR  compile",
+        "        1  identity       50.0  0.0  20.0 ms     1.00  1.00  1.00  1.00     none",
         "        1  tvm       skipped: tvm needs tvm, which is not installed: pip inst...",
-        "  *~    1  openvino        100  0.0  10.0 ms     2.00  1.00  1.00     none",
-        "        8  identity        100  0.0  80.0 ms     1.00  0.25  1.00     none",
-        "  *     8  openvino        200  0.0  40.0 ms     2.00  0.25  1.00   3.20 s",
+        "  *~    1  openvino        100  0.0  10.0 ms     2.00  1.00  1.00  1.00     none",
+        "        8  identity        100  0.0  80.0 ms     1.00  2.00  0.25  1.00     none",
+        "  *     8  openvino        200  0.0  40.0 ms     2.00  2.00  0.25  1.00   3.20 s",
         "        8  tvm       failed in compile: RuntimeError: no such operator",
         "  ~ openvino at batch size 1 did not settle: CPU pressure 12 %",
         "",
@@ -76,16 +76,15 @@ def test_narrow_terminals_lose_the_least_important_columns() -> None:
     headings = {width: set(texts(wide_run(), width=width)[1].split()) for width in (60, 80, 140)}
     assert headings[60] < headings[80] < headings[140]
     assert {"samples/s", "±%", "speedup"} <= headings[60]
-    assert {"BSR", "latency"} <= headings[80]
-    assert {"RTR", "CPU", "memory", "error"} <= headings[140]
+    assert {"RTR", "ASE", "BSR"} <= headings[80]
+    assert {"latency", "CPU", "memory", "error"} <= headings[140]
 
 
 def test_absent_figures_are_explained_once() -> None:
     shown = texts([measured(case("identity", 8), 0.1), measured(case("openvino", 8), 0.1, rounds=2)])
     notes = [text for text in shown if text.startswith(("  -", "  ?"))]
     assert notes == [
-        "  - ASE, BSR: batch size 1 was not measured",
-        "  - memory: memory was not recorded",
+        "  - RTR, ASE, BSR: batch size 1 was not measured",
         "  ? too few rounds for an interval",
     ]
 
