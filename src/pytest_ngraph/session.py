@@ -45,6 +45,7 @@ class Session:
         self._extra_metrics = extra_metrics
         self._expected: dict[Case, dict[Case, str]] = defaultdict(dict)
         self._thresholds: list[tuple[Threshold, Case | None]] = [(t, None) for t in options.thresholds]
+        self._curves: dict[Case, dict[Case, Record]] = defaultdict(dict)
         self._reported: set[str] = set()
         self.conclusions: list[str] = []
         self._bench: Bench | None = None
@@ -52,8 +53,9 @@ class Session:
 
     def expect(self, case: Case, nodeid: str) -> None:
         """A test will ask for this case: it is measured together with the others of its group."""
-        self._expected[case.group].setdefault(case, nodeid)
-        self._progress.planned(case)
+        if case not in self._expected[case.group]:
+            self._expected[case.group][case] = nodeid
+            self._progress.planned(case)
 
     def gate(self, case: Case, thresholds: Iterable[Threshold]) -> None:
         """Hold this case to thresholds of its own."""
@@ -85,6 +87,7 @@ class Session:
         record = dataclasses.replace(record, run=journal.id)
         self._progress.finished(record.case)
         self.records[record.case] = record
+        self._curves[_curve(record.case)][record.case] = record
         try:
             journal.append(record)
         except StoreError as error:
@@ -105,8 +108,7 @@ class Session:
             return []
         from pytest_ngraph.gate import check
 
-        curve = _curve(case)
-        metrics = self.metrics([record for c, record in self.records.items() if _curve(c) == curve])
+        metrics = self.metrics(list(self._curves[_curve(case)].values()))
         return self._news(c for c in check(thresholds, metrics) if c.case == case)
 
     def checks(self) -> list[Check]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     import torch
 
@@ -36,6 +34,8 @@ def flatten(outputs: object) -> list[Array]:
 
 def to_array(tensor: torch.Tensor) -> Array:
     """The tensor's values on the CPU, contiguous, floats of any precision as fp32."""
+    import numpy as np
+
     values = tensor.detach()
     on_cpu = (values.float() if values.is_floating_point() else values).cpu()
     return np.ascontiguousarray(on_cpu.numpy())

@@ -27,11 +27,11 @@ def header(options: Options) -> str:
 
 def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
     """Print the blocks of the summary, and the thresholds that failed the session."""
-    from pytest_ngraph.report.summary import summary
-
     records = list(session.records.values())
     if not records or session.options.settings.smoke:
         return
+    from pytest_ngraph.report.summary import summary
+
     reporter.write_sep("=", "ngraph")
     # Room is left for nothing else on the line: the summary decides which columns fit.
     for line in summary(records, session.metrics(), session.checks(), width=reporter._tw.fullwidth):

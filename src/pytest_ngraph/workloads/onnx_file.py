@@ -6,8 +6,6 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pytest_ngraph.artifact import Array, Artifact, save_arrays
 from pytest_ngraph.case import PRECISIONS
 from pytest_ngraph.errors import Unsupported, UsageError
@@ -25,6 +23,8 @@ from pytest_ngraph.workloads.onnx_graph import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
 
     from pytest_ngraph.case import Case
 
@@ -98,6 +98,8 @@ def _require_libraries(case: Case) -> None:
 
 def _draw(shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:
     """Seeded values of this type: floats standard normal; integers 0 or 1, which index any table and mask."""
+    import numpy as np
+
     generator = np.random.default_rng(SEED)
     if np.issubdtype(kind, np.integer) or kind == np.bool_:
         return generator.integers(0, 2, shape).astype(kind)
@@ -106,6 +108,7 @@ def _draw(shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:
 
 def _run(path: Path, inputs: dict[str, Array], case: Case) -> list[Array]:
     """Outputs of the graph as it is written, floats as fp32."""
+    import numpy as np
     import onnxruntime as ort
 
     options = ort.SessionOptions()
@@ -123,6 +126,8 @@ def _run(path: Path, inputs: dict[str, Array], case: Case) -> list[Array]:
 
 
 def _widen(array: Array) -> Array:
+    import numpy as np
+
     is_integer = np.issubdtype(array.dtype, np.integer) or array.dtype == np.bool_
     return array if is_integer else array.astype(np.float32)
 

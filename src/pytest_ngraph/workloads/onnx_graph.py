@@ -7,13 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads.export import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy as np
 
 EXTERNAL_BYTES = 1 << 30
 """Weights above this size are written beside the graph: one protobuf message holds 2 GiB at most."""
@@ -55,6 +55,7 @@ def write(model: Any, path: Path) -> list[Path]:
 
 def graph_inputs(model: Any) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
     """Shape and type of each input by name, in order. All axes are fixed: call `fix_batch_size` first."""
+    import numpy as np
     import onnx
 
     return {

@@ -6,8 +6,6 @@ import random
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pytest_ngraph.workloads import SEED
 
 if TYPE_CHECKING:
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
 @contextmanager
 def seeded() -> Iterator[None]:
     """Start the global generators of PyTorch (CPU), NumPy and `random` at the seed; restore them afterwards."""
+    import numpy as np
     import torch
 
     python_state = random.getstate()

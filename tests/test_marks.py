@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.devices import BUILT_IN, Device
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.marks import ARGUMENTS, arguments, cases, nothing_left, obstacle
+from pytest_ngraph.options import Axis, Options
+from pytest_ngraph.settings import Settings
+
+SILENT: Axis[Any] = Axis(None, None)
+
+
+def options(**axes: Axis[Any]) -> Options:
+    chosen: dict[str, Axis[Any]] = dict.fromkeys(
+        ("devices", "compilers", "batch_sizes", "precisions", "objectives"), SILENT
+    )
+    return Options(
+        inventory=dict(BUILT_IN), settings=Settings(), store=Path("store"), thresholds=(), **(chosen | axes)
+    )
+
+
+def test_the_cases_of_a_group_are_neighbours_and_small_batches_come_first() -> None:
+    made = cases(
+        {"workload": ["conv", "mha"], "compiler": ["identity", "torchscript"], "batch_size": [8, 1]}, options()
+    )
+    assert [(c.workload, c.batch_size, c.compiler) for c in made] == [
+        ("conv", 1, "identity"),
+        ("conv", 1, "torchscript"),
+        ("conv", 8, "identity"),
+        ("conv", 8, "torchscript"),
+        ("mha", 1, "identity"),
+        ("mha", 1, "torchscript"),
+        ("mha", 8, "identity"),
+        ("mha", 8, "torchscript"),
+    ]
+
+
+def test_compilers_default_to_those_installed_identity_first() -> None:
+    made = cases({"workload": "conv"}, options())
+    names = [case.compiler for case in made]
+    assert names[0] == IDENTITY
+    assert {"torchscript", "inductor"} <= set(names)
+    assert "tensorrt" not in names
+
+
+def test_a_device_may_choose_the_compilers() -> None:
+    chosen = options()
+    chosen.inventory["mine"] = Device(name="mine", compilers=("torchscript",))
+    assert [c.compiler for c in cases({"workload": "conv", "device": "mine"}, chosen)] == ["torchscript"]
+
+
+def test_a_value_given_twice_makes_one_case() -> None:
+    assert len(cases({"workload": ["conv", "conv"], "compiler": "identity", "batch_size": [1, 1]}, options())) == 1
+
+
+def test_a_nearer_mark_overrides_a_farther() -> None:
+    near = pytest.mark.ngraph(batch_size=1).mark
+    far = pytest.mark.ngraph(workload="conv", batch_size=8).mark
+    assert arguments([near, far]) == {"workload": "conv", "batch_size": 1}
+
+
+def test_nothing_left_names_the_axis() -> None:
+    narrowed = options(batch_sizes=Axis((64,), None))
+    given_ = {"workload": "conv", "batch_size": [1, 8]}
+    assert cases(given_, narrowed) == []
+    assert nothing_left(given_, narrowed) == "the mark allows batch_size 1, 8, and --batch-size=64 asks for others"
+
+
+def test_an_obstacle_is_the_device_then_the_compiler(a_case: Case) -> None:
+    assert obstacle(a_case, BUILT_IN["cpu"]) == ""
+    assert obstacle(a_case, Device(name="d", architecture="none")).startswith("device d is none")
+    trt = Case(workload="conv", compiler="tensorrt", batch_size=1)
+    assert obstacle(trt, BUILT_IN["cpu"]) == "tensorrt does not compile for cpu, only for cuda"
+
+
+values = st.none() | st.booleans() | st.integers(-3, 9) | st.text(max_size=6) | st.lists(st.integers(0, 3), max_size=2)
+
+
+@given(st.dictionaries(st.sampled_from([*ARGUMENTS, "other"]), values))
+def test_any_mark_is_read_or_refused_in_words(given_: dict[str, Any]) -> None:
+    try:
+        made = cases(arguments([pytest.mark.ngraph(**given_).mark]), options())
+    except UsageError as error:
+        assert str(error)
+    else:
+        assert all(isinstance(case, Case) for case in made)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.options import Axis, parse_batch_size, split_compilers
+
+
+@pytest.mark.parametrize(
+    ("command_line", "ini", "mark", "expected"),
+    [
+        (None, None, None, (0,)),
+        (None, (3,), None, (3,)),
+        ((2,), (3,), None, (2,)),
+        (None, (3,), (1, 2), (1, 2)),
+        ((2, 9), (3,), (1, 2), (2,)),
+        ((9,), None, (1, 2), ()),
+    ],
+)
+def test_the_mark_decides_and_the_command_line_narrows(
+    command_line: tuple[int, ...] | None,
+    ini: tuple[int, ...] | None,
+    mark: tuple[int, ...] | None,
+    expected: tuple[int, ...],
+) -> None:
+    assert Axis(command_line, ini).values(mark, default=(0,)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("identity", ["identity"]),
+        ("identity,openvino", ["identity", "openvino"]),
+        ("identity,openvino:streams=2,device=CPU,tvm", ["identity", "openvino:streams=2,device=CPU", "tvm"]),
+        ("mine:Exact,mine:Other:spin=1", ["mine:Exact", "mine:Other:spin=1"]),
+    ],
+)
+def test_a_list_of_compilers_with_options(text: str, expected: list[str]) -> None:
+    assert split_compilers(text) == expected
+
+
+@given(st.integers(1, 10**6))
+def test_batch_sizes_are_read_as_numbers_and_as_text(size: int) -> None:
+    assert parse_batch_size(size) == parse_batch_size(str(size)) == size
+
+
+@given(st.integers(max_value=0) | st.booleans() | st.floats() | st.text(alphabet="abc-. ") | st.none())
+def test_anything_else_is_no_batch_size(value: object) -> None:
+    with pytest.raises(UsageError, match="is not a whole number from 1 up"):
+        parse_batch_size(value)
