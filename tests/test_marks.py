@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,7 @@ def options(**axes: Axis[Any]) -> Options:
     chosen: dict[str, Axis[Any]] = dict.fromkeys(
         ("devices", "compilers", "batch_sizes", "precisions", "objectives"), SILENT
     )
-    return Options(
-        inventory=dict(BUILT_IN), settings=Settings(), store=Path("store"), thresholds=(), **(chosen | axes)
-    )
+    return Options(inventory=dict(BUILT_IN), settings=Settings(), store=Path("store"), thresholds=(), **(chosen | axes))
 
 
 def test_the_cases_of_a_group_are_neighbours_and_small_batches_come_first() -> None:
@@ -85,9 +84,7 @@ values = st.none() | st.booleans() | st.integers(-3, 9) | st.text(max_size=6) | 
 
 @given(st.dictionaries(st.sampled_from([*ARGUMENTS, "other"]), values))
 def test_any_mark_is_read_or_refused_in_words(given_: dict[str, Any]) -> None:
-    try:
+    made: list[Case] = []
+    with contextlib.suppress(UsageError):  # nothing else may escape
         made = cases(arguments([pytest.mark.ngraph(**given_).mark]), options())
-    except UsageError as error:
-        assert str(error)
-    else:
-        assert all(isinstance(case, Case) for case in made)
+    assert all(case.batch_size >= 1 and case.workload == given_["workload"] for case in made if "workload" in given_)

@@ -141,6 +141,9 @@ def _answer(worker: Worker, request: Answer) -> Answer:
     except Unsupported as reason:
         worker.close()
         return {"unsupported": str(reason)}
+    except NgraphError as error:
+        worker.close()
+        return {"failed": {"kind": "raised", "message": str(error)}}
     except BaseException as error:  # a compiler may raise anything, SystemExit and KeyboardInterrupt too
         traceback.print_exc()
         worker.close()
@@ -152,11 +155,8 @@ def _kind(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """The error in one paragraph: a library's own errors carry pages of context, which stay in standard error."""
-    text = str(error).strip()
-    if isinstance(error, NgraphError):
-        return text
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    """The error in one line: libraries' own carry pages of context, which stay in standard error."""
+    first = next((line for line in str(error).splitlines() if line.strip()), "")
     return f"{type(error).__name__}: {first[:500]}"
 
 

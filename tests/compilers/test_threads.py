@@ -27,8 +27,11 @@ from pytest_ngraph.workloads.export import export
 def threads():
     found = {}
     for task in pathlib.Path("/proc/self/task").iterdir():
-        ticks = sum(map(int, (task / "stat").read_text().rpartition(")")[2].split()[11:13]))
-        mask = (task / "status").read_text().split("Cpus_allowed_list:")[1].split()[0]
+        try:
+            ticks = sum(map(int, (task / "stat").read_text().rpartition(")")[2].split()[11:13]))
+            mask = (task / "status").read_text().split("Cpus_allowed_list:")[1].split()[0]
+        except OSError:  # it has just ended
+            continue
         found[task.name] = ticks, mask
     return found
 
