@@ -2,7 +2,7 @@
 
 A tile reads the same few columns of every row of the weights. In their usual order, output channels innermost, the
 rows lie as far apart as there are channels, in wide layers on a page each: the prefetchers give up, and so does the
-translation of addresses (the last blocks of ResNet-18 took six times as long). Packed, a tile reads one stream:
+translation of addresses. Packed, a tile reads one stream:
 
     (kernel height, kernel width, in, out) -> (out / columns, kernel height, kernel width, in, columns)
 
