@@ -33,12 +33,12 @@ def warm_up(run: Run, stopwatch: Stopwatch, *, window_s: float, budget_s: float)
     """
     windows = [time_round(run, stopwatch, 1)]
     while not is_steady(windows) and _elapsed_s(windows) < budget_s:
-        iterations = iterations_per_round(_seconds(windows[-1]), window_s)
+        iterations = iterations_per_round(windows[-1].sample_s, window_s)
         windows.append(time_round(run, stopwatch, iterations))
     warmup = Warmup(
         iterations=sum(w.iterations for w in windows), elapsed_s=_elapsed_s(windows), steady=is_steady(windows)
     )
-    return warmup, min(_seconds(w) for w in windows)
+    return warmup, min(w.sample_s for w in windows)
 
 
 def is_steady(windows: Sequence[Round]) -> bool:
@@ -46,8 +46,8 @@ def is_steady(windows: Sequence[Round]) -> bool:
     a window that is slower shows a disturbance, which the rounds deal with."""
     if len(windows) < WINDOWS:
         return False
-    earlier = min(_seconds(w) for w in windows[:-2])
-    return min(_seconds(w) for w in windows[-2:]) > (1 - STEADY_GAIN) * earlier
+    earlier = min(w.sample_s for w in windows[:-2])
+    return min(w.sample_s for w in windows[-2:]) > (1 - STEADY_GAIN) * earlier
 
 
 def iterations_per_round(seconds_per_iteration: float, round_s: float) -> int:
@@ -57,13 +57,9 @@ def iterations_per_round(seconds_per_iteration: float, round_s: float) -> int:
 
 def is_precise(rounds: Sequence[Round], target: float) -> bool:
     """Whether the 95 % interval of the median is within `target` of it on both sides."""
-    samples = np.array([_seconds(r) for r in rounds])
+    samples = np.array([r.sample_s for r in rounds])
     interval = median_interval(samples)
     return (interval.high - interval.low) / 2 <= target * interval.value
-
-
-def _seconds(burst: Round) -> float:
-    return burst.elapsed_s / burst.iterations
 
 
 def _elapsed_s(windows: Sequence[Round]) -> float:

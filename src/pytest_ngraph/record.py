@@ -24,6 +24,11 @@ class Round(NamedTuple):
     iterations: int
     elapsed_s: float
 
+    @property
+    def sample_s(self) -> float:
+        """Seconds per iteration."""
+        return self.elapsed_s / self.iterations
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
@@ -133,12 +138,12 @@ class Record:
         """Seconds per iteration, one value a round; shape (rounds,)."""
         import numpy as np
 
-        return np.array([r.elapsed_s / r.iterations for r in self.rounds], dtype=np.float64)
+        return np.array([r.sample_s for r in self.rounds], dtype=np.float64)
 
     @property
     def latency_s(self) -> float:
         """Median seconds per iteration."""
-        return median(r.elapsed_s / r.iterations for r in self.rounds)
+        return median(r.sample_s for r in self.rounds)
 
     @property
     def throughput(self) -> float:

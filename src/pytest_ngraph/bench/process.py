@@ -103,9 +103,7 @@ class WorkerProcess:
 
     def close(self) -> None:
         """End the process and everything that it started."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self._kill()
         for pipe in (self._process.stdin, self._process.stdout, self._stderr):
             assert pipe is not None
             with contextlib.suppress(OSError):  # a dead worker's pipe cannot be flushed

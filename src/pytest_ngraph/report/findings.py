@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
@@ -10,7 +9,7 @@ from typing import get_args
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.gate import Check
 from pytest_ngraph.gate.check import Outcome
-from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metrics
+from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Metrics
 from pytest_ngraph.metrics.text import in_words, quantity, with_interval
 from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 
@@ -45,12 +44,15 @@ def _section(heading: str, texts: Iterable[str], width: int, style: Style = "pla
 
 
 def _friction(metrics: Metrics) -> Iterator[str]:
-    mitigation = {m.scope: m for m in metrics.wider if m.name == "friction_mitigation" and m.estimate}
-    for metric in metrics.wider:
-        if metric.name == "friction" and metric.estimate:
-            relief = mitigation.get(metric.scope)
-            told = f"; mitigates {in_words(relief)}" if relief else ""
-            yield f"{metric.scope.id}: {in_words(metric)}{told}"
+    for metric, relief in _paired(metrics, "friction", "friction_mitigation"):
+        told = f"; mitigates {in_words(relief)}" if relief else ""
+        yield f"{metric.scope.id}: {in_words(metric)}{told}"
+
+
+def _paired(metrics: Metrics, name: str, companion: str) -> Iterator[tuple[Metric, Metric | None]]:
+    """The metrics of a name that have an estimate, each with the companion of the same scope, if that has one."""
+    companions = {m.scope: m for m in metrics.wider if m.name == companion and m.estimate}
+    return ((m, companions.get(m.scope)) for m in metrics.wider if m.name == name and m.estimate)
 
 
 def _break_even(metrics: Metrics) -> Iterator[str]:
@@ -58,7 +60,7 @@ def _break_even(metrics: Metrics) -> Iterator[str]:
     for case, own in metrics.by_case.items():
         estimate = own["break_even"].estimate
         if estimate:
-            paid = "never" if math.isinf(estimate.value) else quantity(estimate.value, "samples")
+            paid = quantity(estimate.value, "samples")
             by_compiler.setdefault((_network(case), f"{case.compiler} on {case.device}"), []).append(
                 f"{paid} at b={case.batch_size}"
             )
@@ -67,12 +69,9 @@ def _break_even(metrics: Metrics) -> Iterator[str]:
 
 
 def _depth(metrics: Metrics) -> Iterator[str]:
-    retention = {m.scope: m for m in metrics.wider if m.name == "depth_retention" and m.estimate}
-    for metric in metrics.wider:
-        if metric.name == "depth_slope" and metric.estimate:
-            kept = retention.get(metric.scope)
-            told = f"; deepest over single block {in_words(kept)}" if kept else ""
-            yield f"{metric.scope.id}: {in_words(metric)} per block{told}"
+    for metric, kept in _paired(metrics, "depth_slope", "depth_retention"):
+        told = f"; deepest over single block {in_words(kept)}" if kept else ""
+        yield f"{metric.scope.id}: {in_words(metric)} per block{told}"
 
 
 def _inversions(inversions: Iterable[Inversion]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_ngraph import entrypoints
@@ -54,6 +55,7 @@ class Family(Protocol):
         ...
 
 
+@cache
 def family(name: str) -> Family:
     """The family that a workload's name belongs to."""
     families: list[Family] = [entrypoints.load(GROUP, "family", n)() for n in entrypoints.registered(GROUP)]
