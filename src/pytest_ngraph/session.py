@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.case import Case
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 MEMORY_SHARE = 0.8
 """A worker that holds more of the machine's memory than this is killed before the kernel kills something else."""
+
+
+class Conclusion(NamedTuple):
+    """What follows from all records of a session. breaches: those that no test has failed for."""
+
+    metrics: Metrics
+    checks: list[Check]
+    breaches: list[str]
 
 
 class Session:
@@ -47,7 +55,7 @@ class Session:
         self._thresholds: list[tuple[Threshold, Case | None]] = [(t, None) for t in options.thresholds]
         self._curves: dict[Case, dict[Case, Record]] = defaultdict(dict)
         self._reported: set[str] = set()
-        self.conclusions: list[str] = []
+        self.conclusion: Conclusion | None = None
         self._bench: Bench | None = None
         self._journal: Journal | None = None
 
@@ -111,24 +119,26 @@ class Session:
         metrics = self.metrics(list(self._curves[_curve(case)].values()))
         return self._news(c for c in check(thresholds, metrics) if c.case == case)
 
-    def checks(self) -> list[Check]:
-        """Every threshold against every metric of the session."""
+    def conclude(self) -> list[str]:
+        """Compute what follows from all records. Returns the breaches that no test has failed for: they belong to
+        several tests, or needed a later one."""
         if self.options.settings.smoke or not self.records:
             return []
+        metrics = self.metrics()
+        checks = self._checks(metrics)
+        self.conclusion = Conclusion(metrics, checks, self._news(checks))
+        return self.conclusion.breaches
+
+    def _checks(self, metrics: Metrics) -> list[Check]:
+        """Every threshold against every metric that it selects."""
         from pytest_ngraph.gate import check
 
-        metrics = self.metrics()
         everywhere = [t for t, owner in self._thresholds if owner is None]
         own = [(t, owner) for t, owner in self._thresholds if owner is not None]
         return [
             *check(everywhere, metrics),
             *(c for t, owner in own for c in check([t], metrics) if c.case == owner),
         ]
-
-    def conclude(self) -> list[str]:
-        """Breaches that no test has failed for: they belong to several tests, or needed a later one."""
-        self.conclusions = self._news(self.checks())
-        return self.conclusions
 
     def close(self) -> None:
         """End the workers and the journal."""

@@ -27,16 +27,16 @@ def header(options: Options) -> str:
 
 def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
     """Print the blocks of the summary, and the thresholds that failed the session."""
-    records = list(session.records.values())
-    if not records or session.options.settings.smoke:
+    if session.conclusion is None:
         return
     from pytest_ngraph.report.summary import summary
 
+    metrics, checks, breaches = session.conclusion
     reporter.write_sep("=", "ngraph")
     # Room is left for nothing else on the line: the summary decides which columns fit.
-    for line in summary(records, session.metrics(), session.checks(), width=reporter._tw.fullwidth):
+    for line in summary(list(session.records.values()), metrics, checks, width=reporter._tw.fullwidth):
         reporter.write_line(line.text, **line.markup)
-    for text in session.conclusions:
+    for text in breaches:
         reporter.write_line(text, red=True, bold=True)
     if session.run_id:
         reporter.write_line(
