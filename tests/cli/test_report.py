@@ -27,10 +27,3 @@ def test_a_store_without_runs_is_one_message(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().err == (
         f"pytest-ngraph: the store {tmp_path} has no runs. Run pytest first, or give another folder.\n"
     )
-
-
-def test_doctor_names_devices_and_compilers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor"]) == 0
-    printed = capsys.readouterr().out
-    assert "orin" in printed
-    assert "identity         installed" in printed
