@@ -10,7 +10,6 @@ import pytest
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.machine import this_machine
-from pytest_ngraph.options import Options
 from pytest_ngraph.record import Phase
 from pytest_ngraph.session import Session
 
@@ -18,23 +17,30 @@ SAVE, RESTORE_AND_ERASE = "\x1b7", "\x1b8\x1b[K"
 UPDATE_S = 0.2
 
 
-def header(options: Options) -> str:
-    """One line on what is measured as what."""
+def header(session: Session) -> list[str]:
+    """What is measured as what, and what it is compared with."""
     machine = this_machine()
+    options = session.options
     devices = ", ".join(options.devices.values(None, ("cpu",)))
-    return f"ngraph: device {devices}: {machine.processor}, {len(machine.cores)} cores; store {options.store}"
+    lines = [f"ngraph: device {devices}: {machine.processor}, {len(machine.cores)} cores; store {options.store}"]
+    if session.against is not None:
+        lines.append(f"ngraph: {session.against.revision.description}")
+    return lines
 
 
 def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
     """Print the blocks of the summary, and the thresholds that failed the session."""
     if session.conclusion is None:
         return
+    from pytest_ngraph.report.comparison import comparison
     from pytest_ngraph.report.summary import summary
 
-    metrics, checks, breaches = session.conclusion
+    metrics, checks, verdicts, breaches = session.conclusion
     reporter.write_sep("=", "ngraph")
     # Room is left for nothing else on the line: the summary decides which columns fit.
     for line in summary(list(session.records.values()), metrics, checks, width=reporter._tw.fullwidth):
+        reporter.write_line(line.text, **line.markup)
+    for line in comparison(verdicts, session.against.problem if session.against else "", reporter._tw.fullwidth):
         reporter.write_line(line.text, **line.markup)
     for text in breaches:
         reporter.write_line(text, red=True, bold=True)
@@ -73,6 +79,9 @@ class Status:
 
     def phase(self, case: Case, phase: Phase) -> None:
         self._show(f"{case.compiler} {case.group_label}: {phase}", brief=False)
+
+    def compiling(self, case: Case, text: str) -> None:
+        self._show(f"{case.compiler} {case.group_label}: {text}", brief=False)
 
     def measuring(self, case: Case, share: float) -> None:
         if self._clock() - self._shown_at >= UPDATE_S:

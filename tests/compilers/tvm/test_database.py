@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers.tvm import database
+from pytest_ngraph.compilers.tvm import cpu, database
+from pytest_ngraph.compilers.tvm.kernels import Kernel
+
+from . import conftest
 
 
 def artifact(batch_size: int = 1, digest: str = "0" * 64) -> Artifact:
@@ -40,3 +45,37 @@ def test_a_line_that_a_killed_search_did_not_finish_is_dropped(tmp_path: Path, c
 def test_a_missing_file_stays_missing(tmp_path: Path) -> None:
     database.drop_unfinished_line(tmp_path / "records.json")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_trial_can_be_read_again_and_the_order_is_kept(host: Any, tmp_path: Path) -> None:
+    from tvm import topi
+
+    relu, negative = (tvm_kernel(function) for function in (topi.nn.relu, topi.negative))
+    opened = database.Database(tmp_path)
+    found = [a_kernel(function, host, opened) for function in (relu, negative)]
+    for number, seconds in ((0, database.FAILED_S), (1, 2.0), (0, 1.0)):
+        opened.commit(found[number].record(found[number].by_rule, seconds))
+    again = [(name, trial.seconds) for name, trial in database.Database(tmp_path).trials()]
+    assert again == [(found[0].hash, database.FAILED_S), (found[1].hash, 2.0), (found[0].hash, 1.0)]
+
+
+def test_a_trace_is_the_same_text_before_and_after_it_is_written(host: Any, tmp_path: Path) -> None:
+    from tvm import topi
+
+    opened = database.Database(tmp_path)
+    kernel = a_kernel(tvm_kernel(topi.nn.relu), host, opened)
+    opened.commit(kernel.record(kernel.by_rule, 1.0))
+    [(_, trial)] = database.Database(tmp_path).trials()
+    assert trial.trace == kernel.rule_trace
+
+
+def tvm_kernel(function: Callable[[Any], Any]) -> Any:
+    return conftest.kernel(function, conftest.random(64, 64)).with_attr("global_symbol", "main")
+
+
+def a_kernel(function: Any, host: Any, opened: database.Database) -> Kernel:
+    import tvm
+
+    module = tvm.IRModule({"main": function})
+    by_rule = cpu.schedule_kernel(function, conftest.AVX2)
+    return Kernel("relu", module, 1, opened.tvm.commit_workload(module), by_rule, host)

@@ -23,10 +23,12 @@ class Tvm:
     """schedule: `rules` (graph passes, and a schedule for each kernel) or `stock` (the library's own pipeline, which
     on a CPU schedules nothing and uses one thread).
     trials: schedules to try in a search that starts from those of the rules; 0 for none. The study allowed 1,500.
+    patience: schedules without gain after which the search ends early.
     """
 
     schedule: Literal["rules", "stock"] = "rules"
     trials: int = 0
+    patience: int = 150
 
     libraries: ClassVar[tuple[str, ...]] = ("tvm",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
@@ -44,8 +46,8 @@ class Tvm:
             raise Unsupported("tvm:trials tunes for a CPU only; on a GPU, measure tvm without it")
         loaded = program.load(artifact)
         compiled_for = tvm_target(target)
-        with threads.spread(target):  # the processes that a search starts inherit the mask
-            executable, facts = self._build(loaded, compiled_for, artifact)
+        with threads.spread(target):
+            executable, facts = self._build(loaded, compiled_for, artifact, target)
         executable.export_library(str(folder / LIBRARY))
         facts |= {"schedule": self.schedule, "target": str(compiled_for)}
         (folder / FACTS).write_text(json.dumps(facts))
@@ -57,7 +59,7 @@ class Tvm:
         return TvmModel(folder / LIBRARY, program.inputs(artifact, target.kind), target, facts)
 
     def _build(
-        self, loaded: torch.export.ExportedProgram, tvm_target: Any, artifact: Artifact
+        self, loaded: torch.export.ExportedProgram, tvm_target: Any, artifact: Artifact, target: Target
     ) -> tuple[Any, dict[str, str]]:
         """The executable, and what the schedules are."""
         from pytest_ngraph.compilers.tvm import database, pipeline, tuning
@@ -67,7 +69,8 @@ class Tvm:
         module = pipeline.lower(loaded, tvm_target)
         facts = {}
         if self.trials:
-            module, done = tuning.tune(module, tvm_target, database.folder(artifact, tvm_target), self.trials)
+            folder = database.folder(artifact, tvm_target)
+            module, done = tuning.tune(module, tvm_target, target, folder, self.trials, self.patience)
             facts["trials"] = str(done)
         executable, coverage = pipeline.build(module, tvm_target)
         return executable, facts | {"kernels": str(coverage)}

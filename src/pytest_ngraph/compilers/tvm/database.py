@@ -1,16 +1,86 @@
-"""The database of trials on disk: MetaSchedule's, one folder for each artifact, batch size, target and threads."""
+"""Trials on disk: MetaSchedule's database, one folder for each artifact, batch size, target and threads."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Artifact
 
-FILES = ("database_workload.json", "database_tuning_record.json")
+WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
+
+FAILED_S = 1e10
+"""Seconds that MetaSchedule notes for a candidate that failed. Infinity it writes, and then cannot read."""
+
+
+class Trial(NamedTuple):
+    """A schedule that was timed. trace: what it does to the kernel, as text. seconds: `FAILED_S` where it failed."""
+
+    trace: str
+    seconds: float
+
+
+class Database:
+    """The trials of one model's kernels. What a killed search wrote halfway is dropped when it is opened."""
+
+    def __init__(self, folder: Path) -> None:
+        from tvm.s_tir import meta_schedule
+
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (WORKLOADS, RECORDS):
+            drop_unfinished_line(folder / name)
+        self.folder = folder
+        self.tvm = meta_schedule.database.JSONDatabase(work_dir=str(folder))
+
+    def trials(self) -> Iterator[tuple[str, Trial]]:
+        """Every trial with its kernel's `workload_hash`, in the order in which they were made.
+
+        MetaSchedule itself gives them by speed, which tells neither the rule's from the others nor when the last gain
+        was.
+        """
+        workloads = [json.loads(line)[0] for line in _lines(self.folder / WORKLOADS)]
+        for line in _lines(self.folder / RECORDS):
+            workload, record = json.loads(line)
+            yield workloads[workload], _trial(record)
+
+    def records(self, workload: Any) -> list[Any]:
+        """All records of a kernel."""
+        return [record for record in self.tvm.get_all_tuning_records() if record.workload.same_as(workload)]
+
+    def commit(self, record: Any) -> None:
+        self.tvm.commit_tuning_record(record)
+
+    def fastest(self, workload: Any, count: int) -> list[Any]:
+        """So many records of a kernel that did not fail, the fastest first."""
+        return list(self.tvm.get_top_k(workload, count))
+
+
+def workload_hash(workload: Any) -> str:
+    """What names a kernel in the database."""
+    text: str = workload.as_json()[0]
+    return text
+
+
+def trial_of(record: Any) -> Trial:
+    """The trial that a `TuningRecord` holds."""
+    return _trial(record.as_json())
+
+
+def _trial(record: list[Any]) -> Trial:
+    trace, seconds = record[:2]
+    return Trial(json.dumps(_as_written(trace)), sum(seconds) / len(seconds) if seconds else FAILED_S)
+
+
+def _as_written(value: Any) -> Any:
+    """A part of a trace as MetaSchedule writes it: `true` as 1."""
+    if isinstance(value, list):
+        return [_as_written(part) for part in value]
+    return int(value) if isinstance(value, bool) else value
 
 
 def folder(artifact: Artifact, tvm_target: Any) -> Path:
@@ -25,21 +95,17 @@ def folder(artifact: Artifact, tvm_target: Any) -> Path:
     return cache / "pytest-ngraph" / "tvm" / name
 
 
-def open_database(path: Path) -> Any:
-    """The database in a folder, which is made if need be. What a killed search wrote halfway is dropped."""
-    from tvm.s_tir import meta_schedule
-
-    path.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        drop_unfinished_line(path / name)
-    return meta_schedule.database.JSONDatabase(work_dir=str(path))
-
-
 def drop_unfinished_line(path: Path) -> None:
     """End a file after its last complete line: TVM refuses to load it otherwise."""
     if not path.exists():
         return
     content = path.read_bytes()
-    complete = content[: content.rfind(b"\n") + 1]
-    if complete != content:
-        path.write_bytes(complete)
+    complete = content.rfind(b"\n") + 1
+    if complete != len(content):
+        os.truncate(path, complete)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    if path.exists():
+        with path.open() as file:
+            yield from file

@@ -17,4 +17,4 @@ def schedule(module: Any, tvm_target: Any) -> tuple[Any, Coverage]:
     with tvm_target:
         module = dlight.ApplyDefaultSchedule(*rules)(module)
     kernels = [function for _, function in module.functions_items() if isinstance(function, PrimFunc)]
-    return module, Coverage(scheduled=len(kernels))
+    return module, Coverage(by_rule=len(kernels))

@@ -1,13 +1,17 @@
-"""How far a search is, and when it has nothing more to find."""
+"""How far a search is, which kernel is worth the next trials, and when it has nothing more to find."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from pytest_ngraph.clock import Clock
+from pytest_ngraph.compilers.tvm.database import FAILED_S
+
+GAIN_WEIGHT = 0.2
+GAIN_WINDOW = 48
+"""Trials over which a kernel's recent gain is taken: three rounds, as in MetaSchedule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,73 +35,93 @@ class Progress:
         return self.rules_s / self.best_s
 
     def __str__(self) -> str:
-        left = "" if self.left_s is None else f", at most {self.left_s / 60:.0f} min left"
         best = f"best {self.best_s * 1000:.2f} ms ({self.gain:.2f} x the rules)"
-        return f"{self.trials} of {self.limit} trials, {best}{left}"
+        return f"{self.trials} of {self.limit} trials, {best}{_left(self.left_s)}"
 
 
-Listener = Callable[[Progress], None]
-
-
-def print_progress(progress: Progress) -> None:
-    """A line on standard error."""
-    print(f"tvm tuning: {progress}", file=sys.stderr, flush=True)
-
-
-class NoGain(Exception):
-    """The search ended early: its last trials found nothing."""
+def _left(seconds: float | None) -> str:
+    if not seconds:
+        return ""
+    return f", at most {seconds / 60:.0f} min left" if seconds >= 120 else f", at most {seconds:.0f} s left"
 
 
 @dataclass(slots=True)
 class Watch:
-    """Follows a search: tells the listener of its progress, and ends it when the best stalls.
+    """Follows a search: tells the listener of its progress, and says when the best has stalled.
 
-    rules_s, best_s: seconds of each kernel by rule, and with its fastest schedule so far.
-    weights: how often the model calls each kernel. trials: those done, at first by earlier runs.
-    patience: trials without gain after which it ends.
+    rules_s: seconds of each kernel by rule. calls: how often the model runs each kernel.
+    limit, patience: trials in all runs together, and trials without gain, after which it is over.
     """
 
     rules_s: list[float]
-    best_s: list[float]
-    weights: list[int]
-    trials: int
+    calls: list[int]
     limit: int
     patience: int
-    listener: Listener
+    listener: Callable[[Progress], None]
     clock: Clock = time.monotonic
-    _started: tuple[int, float] = field(init=False)
-    _last_gain: int = field(init=False)
+    trials: int = field(default=0, init=False)
+    _best_s: list[list[float]] = field(init=False)
+    _earlier: int = field(default=0, init=False)
+    _last_gain: int = field(default=0, init=False)
+    _started: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._started = self.trials, self.clock()
-        self._last_gain = self.trials
+        self._best_s = [[seconds] for seconds in self.rules_s]
+        self._started = self.clock()
 
-    def measured(self, kernel: int, seconds: list[float]) -> None:
-        """Take note of trials of one kernel; a candidate that failed took infinitely long.
+    @property
+    def is_over(self) -> bool:
+        """Whether the limit is reached, or the best has stalled."""
+        return self.trials >= self.limit or self.trials - self._last_gain >= self.patience
 
-        Raise `NoGain` when the search should end.
-        """
-        self.trials += len(seconds)
-        fastest = min(seconds, default=float("inf"))
-        if fastest < self.best_s[kernel]:
-            self.best_s[kernel] = fastest
-            self._last_gain = self.trials
+    def recall(self, kernel: int, seconds: float) -> None:
+        """Take note of a trial of an earlier run."""
+        self._note(kernel, seconds)
+        self._earlier = self.trials
+
+    def measured(self, kernel: int, seconds: Iterable[float]) -> None:
+        """Take note of a round of trials of one kernel, and tell the listener."""
+        for each in seconds:
+            self._note(kernel, each)
         self.listener(self.progress())
-        if self.trials - self._last_gain >= self.patience:
-            raise NoGain(f"no gain in {self.patience} trials")
+
+    def most_promising(self, kernels: Iterable[int]) -> int:
+        """The kernel of which the next trials may gain most for the model."""
+        return max(kernels, key=lambda kernel: self.calls[kernel] * promise(self._best_s[kernel]))
 
     def progress(self) -> Progress:
-        before, started = self._started
-        done = self.trials - before
-        left = max(0, self.limit - self.trials) * (self.clock() - started) / done if done else None
+        done = self.trials - self._earlier
+        left = max(0, self.limit - self.trials) * (self.clock() - self._started) / done if done else None
         return Progress(
             trials=self.trials,
             limit=self.limit,
             rules_s=self._total(self.rules_s),
-            best_s=self._total(self.best_s),
+            best_s=self._total(best[-1] for best in self._best_s),
             left_s=left,
         )
 
-    def _total(self, seconds: list[float]) -> float:
-        """Seconds of all kernels together, as often as the model calls them."""
-        return sum(weight * each for weight, each in zip(self.weights, seconds, strict=True))
+    def _note(self, kernel: int, seconds: float) -> None:
+        best = self._best_s[kernel]
+        self.trials += 1
+        if seconds < best[-1]:
+            self._last_gain = self.trials
+        best.append(min(seconds, best[-1]))
+
+    def _total(self, seconds: Iterable[float]) -> float:
+        """Seconds of all kernels whose rule could be timed, as often as the model calls them."""
+        kernels = zip(self.calls, seconds, self.rules_s, strict=True)
+        return sum(calls * each for calls, each, rule_s in kernels if rule_s < FAILED_S)
+
+
+def promise(best_s: list[float]) -> float:
+    """Seconds that one more trial of a kernel may gain, from its best time by rule and after each trial so far.
+
+    As MetaSchedule's scheduler has it (after Ansor, Zheng et al., OSDI 2020, appendix A): the gain of recent trials,
+    and the hope that as many trials as there were could do away with the rest. A kernel of which no schedule could be
+    timed promises nothing.
+    """
+    trials = len(best_s)
+    if best_s[-1] >= FAILED_S:
+        return 0.0
+    recent = (best_s[-1 - GAIN_WINDOW] - best_s[-1]) / GAIN_WINDOW if trials > GAIN_WINDOW else best_s[-1] / GAIN_WINDOW
+    return GAIN_WEIGHT * recent + (1 - GAIN_WEIGHT) * best_s[-1] / trials

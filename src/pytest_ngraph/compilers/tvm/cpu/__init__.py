@@ -15,13 +15,17 @@ IS_SCHEDULED = "tirx.is_scheduled"
 
 @dataclass(slots=True)
 class Coverage:
-    """How many kernels a rule scheduled, and why the others run naively: the kernel's name -> the error."""
+    """How many kernels a search scheduled and how many a rule, and why the others run naively: the kernel's name -> the
+    error."""
 
-    scheduled: int = 0
+    tuned: int = 0
+    by_rule: int = 0
     naive: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{self.scheduled} of {self.scheduled + len(self.naive)} kernels scheduled"
+        scheduled = self.tuned + self.by_rule
+        tuned = f", {self.tuned} of them tuned" if self.tuned else ""
+        return f"{scheduled} of {scheduled + len(self.naive)} kernels scheduled{tuned}"
 
 
 def schedule(module: Any, processor: Processor) -> tuple[Any, Coverage]:
@@ -33,7 +37,10 @@ def schedule(module: Any, processor: Processor) -> tuple[Any, Coverage]:
 
     coverage = Coverage()
     for variable, function in module.functions_items():
-        if not isinstance(function, PrimFunc) or (function.attrs and IS_SCHEDULED in function.attrs):
+        if not isinstance(function, PrimFunc):
+            continue
+        if function.attrs and IS_SCHEDULED in function.attrs:
+            coverage.tuned += 1
             continue
         try:
             scheduled = schedule_kernel(function, processor).mod["main"]
@@ -41,7 +48,7 @@ def schedule(module: Any, processor: Processor) -> tuple[Any, Coverage]:
             coverage.naive[variable.name_hint] = (str(error).strip().splitlines() or [repr(error)])[-1]
             continue
         module.update_func(variable, function.with_body(scheduled.body).with_attr(IS_SCHEDULED, True))
-        coverage.scheduled += 1
+        coverage.by_rule += 1
     return module, coverage
 
 

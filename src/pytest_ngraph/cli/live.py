@@ -1,0 +1,42 @@
+"""How far a command is: one line that is rewritten on a terminal, a line for each step elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TextIO
+
+from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.case import Case
+from pytest_ngraph.record import Phase
+
+REWRITE = "\r\x1b[K"
+
+
+class Live(Silent):
+    """Told by a bench. last: what it told last."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.last = ""
+        self._stream = stream
+
+    def waiting(self) -> None:
+        self._show("waiting: another process measures on this machine")
+
+    def phase(self, case: Case, phase: Phase) -> None:
+        self._show(f"{case.group_label}: {phase}")
+
+    def compiling(self, case: Case, text: str) -> None:
+        self._show(f"{case.group_label}: {text}")
+
+    def end(self, text: str) -> None:
+        """Write a line that stays."""
+        self._write(f"{REWRITE if self._stream.isatty() else ''}{text}\n")
+
+    def _show(self, text: str) -> None:
+        self.last = text
+        room = shutil.get_terminal_size().columns - 1
+        self._write(f"{REWRITE}{text[:room]}" if self._stream.isatty() else f"{text}\n")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()

@@ -1,0 +1,137 @@
+"""`pytest-ngraph tune`: search for faster schedules of TVM's kernels, apart from a measuring run."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph import compilers
+from pytest_ngraph.bench.bench import Bench
+from pytest_ngraph.cache import default_folder
+from pytest_ngraph.case import Case, CompilerSpec
+from pytest_ngraph.cli.live import Live
+from pytest_ngraph.devices import Device, load_inventory
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.record import Record
+from pytest_ngraph.settings import Settings
+
+STUDY_TRIALS, STUDY_PATIENCE = 1500, 150
+INTERRUPTED = 130
+"""The exit status of a program that Ctrl-C ended."""
+
+
+def declare(commands: Any) -> None:
+    parser = commands.add_parser(
+        "tune",
+        help="search for faster schedules of TVM's kernels",
+        description="Search for faster schedules of TVM's kernels, apart from a measuring run. Every trial is kept on "
+        "disk: a search that was interrupted or killed goes on from there when it is started again.",
+    )
+    parser.add_argument("workloads", nargs="+", metavar="WORKLOAD", help="resnet18, conv, package.module:function")
+    parser.add_argument("--batch-size", type=_counts, default=(1,), metavar="N[,N...]", help="default: 1")
+    parser.add_argument("--depth", type=_counts, default=(None,), metavar="N[,N...]", help="of blocks")
+    parser.add_argument("--width", type=_counts, default=(None,), metavar="N[,N...]", help="of blocks")
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="device profile; default: cpu")
+    parser.add_argument("--devices", type=Path, metavar="FILE", help="file with device profiles of your own (TOML)")
+    parser.add_argument(
+        "--trials",
+        type=_count,
+        default=STUDY_TRIALS,
+        metavar="N",
+        help="schedules to try of each workload, those of earlier searches included; default: %(default)s",
+    )
+    parser.add_argument(
+        "--patience",
+        type=_count,
+        default=STUDY_PATIENCE,
+        metavar="N",
+        help="schedules without gain after which a search ends early; default: %(default)s",
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    device = _device(parsed)
+    compiler = _compiler(parsed)
+    sys.path.insert(0, str(Path.cwd()))  # as with `python -m pytest`: workloads by import string
+    sizes = itertools.product(parsed.workloads, parsed.batch_size, parsed.depth, parsed.width)
+    cases = [
+        Case(workload=workload, compiler=compiler, batch_size=batch_size, depth=depth, width=width, device=device.name)
+        for workload, batch_size, depth, width in sizes
+    ]
+    live = Live(sys.stdout)
+    settings = Settings(smoke=True, cache=default_folder())
+    try:
+        with _interruptible_once(), closing(Bench(settings, device.target, live)) as bench:
+            records = [_tuned(bench, case, live) for case in cases]
+    except KeyboardInterrupt:
+        live.end(f"interrupted: {live.last or 'nothing was begun'}. The same command goes on from there.")
+        return INTERRUPTED
+    if any(record.outcome != "measured" for record in records):
+        return 1
+    live.end(f"To measure them: pytest --compiler=tvm,{compiler}")
+    return 0
+
+
+def _tuned(bench: Bench, case: Case, live: Live) -> Record:
+    (record,) = bench.run([case])
+    live.end(f"{case.group_label}: {_outcome(record)}")
+    return record
+
+
+def _outcome(record: Record) -> str:
+    if record.failure:
+        return f"failed in {record.failure.phase}: {record.failure.message}\n{record.failure.stderr_tail}".rstrip()
+    if record.outcome == "skipped":
+        return record.skip_reason
+    return f"{record.facts['trials']} trials done, {record.facts['kernels']}"
+
+
+def _compiler(parsed: argparse.Namespace) -> str:
+    """TVM with these trials, named as a measuring run names it, so that it finds what is compiled here."""
+    missing = compilers.missing_library("tvm")
+    if missing:
+        raise UsageError(missing)
+    patience = () if parsed.patience == STUDY_PATIENCE else (("patience", str(parsed.patience)),)
+    return str(CompilerSpec("tvm", (*patience, ("trials", str(parsed.trials)))))
+
+
+def _device(parsed: argparse.Namespace) -> Device:
+    inventory = load_inventory(parsed.devices)
+    if parsed.device not in inventory:
+        raise UsageError.unknown("device", parsed.device, inventory, "--devices=FILE adds your own.")
+    device = inventory[parsed.device]
+    if absent := device.absent():
+        raise UsageError(f"{absent}. Tune on the device itself.")
+    return device
+
+
+@contextmanager
+def _interruptible_once() -> Iterator[None]:
+    """Let the first Ctrl-C end what is within, and later ones not disturb the end."""
+
+    def interrupt(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def _counts(text: str) -> Sequence[int]:
+    return tuple(_count(part.strip()) for part in text.split(","))
