@@ -1,10 +1,11 @@
 """Is what we report what the compiler can do? Our throughput over that of each library's own way of timing itself.
 
     python tools/parity.py [--models resnet18,swin_s3_tiny_224] [--batch-sizes 1,8] [--pairs 5] [--seconds 2]
+    python tools/parity.py --objective throughput
 
 eager PyTorch against `torch.utils.benchmark`, ONNX Runtime against a bare loop on its session, OpenVINO against its
-`benchmark_app`. Ours and the peer run in turn, `seconds` each, every one in processes of its own, and the ratio is
-taken pair by pair: 1 means equal, more means that we report more.
+`benchmark_app`, which alone has a mode for throughput. Ours and the peer run in turn, `seconds` each, every one in
+processes of its own, and the ratio is taken pair by pair: 1 means equal, more means that we report more.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ from typing import Any
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.bench.process import WorkerProcess
-from pytest_ngraph.case import Case
+from pytest_ngraph.case import Case, Objective
 from pytest_ngraph.devices import BUILT_IN
 
 DEVICE = BUILT_IN["cpu"]
 THREADS = DEVICE.target(Case(workload="", compiler="", batch_size=1)).threads
 TIMEOUT_S = 600.0
+COMPILERS: dict[Objective, list[str]] = {
+    "latency": ["identity", "onnxruntime", "openvino"],
+    "throughput": ["openvino"],
+}
 
 EAGER = """
 import sys, torch
@@ -104,11 +109,13 @@ class Ours:
             round_s=0.05,
         )
         self._calls = max(1, round(0.05 / prepared["seconds_per_call"]))
+        self._iterations = self._calls * prepared["concurrency"]
 
     def __call__(self) -> float:
-        samples, end = [], time.perf_counter() + self._seconds
+        samples: list[float] = []
+        end = time.perf_counter() + self._seconds
         while time.perf_counter() < end:
-            samples.append(self._ask("measure", calls=self._calls)["elapsed_s"] / self._calls)
+            samples.append(self._ask("measure", calls=self._calls)["elapsed_s"] / self._iterations)
         return statistics.median(samples)
 
     def close(self) -> None:
@@ -118,20 +125,21 @@ class Ours:
         return self._worker.request(do, timeout_s=TIMEOUT_S, **arguments)
 
 
-def benchmark_app(model: Path, seconds: float) -> Callable[[], float]:
+def benchmark_app(model: Path, objective: Objective, seconds: float) -> Callable[[], float]:
     """OpenVINO's own tool on the same graph, precision and objective, on all cores; seconds per iteration."""
     program = Path(sys.executable).with_name("benchmark_app")
     command = [
-        *(str(program), "-m", str(model), "-d", "CPU", "-hint", "latency", "-api", "sync"),
-        *("-infer_precision", "f32", "-t", str(max(1, round(seconds)))),
+        *(str(program), "-m", str(model), "-d", "CPU", "-hint", objective, "-infer_precision", "f32"),
+        *("-t", str(max(1, round(seconds)))),
     ]
 
     def run() -> float:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        found = re.search(r"Median:\s+([\d.]+) ms", done.stdout)
-        if found is None:
+        told = dict(re.findall(r"(Median|Count|Duration):\s+([\d.]+)", done.stdout))
+        if len(told) < 3:
             sys.exit(done.stdout + done.stderr)
-        return float(found[1]) / 1000
+        ms = float(told["Median"]) if objective == "latency" else float(told["Duration"]) / float(told["Count"])
+        return ms / 1000
 
     return run
 
@@ -169,7 +177,7 @@ def peer_for(compiler: str, case: Case, artifact: Artifact, seconds: float) -> C
         save_onnx(artifact, artifact.folder / "peer.onnx")
         return Peer(BARE_SESSION, artifact.folder / "peer.onnx", artifact.folder / "inputs.npz", THREADS, seconds)
     save_openvino(artifact, artifact.folder / "peer.xml")
-    return benchmark_app(artifact.folder / "peer.xml", seconds)
+    return benchmark_app(artifact.folder / "peer.xml", case.objective, seconds)
 
 
 def ratios(case: Case, artifact: Artifact, pairs: int, seconds: float) -> list[float]:
@@ -195,10 +203,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default="resnet18,efficientnet_b3,swin_s3_tiny_224")
     parser.add_argument("--batch-sizes", default="1,8")
-    parser.add_argument("--compilers", default="identity,onnxruntime,openvino")
+    parser.add_argument("--objective", choices=COMPILERS, default="latency")
+    parser.add_argument("--compilers", help="default: all that have a peer for the objective")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0)
     chosen = parser.parse_args()
+    with_peers = COMPILERS[chosen.objective]
+    compilers = chosen.compilers.split(",") if chosen.compilers else with_peers
+    if not set(compilers) <= set(with_peers):
+        parser.error(f"--compilers: those with a peer for {chosen.objective} are {', '.join(with_peers)}")
     print(f"{'compiler':12} {'peer':22} {'model':26} {'batch':>5} {'ours/peer':>10}   lowest..highest pair")
     names = {"identity": "torch.utils.benchmark", "onnxruntime": "bare session", "openvino": "benchmark_app"}
     medians: dict[str, list[float]] = {}
@@ -206,8 +219,8 @@ def main() -> None:
         for batch_size in map(int, chosen.batch_sizes.split(",")):
             folder = Path(tempfile.mkdtemp(prefix="ngraph-parity-"))
             artifact = export(Case(workload=model, compiler="identity", batch_size=batch_size), folder)
-            for compiler in chosen.compilers.split(","):
-                case = Case(workload=model, compiler=compiler, batch_size=batch_size)
+            for compiler in compilers:
+                case = Case(workload=model, compiler=compiler, batch_size=batch_size, objective=chosen.objective)
                 found = ratios(case, artifact, chosen.pairs, chosen.seconds)
                 medians.setdefault(compiler, []).append(statistics.median(found))
                 print(

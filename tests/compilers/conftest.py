@@ -20,6 +20,7 @@ Export = Callable[[Case], Artifact]
 Load = Callable[..., CompiledModel]
 
 CPU = Target(cores=this_machine().cores[:2])
+THROUGHPUT = Target(cores=CPU.cores, objective="throughput")
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import threading
 import weakref
 from pathlib import Path
 
@@ -14,10 +15,11 @@ import pytest
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import streams
 from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
 from pytest_ngraph.verify import verify
 
-from .conftest import CPU, Export, Load, require
+from .conftest import CPU, THROUGHPUT, Export, Load, require
 
 pytestmark = pytest.mark.parametrize("compiler", compilers.names())
 
@@ -103,6 +105,32 @@ def test_close_frees_the_model(compiler: str, exported: Export, tmp_path: Path) 
     assert freed() is None
 
 
+@pytest.mark.parametrize("case", [conv("", 2), mha("", 2)], ids=lambda case: case.group_label)
+def test_streams_agree_with_eager(compiler: str, case: Case, load: Load, exported: Export) -> None:
+    _require_throughput(compiler)
+    model = load(_under(case, compiler), THROUGHPUT)
+    assert model.concurrency == int(model.facts["streams"]) == THROUGHPUT.threads
+    model.stopwatch.start()
+    for _ in range(5):
+        model()
+    assert model.stopwatch.stop() > 0
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+
+
+def test_streams_end_with_the_model(compiler: str, exported: Export, tmp_path: Path) -> None:
+    _require_throughput(compiler)
+    subject, artifact = compilers.resolve(compiler), exported(mha(compiler))
+    subject.compile(artifact, THROUGHPUT, tmp_path)
+    model = subject.load(artifact, THROUGHPUT, tmp_path)
+    model()  # and is at work when it is closed
+    model.close()
+    freed = weakref.ref(model)
+    del model
+    gc.collect()
+    assert freed() is None
+    assert streams.THREAD not in {thread.name for thread in threading.enumerate()}
+
+
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_lower_precision_agrees_or_is_refused(compiler: str, precision: str, load: Load, exported: Export) -> None:
     case = Case.from_dict(mha(compiler).to_dict() | {"precision": precision})
@@ -167,6 +195,12 @@ def test_a_model_that_cannot_be_exported_is_not_skipped(compiler: str, exported:
     with pytest.raises(NgraphError, match=r"torch\.export refuses") as failure:
         subject.compile(artifact, CPU, tmp_path)
     assert not isinstance(failure.value, Unsupported)
+
+
+def _require_throughput(compiler: str) -> None:
+    require(compiler)
+    if "throughput" not in getattr(compilers.resolve(compiler), "objectives", ()):
+        pytest.skip(f"{compiler} is not measured for throughput")
 
 
 def _under(case: Case, compiler: str) -> Case:

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import gc
 import os
+from importlib import import_module
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers.inductor import CACHE, Inductor
+from pytest_ngraph.compilers import program
+from pytest_ngraph.compilers.inductor import CACHE, PACKAGE, Inductor, InductorModel
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.verify import verify
 
@@ -18,21 +21,31 @@ CASE = Case(workload="mha", compiler="inductor", batch_size=1, width=24)
 
 
 def test_a_missing_compiler_is_named(exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    artifact = exported(CASE)
+    import_module("torch._inductor.config")  # which keeps what CXX was when it was imported
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(Unsupported, match=r"needs a C\+\+ compiler and 'no-such-compiler' is not on PATH"):
-        Inductor().compile(exported(CASE), CPU, tmp_path)
+        Inductor().compile(artifact, CPU, tmp_path)
 
 
-def test_the_folder_is_the_cache_and_only_meanwhile(
+def test_a_cold_start_leaves_the_users_cache_alone(
     exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     users, folder = tmp_path / "the user's", tmp_path / "compiled"
-    monkeypatch.setenv(CACHE, str(users))
+    users.mkdir()
     folder.mkdir()
-    Inductor().load(exported(CASE), CPU, folder).close()
-    assert any(folder.rglob("*.py"))
-    assert not any(users.rglob("*.py"))
+    monkeypatch.setenv(CACHE, str(users))
+    Inductor().compile(exported(CASE), CPU, folder)
+    assert [path.name for path in folder.rglob("*")] == [PACKAGE]
+    assert not any(users.rglob("*.cpp"))
     assert os.environ[CACHE] == str(users)
+
+
+def test_loading_compiles_nothing(load: Load, exported: Export, tmp_path: Path) -> None:
+    Inductor().compile(exported(CASE), CPU, tmp_path)
+    with mock.patch("subprocess.Popen", side_effect=AssertionError("a compiler was started")):
+        model = load(CASE, folder=tmp_path)
+        assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
 
 
 @pytest.mark.parametrize("options", ["freezing=false", "mode=reduce-overhead"])
@@ -43,18 +56,24 @@ def test_options_keep_the_outputs(options: str, load: Load, exported: Export) ->
     assert model.facts[name].lower() == value
 
 
-def test_weights_are_freed(exported: Export, tmp_path: Path) -> None:
-    """Inductor keeps frozen weights in the modules that it generates, which Python keeps imported."""
+def test_weights_are_freed(exported: Export) -> None:
+    """Of a model compiled at its first call: Inductor keeps frozen weights in the modules that it generates, which
+    Python keeps imported."""
     import torch
+    from torch._inductor import config
 
-    def tensors() -> int:
+    def tensors_after_a_model() -> int:
+        run = torch.compile(program.load(exported(CASE)).module(), fullgraph=True)
+        model = InductorModel(run, program.inputs(exported(CASE)), CPU)
+        with config.patch(freezing=True):
+            model()
+        model.close()
+        del run, model
         gc.collect()
         return sum(isinstance(held, torch.Tensor) for held in gc.get_objects())
 
-    Inductor().load(exported(CASE), CPU, tmp_path).close()
-    before = tensors()
-    Inductor().load(exported(CASE), CPU, tmp_path).close()
-    assert tensors() <= before
+    before = tensors_after_a_model()
+    assert tensors_after_a_model() <= before
 
 
 def test_a_gpu_needs_triton(exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from pytest_ngraph.compilers.onnxruntime import ELEMENT_TYPES, PROVIDERS, OnnxRu
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.verify import verify
 
-from .conftest import CPU, Export, Load
+from .conftest import CPU, THROUGHPUT, Export, Load
 
 ort = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
@@ -37,6 +37,33 @@ def test_facts_tell_threads_and_provider(load: Load) -> None:
 def test_a_provider_for_another_kind_of_device_is_refused(exported: Export, tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match="provider=cuda does not run on a device of kind cpu"):
         OnnxRuntime(provider="cuda").compile(exported(CASE), CPU, tmp_path)
+
+
+def test_streams_share_one_session_of_one_thread(
+    exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions: list[Any] = []
+    make = ort.InferenceSession
+
+    def keep(*arguments: Any, **options: Any) -> Any:
+        sessions.append(make(*arguments, **options))
+        return sessions[-1]
+
+    monkeypatch.setattr(ort, "InferenceSession", keep)
+    OnnxRuntime().compile(exported(CASE), THROUGHPUT, tmp_path)
+    model = OnnxRuntime().load(exported(CASE), THROUGHPUT, tmp_path)
+    (session,) = sessions
+    assert session.get_session_options().intra_op_num_threads == 1
+    assert model.facts["threads"] == model.facts["streams"] == str(THROUGHPUT.threads)
+    model.close()
+
+
+def test_streams_of_a_provider_with_its_own_threads_are_refused(
+    exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ort, "get_available_providers", lambda: list(PROVIDERS.values()))
+    with pytest.raises(Unsupported, match="provider=dnnl has threads of its own"):
+        OnnxRuntime(provider="dnnl").compile(exported(CASE), THROUGHPUT, tmp_path)
 
 
 def test_a_provider_that_the_build_lacks_is_refused(

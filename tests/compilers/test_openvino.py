@@ -11,12 +11,11 @@ from pytest_ngraph.compilers.openvino import FILE, OpenVino
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.verify import verify
 
-from .conftest import CPU, Export, Load
+from .conftest import CPU, THROUGHPUT, Export, Load
 
 openvino = pytest.importorskip("openvino")
 
 CASE = Case(workload="mha", compiler="openvino", batch_size=2, width=16)
-THROUGHPUT = Target.from_dict(CPU.to_dict() | {"objective": "throughput"})
 
 
 def test_fp32_is_fp32_on_processors_with_bf16(load: Load) -> None:
@@ -26,12 +25,31 @@ def test_fp32_is_fp32_on_processors_with_bf16(load: Load) -> None:
 def test_another_precision_than_the_targets_is_an_error() -> None:
     class Compiled:
         def get_property(self, name: str) -> Any:
-            assert name == "INFERENCE_PRECISION_HINT"
-            return openvino.Type.bf16
+            return {"EXECUTION_DEVICES": ["CPU"], "INFERENCE_PRECISION_HINT": openvino.Type.bf16}[name]
 
     with pytest.raises(NgraphError, match="told to run fp32 on CPU and runs bf16") as failure:
         OpenVino()._facts(Compiled(), CPU)
     assert not isinstance(failure.value, Unsupported)
+
+
+def test_auto_is_told_and_asked_by_device(load: Load, exported: Export) -> None:
+    model = load(Case.from_dict(CASE.to_dict() | {"compiler": "openvino:device=AUTO,streams=2"}), THROUGHPUT)
+    assert model.facts["precision"] == "fp32"
+    assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
+    if openvino.Core().available_devices == ["CPU"]:
+        assert model.facts["provider"] == "CPU"
+        assert model.facts["threads"] == str(CPU.threads)
+        assert model.facts["streams"] == str(model.concurrency) == "2"
+
+
+def test_another_precision_behind_auto_is_an_error() -> None:
+    class Compiled:
+        def get_property(self, name: str) -> Any:
+            precision = {"INFERENCE_PRECISION_HINT": openvino.Type.f16}
+            return {"EXECUTION_DEVICES": ["GPU"], "DEVICE_PROPERTIES": {"CPU": {}, "GPU": precision}}[name]
+
+    with pytest.raises(NgraphError, match="told to run fp32 on GPU and runs f16"):
+        OpenVino(device="AUTO")._facts(Compiled(), CPU)
 
 
 def test_a_precision_that_the_device_lacks_is_refused(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pytest_ngraph import workloads
 from pytest_ngraph.artifact import Artifact, Kind, Target
+from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
 from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
 from pytest_ngraph.tensors import dtype
@@ -31,6 +32,7 @@ class Identity:
 
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
+    objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Nothing: that is the point."""
@@ -43,7 +45,7 @@ class Identity:
         inputs = program.inputs(artifact, target.kind)
         if self.channels_last:
             module, inputs = _in_channels_last(module, inputs)
-        return pytorch.PytorchModel(module, inputs, target, graph=self.graph, channels_last=self.channels_last)
+        return pytorch.load(module, inputs, target, graph=self.graph, channels_last=self.channels_last)
 
     def _module(self, artifact: Artifact, target: Target) -> torch.nn.Module:
         if self.graph == "program":

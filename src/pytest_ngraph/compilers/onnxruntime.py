@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
+from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
-from pytest_ngraph.compilers import CompiledModel, cuda, program, refuse_precision, threads
+from pytest_ngraph.compilers import CompiledModel, cuda, program, refuse_precision, streams, threads
 from pytest_ngraph.compilers.onnx_export import write_onnx
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.tensors import flatten
@@ -59,6 +60,7 @@ class OnnxRuntime:
 
     libraries: ClassVar[tuple[str, ...]] = ("onnxruntime", "onnx", "onnxscript")
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
+    objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the ONNX graph that `load` optimizes for the provider; an ONNX workload is one already."""
@@ -69,7 +71,10 @@ class OnnxRuntime:
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         self._refuse(target)
         session = self._session(artifact.onnx or folder / FILE, target)
-        return OnnxRuntimeModel(session, program.inputs(artifact, target.kind), target, self._facts(session, target))
+        inputs = program.inputs(artifact, target.kind)
+        facts = self._facts(session, target)
+        # Streams run one session, which several threads may do at a time: its weights are in memory once.
+        return streams.load(lambda on: OnnxRuntimeModel(session, inputs, on, facts), target)
 
     def _refuse(self, target: Target) -> None:
         """Raise `Unsupported` for what the provider cannot do or would do in another precision."""
@@ -87,6 +92,8 @@ class OnnxRuntime:
             raise Unsupported(f"this build of onnxruntime lacks {PROVIDERS[provider]}; it has {', '.join(available)}")
         # On a CPU, kernels of lower precision are few: most of the graph would be computed in fp32 between casts.
         refuse_precision("onnxruntime", target, ("fp32", "fp16", "bf16") if provider in ON_GPU else ("fp32",))
+        if target.objective == "throughput" and provider in ("openvino", "dnnl"):
+            raise Unsupported(f"onnxruntime:provider={provider} has threads of its own, which streams cannot divide")
 
     def _provider(self, target: Target) -> str:
         return target.kind if self.provider == "auto" else self.provider
@@ -115,15 +122,16 @@ class OnnxRuntime:
 
         options = ort.SessionOptions()
         options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, LEVELS[self.optimization])
-        options.intra_op_num_threads = target.threads
+        computing = target.cores if target.objective == "latency" else target.cores[:1]
+        options.intra_op_num_threads = len(computing)
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         # Threads spin for work while a run lasts, and sleep when it ends: spinning on, those of an idle session take
         # the cores from the one that it alternates with.
         options.add_session_config_entry("session.force_spinning_stop", "1")
-        if threads.is_bound() and target.threads > 1:
+        if threads.is_bound() and len(computing) > 1:
             # One list of processors, counted from 1, for each thread but the caller's, which is on the first core.
-            helpers = ";".join(str(core + 1) for core in target.cores[1:])
+            helpers = ";".join(str(core + 1) for core in computing[1:])
             options.add_session_config_entry("session.intra_op_thread_affinities", helpers)
         return options
 

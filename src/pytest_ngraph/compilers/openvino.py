@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import WallStopwatch
-from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
+from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, streams, threads
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.tensors import flatten
 
 if TYPE_CHECKING:
     import torch
 
-Device = Literal["CPU", "GPU", "NPU"]
+Device = Literal["CPU", "GPU", "NPU", "AUTO"]
 FILE = "model.xml"
 PRECISIONS = {"fp32": "f32", "fp16": "f16", "bf16": "bf16"}
 
@@ -25,7 +25,7 @@ PRECISIONS = {"fp32": "f32", "fp16": "f16", "bf16": "bf16"}
 @dataclass(frozen=True)
 class OpenVino:
     """streams: inferences that run side by side; 0 leaves it to the hint that follows from the objective.
-    device: as OpenVINO names it. `AUTO` is not among them: it does not tell the precision that it runs.
+    device: as OpenVINO names it; `AUTO` leaves the choice to it, and the fact `provider` tells what it chose.
     """
 
     streams: int = 0
@@ -45,7 +45,7 @@ class OpenVino:
         with threads.spread(target):
             compiled = self._compiled(folder / FILE, target)
             kind = OpenVinoQueue if target.objective == "throughput" else OpenVinoModel
-            model = kind(compiled, inputs, self._facts(compiled, target))
+            model = kind(compiled, inputs, target, self._facts(compiled, target))
             model.outputs()  # the first run makes the threads, and binds them to cores that it may use then
             return model
 
@@ -55,11 +55,11 @@ class OpenVino:
         core = openvino.Core()
         self._refuse_device(core.available_devices)
         refuse_precision("openvino", target, self._precisions(core))
-        return core.compile_model(path, self.device, self._properties(target))
+        return core.compile_model(path, self.device, self._properties(target, core.available_devices))
 
     def _refuse_device(self, available: Sequence[str]) -> None:
         # Several devices of a kind are named GPU.0, GPU.1; GPU is the first.
-        if self.device not in {name.partition(".")[0] for name in available}:
+        if self.device not in {"AUTO", *(name.partition(".")[0] for name in available)}:
             raise Unsupported(f"openvino finds no {self.device} here; it finds {', '.join(available)}")
 
     def _precisions(self, core: Any) -> tuple[str, ...]:
@@ -69,7 +69,18 @@ class OpenVino:
             ours for ours, theirs in (("fp32", "FP32"), ("fp16", "FP16"), ("bf16", "BF16")) if theirs in capabilities
         )
 
-    def _properties(self, target: Target) -> dict[str, object]:
+    def _properties(self, target: Target, available: Sequence[str]) -> dict[str, object]:
+        if self.device != "AUTO":
+            return self._properties_on(self.device, target)
+        return {
+            "DEVICE_PROPERTIES": {name: self._properties_on(name, target) for name in available},
+            "PERFORMANCE_HINT": target.objective.upper(),
+            # Neither begin on the CPU while the chosen device loads, nor move on to another when it fails.
+            "ENABLE_STARTUP_FALLBACK": False,
+            "ENABLE_RUNTIME_FALLBACK": False,
+        }
+
+    def _properties_on(self, device: str, target: Target) -> dict[str, object]:
         # By default OpenVINO computes in bf16 where the processor can, at twice the speed and errors of 1e-3.
         properties: dict[str, object] = {
             "INFERENCE_PRECISION_HINT": PRECISIONS[target.precision],
@@ -77,7 +88,7 @@ class OpenVino:
         }
         if self.streams:
             properties["NUM_STREAMS"] = self.streams
-        if self.device == "CPU":
+        if device == "CPU":
             properties |= {"INFERENCE_NUM_THREADS": target.threads, "ENABLE_CPU_PINNING": threads.is_bound()}
         return properties
 
@@ -85,18 +96,22 @@ class OpenVino:
         """What the compiled model says of itself. Raise when it runs another precision than the target's."""
         import openvino
 
-        precision = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+        (device,) = compiled.get_property("EXECUTION_DEVICES")
+        # AUTO does not tell what a model runs with, only what the device tells of it.
+        on_auto = self.device == "AUTO"
+        ask = compiled.get_property("DEVICE_PROPERTIES")[device].get if on_auto else compiled.get_property
+        precision = ask("INFERENCE_PRECISION_HINT").get_type_name()
         if precision != PRECISIONS[target.precision]:
-            raise NgraphError(f"openvino was told to run {target.precision} on {self.device} and runs {precision}.")
+            raise NgraphError(f"openvino was told to run {target.precision} on {device} and runs {precision}.")
         facts = {
             "version": openvino.__version__.partition("-")[0],
             "precision": target.precision,
-            "provider": " ".join(compiled.get_property("EXECUTION_DEVICES")),
-            "streams": str(compiled.get_property("NUM_STREAMS")),
+            "provider": device,
+            "streams": str(ask("NUM_STREAMS")),
         }
-        if self.device == "CPU":
-            facts["threads"] = str(compiled.get_property("INFERENCE_NUM_THREADS"))
-            facts["pinned"] = str(compiled.get_property("ENABLE_CPU_PINNING"))
+        if device == "CPU":
+            facts["threads"] = str(ask("INFERENCE_NUM_THREADS"))
+            facts["pinned"] = str(ask("ENABLE_CPU_PINNING"))
         return facts
 
 
@@ -105,7 +120,7 @@ class OpenVinoModel:
 
     concurrency = 1
 
-    def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], facts: dict[str, str]) -> None:
+    def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], target: Target, facts: dict[str, str]) -> None:
         self._request = compiled.create_infer_request()
         self._inputs = inputs  # whose memory the request reads
         self._request.set_input_tensors([_share(tensor) for tensor in inputs])
@@ -130,16 +145,17 @@ class OpenVinoQueue:
     consecutive calls keep every stream busy, as OpenVINO's own `benchmark_app` does.
     """
 
-    def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], facts: dict[str, str]) -> None:
+    def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], target: Target, facts: dict[str, str]) -> None:
         import openvino
 
         self._queue = openvino.AsyncInferQueue(compiled)
         self._inputs = inputs
         for request in self._queue:
             request.set_input_tensors([_share(tensor) for tensor in inputs])
+        self._precision = target.precision
         self.concurrency = len(self._queue)
         self.facts = facts | {"requests": str(self.concurrency)}
-        self.stopwatch = QueueStopwatch(self._queue)
+        self.stopwatch = streams.DrainingStopwatch(self._queue.wait_all)
 
     def __call__(self) -> object:
         for _ in range(self.concurrency):
@@ -147,29 +163,14 @@ class OpenVinoQueue:
         return None
 
     def outputs(self) -> Sequence[Array]:
+        self._queue.wait_all()  # so that the call starts each request once
         self()
         self._queue.wait_all()
-        return _read_outputs(self._queue[self.concurrency - 1])
+        return streams.common_outputs([_read_outputs(request) for request in self._queue], self._precision)
 
     def close(self) -> None:
         self._queue.wait_all()
         del self._queue, self._inputs, self.stopwatch
-
-
-class QueueStopwatch(WallStopwatch):
-    """Times from an idle queue to an idle queue."""
-
-    def __init__(self, queue: Any) -> None:
-        super().__init__()
-        self._queue = queue
-
-    def start(self) -> None:
-        self._queue.wait_all()
-        super().start()
-
-    def stop(self) -> float:
-        self._queue.wait_all()
-        return super().stop()
 
 
 def _convert(artifact: Artifact, path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
-from pytest_ngraph.compilers import cuda, program
+from pytest_ngraph.compilers import CompiledModel, cuda, program, streams
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +44,16 @@ class PytorchModel:
 
     def close(self) -> None:
         del self._run, self._inputs
+
+
+def load(run: Run, inputs: tuple[torch.Tensor, ...], target: Target, **facts: object) -> CompiledModel:
+    """A PyTorch callable as the target's objective asks for it: its streams share weights and inputs."""
+
+    def instance(on: Target) -> CompiledModel:
+        set_up(on)  # in its own thread: PyTorch counts threads for each that calls it
+        return PytorchModel(run, inputs, on, **facts)
+
+    return streams.load(instance, target)
 
 
 def set_up(target: Target) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
+from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
 
 FILE = "model.pt"
@@ -21,6 +22,7 @@ class TorchScript:
 
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
+    objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         import torch
@@ -41,7 +43,7 @@ class TorchScript:
             if self.optimize:  # here, because the weights that it packs for this processor cannot be saved
                 module = torch.jit.optimize_for_inference(module)
         inputs = program.inputs(artifact, target.kind)
-        return pytorch.PytorchModel(module, inputs, target, optimize=self.optimize)
+        return pytorch.load(module, inputs, target, optimize=self.optimize)
 
 
 class _without_warnings(warnings.catch_warnings):  # noqa: N801 (reads as a function)

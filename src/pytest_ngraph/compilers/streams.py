@@ -1,0 +1,184 @@
+"""Instances of a model that run side by side, one thread on one core each: for throughput.
+
+For libraries that have no queue of requests of their own. With a thread each, no operator waits for the slowest of
+several threads, and none leaves cores idle because its work cannot be divided.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from pytest_ngraph.clock import WallStopwatch
+from pytest_ngraph.compilers import CompiledModel, threads
+from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.verify import verify
+
+if TYPE_CHECKING:
+    from pytest_ngraph.artifact import Array, Target
+    from pytest_ngraph.case import Precision
+
+Instance = Callable[["Target"], CompiledModel]
+"""Makes a model that computes on the target's cores; called in the thread that is going to call the model."""
+Job = Callable[[CompiledModel], object]
+
+THREAD = "stream"
+"""Name of the threads."""
+AHEAD = 2
+"""Iterations given out per stream: one that runs and one that waits, so that no stream does."""
+
+
+def load(instance: Instance, target: Target) -> CompiledModel:
+    """What the target's objective asks for: for latency one instance on all cores, for throughput one on each.
+
+    Raise `Unsupported` for throughput on a GPU, which one instance has to itself: there the batch size fills it.
+    """
+    if target.objective == "latency":
+        return instance(target)
+    if target.kind != "cpu":
+        raise Unsupported(f"throughput runs one model per CPU core; on {target.kind} choose a larger batch size")
+    return Streams(instance, target)
+
+
+def common_outputs(of_streams: Sequence[Sequence[Array]], precision: Precision) -> Sequence[Array]:
+    """The outputs of the first stream, with which all others agree. Raise `NgraphError` when one does not."""
+    first, *others = of_streams
+    for index, outputs in enumerate(others, start=1):
+        agreement = verify(outputs, first, precision)
+        if not agreement.agrees:
+            raise NgraphError(f"stream {index} of {len(of_streams)} disagrees with stream 0: {agreement.problem}")
+    return first
+
+
+class DrainingStopwatch(WallStopwatch):
+    """Times from idle to idle what runs on after the calls that started it. wait: returns when all of it is done."""
+
+    def __init__(self, wait: Callable[[], object]) -> None:
+        super().__init__()
+        self._wait = wait
+
+    def start(self) -> None:
+        self._wait()
+        super().start()
+
+    def stop(self) -> float:
+        self._wait()
+        return super().stop()
+
+
+class Streams:
+    """A model per core of the target, each in a thread of its own.
+
+    A call gives out one iteration per stream; the stream that is free first takes the next. It returns as soon as
+    the streams have enough to go on with, and raises what an earlier iteration raised. The stopwatch waits for all.
+    """
+
+    def __init__(self, instance: Instance, target: Target) -> None:
+        self.concurrency = target.threads
+        self._precision = target.precision
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._models: list[CompiledModel] = []
+        self.stopwatch = DrainingStopwatch(self._wait)
+        try:
+            for core in target.cores:  # one after another: the first makes what all of them share
+                self._start(instance, dataclasses.replace(target, cores=(core,), objective="latency"))
+        except BaseException:
+            self.close()
+            raise
+        for _ in range(AHEAD * self.concurrency):
+            self._ended.put(None)
+        self.facts = self._models[0].facts | {"threads": str(target.threads), "streams": str(self.concurrency)}
+
+    def __call__(self) -> object:
+        for _ in range(self.concurrency):
+            self._give(_call)
+        return None
+
+    def outputs(self) -> Sequence[Array]:
+        together = threading.Barrier(self.concurrency)  # or a stream that is quick would take two of the jobs
+        outputs: list[Sequence[Array]] = []
+
+        def run(model: CompiledModel) -> None:
+            together.wait()
+            outputs.append(model.outputs())
+
+        self._wait()
+        for _ in range(self.concurrency):
+            self._give(run)
+        self._wait()
+        return common_outputs(outputs, self._precision)
+
+    def close(self) -> None:
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+        for model in self._models:
+            model.close()
+        self._models.clear()
+        del self.stopwatch
+
+    def _start(self, instance: Instance, target: Target) -> None:
+        """Start a stream and return when its model is loaded; raise what loading it raises."""
+        loaded: Future[CompiledModel] = Future()
+        thread = threading.Thread(
+            target=_serve, args=(instance, target, loaded, self._jobs, self._ended), name=THREAD, daemon=True
+        )
+        thread.start()
+        self._models.append(loaded.result())
+        self._threads.append(thread)
+
+    def _give(self, job: Job) -> None:
+        """Queue a job, as soon as the streams are not too far behind."""
+        error = self._ended.get()
+        if error is not None:
+            self._ended.put(None)
+            raise error
+        self._jobs.put(job)
+
+    def _wait(self) -> None:
+        """Return when every stream is idle."""
+        ended = [self._ended.get() for _ in range(AHEAD * self.concurrency)]
+        for _ in ended:
+            self._ended.put(None)
+        for error in ended:
+            if error is not None:
+                raise error
+
+
+def _call(model: CompiledModel) -> None:
+    model()
+
+
+def _serve(
+    instance: Instance,
+    target: Target,
+    loaded: Future[CompiledModel],
+    jobs: SimpleQueue[Job | None],
+    ended: SimpleQueue[BaseException | None],
+) -> None:
+    """The life of a stream: load its model, do jobs, tell how each ended, and end with the job None."""
+    this_thread = [threading.get_native_id()]
+    threads.bind(this_thread, target.cores)
+    try:
+        model = instance(target)
+        model()
+    except BaseException as error:
+        loaded.set_exception(error)
+        return
+    # Again: OpenMP has bound this thread to the first core of the process, if the model entered it.
+    threads.bind(this_thread, target.cores)
+    loaded.set_result(model)
+    while (job := jobs.get()) is not None:
+        try:
+            job(model)
+        except BaseException as error:
+            ended.put(error)
+        else:
+            ended.put(None)
