@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from repository import Repository
 
 from pytest_ngraph import compilers
 from pytest_ngraph.case import Case
@@ -41,3 +42,13 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
         """
     )
     return pytester
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """A user's repository: on branch `main`, one commit with `nets.py` and `tests/deep/test_deep.py`."""
+    made = Repository.create(tmp_path / "project")
+    made.write("nets.py", "REVISION = 'first'\n")
+    made.write("tests/deep/test_deep.py", "import nets\n")
+    made.commit("first")
+    return made

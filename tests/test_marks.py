@@ -22,7 +22,7 @@ def options(**axes: Axis[Any]) -> Options:
     chosen: dict[str, Axis[Any]] = dict.fromkeys(
         ("devices", "compilers", "batch_sizes", "precisions", "objectives"), SILENT
     )
-    return Options(inventory=dict(BUILT_IN), settings=Settings(), store=Path("store"), thresholds=(), **(chosen | axes))
+    return Options(inventory=dict(BUILT_IN), settings=Settings(), store=Path("store"), thresholds=(), **(chosen | axes))  # type: ignore[arg-type]  # by name
 
 
 def test_the_cases_of_a_group_are_neighbours_and_small_batches_come_first() -> None:
@@ -72,11 +72,19 @@ def test_nothing_left_names_the_axis() -> None:
     assert nothing_left(given_, narrowed) == "the mark allows batch_size 1, 8, and --batch-size=64 asks for others"
 
 
-def test_an_obstacle_is_the_device_then_the_compiler(a_case: Case) -> None:
+def test_obstacles_are_of_the_device_and_the_compiler(a_case: Case) -> None:
     assert obstacle(a_case, BUILT_IN["cpu"]) == ""
     assert obstacle(a_case, Device(name="d", architecture="none")).startswith("device d is none")
     trt = Case(workload="conv", compiler="tensorrt", batch_size=1)
-    assert obstacle(trt, BUILT_IN["cpu"]) == "tensorrt does not compile for cpu, only for cuda"
+    assert obstacle(trt, BUILT_IN["cpu"]).startswith("tensorrt does not compile for cpu, only for cuda")
+
+
+def test_a_missing_library_is_named_whatever_else_is_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ngraph.compilers.missing_library", lambda name: f"{name} is not installed")
+    trt = Case(workload="conv", compiler="tensorrt", batch_size=1, objective="throughput")
+    reasons = obstacle(trt, Device(name="d", architecture="none")).split("; ")
+    assert len(reasons) == 4
+    assert reasons[-1] == "tensorrt is not installed"
 
 
 values = st.none() | st.booleans() | st.integers(-3, 9) | st.text(max_size=6) | st.lists(st.integers(0, 3), max_size=2)

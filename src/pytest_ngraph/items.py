@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +17,7 @@ from pytest_ngraph.replay import mark_for_replay, mark_group
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
+    from pytest_ngraph.gate.verdict import Verdict
 
 OBSTACLE = pytest.StashKey[str]()
 MISTAKES = pytest.StashKey[list[str]]()
@@ -108,9 +109,21 @@ def judge(item: pytest.Item) -> None:
     if record is not None:
         session.add(record)
         case = record.case
-    breaches = session.breaches_of(case)
-    if breaches:
-        pytest.fail("\n".join(breaches), pytrace=False)
+    problems = [*session.breaches_of(case), *_hold_to_base(item, session.verdict_of(case))]
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+
+
+def _hold_to_base(item: pytest.Item, verdict: Verdict | None) -> Iterator[str]:
+    """What the verdict fails the test for."""
+    if verdict is None:
+        return
+    item.user_properties.append(("ngraph_verdict", verdict.name))
+    policy = item.config.stash[SESSION].options.gate.inconclusive
+    if verdict.name == "regressed" or (verdict.name == "inconclusive" and policy == "fail"):
+        yield verdict.text
+    elif verdict.name == "inconclusive" and policy == "warn":
+        item.warn(pytest.PytestWarning(verdict.text))
 
 
 def finish(session: pytest.Session, exitstatus: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -166,15 +166,17 @@ def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
 
 
 def obstacle(case: Case, device: Device) -> str:
-    """Why this case cannot run on the device as it is; empty when nothing is known to stand in its way."""
-    absent = device.absent()
-    if absent:
-        return absent
+    """What is known to stand in the way of this case on the device as it is; empty when nothing is."""
+    return "; ".join(reason for reason in _obstacles(case, device) if reason)
+
+
+def _obstacles(case: Case, device: Device) -> Iterator[str]:
+    """All of them at once: who first gets the right device should not then learn of a library that is missing."""
     compiler = compilers.resolve(case.compiler)
+    name = CompilerSpec.parse(case.compiler).name
+    yield device.absent()
     if device.kind not in compiler.kinds:
-        name = CompilerSpec.parse(case.compiler).name
-        return f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"
+        yield f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"
     if case.objective not in getattr(compiler, "objectives", (LATENCY,)):
-        name = CompilerSpec.parse(case.compiler).name
-        return f"{name} is measured for {LATENCY} only: it has no way of running several requests at a time here"
-    return compilers.missing_library(case.compiler)
+        yield f"{name} is measured for {LATENCY} only: it has no way of running several requests at a time here"
+    yield compilers.missing_library(case.compiler)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from pytest_ngraph.clock import Stopwatch
+from pytest_ngraph.comparison import Quad
 from pytest_ngraph.record import Round, Warmup
 from pytest_ngraph.stats import median_interval
 
@@ -18,12 +20,36 @@ WINDOWS = 3
 """Fewest windows of a warm-up: the first one pays for caches and just-in-time work, two must agree after it."""
 
 
+class Timed(Protocol):
+    """What is timed: a call, how many iterations it makes side by side, and its stopwatch."""
+
+    def __call__(self) -> object: ...
+
+    @property
+    def concurrency(self) -> int: ...
+
+    @property
+    def stopwatch(self) -> Stopwatch: ...
+
+
 def time_round(run: Run, stopwatch: Stopwatch, iterations: int) -> Round:
     """Time one burst of `iterations` calls."""
     stopwatch.start()
     for _ in range(iterations):
         run()
     return Round(iterations, stopwatch.stop())
+
+
+def time_quad(base: Timed, head: Timed, calls: int, *, head_first: bool) -> Quad:
+    """Time four bursts of `calls` calls: base, head, head, base, or head, base, base, head."""
+    first, second = (head, base) if head_first else (base, head)
+    one, two, three, four = (_burst_s(arm, calls) for arm in (first, second, second, first))
+    return Quad(base=(two, three), head=(one, four)) if head_first else Quad(base=(one, four), head=(two, three))
+
+
+def _burst_s(arm: Timed, calls: int) -> float:
+    """Seconds per iteration of one burst."""
+    return time_round(arm, arm.stopwatch, calls).sample_s / arm.concurrency
 
 
 def warm_up(run: Run, stopwatch: Stopwatch, *, window_s: float, budget_s: float) -> tuple[Warmup, float]:

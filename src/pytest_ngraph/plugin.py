@@ -28,6 +28,7 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.session import Session
 
 if TYPE_CHECKING:
+    from pytest_ngraph.against import Against
     from pytest_ngraph.metrics import Metric
 
 
@@ -45,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     try:
         chosen = options.read(config)
+        against = _against(chosen, config)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -54,7 +56,17 @@ def pytest_configure(config: pytest.Config) -> None:
     def extra_metrics(records: Sequence[Record]) -> list[Metric]:
         return list(chain.from_iterable(config.hook.pytest_ngraph_metrics(records=records)))
 
-    config.stash[SESSION] = Session(chosen, terminal.Status(config), on_record, extra_metrics)
+    config.stash[SESSION] = Session(chosen, terminal.Status(config), on_record, extra_metrics, against)
+
+
+def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
+    """What this run is compared with."""
+    if not chosen.gate.against or chosen.settings.smoke or config.option.collectonly:
+        return None
+    from pytest_ngraph.against import Against
+
+    started = config.invocation_params
+    return Against(chosen.gate, [str(argument) for argument in started.args], started.dir, config.rootpath)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -96,5 +108,5 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         session.close()
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    return terminal.header(config.stash[SESSION].options)
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return terminal.header(config.stash[SESSION])

@@ -59,7 +59,7 @@ def prepare(
     """
     announce("compile")
     compiler = compilers.resolve(case.compiler)
-    for library in compiler.libraries:
+    for library in ("torch", *compiler.libraries):  # inputs are PyTorch's, whatever compiles
         import_module(library)
     is_identity = CompilerSpec.parse(case.compiler).name == IDENTITY
     if is_identity or not artifact.digest:

@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import Comparison
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,6 +110,7 @@ class Record:
     device_memory_bytes: peak on the accelerator; None on a CPU.
     facts: what the compiled model says of itself (version, precision really used, provider, threads).
     arms: the compilers whose rounds were interleaved with these.
+    comparison: with the base, when the run had one; its rounds of the head are this record's.
     """
 
     case: Case
@@ -132,6 +134,7 @@ class Record:
     arms: tuple[str, ...] = ()
     failure: Failure | None = None
     skip_reason: str = ""
+    comparison: Comparison | None = None
 
     @property
     def samples(self) -> npt.NDArray[np.float64]:
@@ -168,5 +171,6 @@ class Record:
                 "model": Model(**data["model"]),
                 "arms": tuple(data["arms"]),
                 "failure": Failure(**data["failure"]) if data["failure"] else None,
+                "comparison": Comparison.from_dict(data["comparison"]) if data.get("comparison") else None,
             }
         )

@@ -16,8 +16,12 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.store import Journal, check_writable
 
 if TYPE_CHECKING:
+    from pytest_ngraph.against import Against
+    from pytest_ngraph.artifact import Target
+    from pytest_ngraph.bench.base import Base
     from pytest_ngraph.bench.bench import Bench
     from pytest_ngraph.gate import Check, Threshold
+    from pytest_ngraph.gate.verdict import Verdict
     from pytest_ngraph.metrics import Metric, Metrics
 
 MEMORY_SHARE = 0.8
@@ -29,6 +33,7 @@ class Conclusion(NamedTuple):
 
     metrics: Metrics
     checks: list[Check]
+    verdicts: list[Verdict]
     breaches: list[str]
 
 
@@ -36,6 +41,7 @@ class Session:
     """Measures groups of cases when the first test of a group asks, and remembers every record.
 
     on_record: called with each record once it is stored. extra_metrics: the users' own metrics for some records.
+    against: what is compared with; None for nothing.
     """
 
     def __init__(
@@ -44,8 +50,10 @@ class Session:
         progress: Progress,
         on_record: Callable[[Record], object] = lambda record: None,
         extra_metrics: Callable[[Sequence[Record]], Iterable[Metric]] = lambda records: (),
+        against: Against | None = None,
     ) -> None:
         self.options = options
+        self.against = against
         self.records: dict[Case, Record] = {}
         self.unsaved: dict[Case, str] = {}
         self._progress = progress
@@ -96,6 +104,8 @@ class Session:
         self._progress.finished(record.case)
         self.records[record.case] = record
         self._curves[_curve(record.case)][record.case] = record
+        if self.against is not None:
+            self.against.judge(record)
         try:
             journal.append(record)
         except StoreError as error:
@@ -126,8 +136,15 @@ class Session:
             return []
         metrics = self.metrics()
         checks = self._checks(metrics)
-        self.conclusion = Conclusion(metrics, checks, self._news(checks))
-        return self.conclusion.breaches
+        late = self.against.conclude() if self.against else []
+        verdicts = list(self.against.verdicts.values()) if self.against else []
+        breaches = [*self._news(checks), *(f"{each.case.id} {each.text}" for each in late)]
+        self.conclusion = Conclusion(metrics, checks, verdicts, breaches)
+        return breaches
+
+    def verdict_of(self, case: Case) -> Verdict | None:
+        """The verdict on a case that was compared with a base, as far as what is measured by now can tell."""
+        return self.against.verdicts.get(case) if self.against else None
 
     def _checks(self, metrics: Metrics) -> list[Check]:
         """Every threshold against every metric that it selects."""
@@ -146,6 +163,8 @@ class Session:
             self._bench.close()
         if self._journal is not None:
             self._journal.close()
+        if self.against is not None:
+            self.against.close()
 
     def _news(self, checks: Iterable[Check]) -> list[str]:
         texts = [c.text for c in checks if c.outcome == "breached" and c.text not in self._reported]
@@ -158,9 +177,23 @@ class Session:
         if self._bench is None:
             limit = self.options.settings.memory_bytes or int(MEMORY_SHARE * this_machine().memory_bytes)
             settings = dataclasses.replace(self.options.settings, memory_bytes=limit)
-            inventory = self.options.inventory
-            self._bench = Bench(settings, lambda case: inventory[case.device].target(case), self._progress)
+            self._bench = Bench(settings, self._target, self._progress, self._base())
         return self._bench
+
+    def _target(self, case: Case) -> Target:
+        """What the case's device computes with."""
+        target = self.options.inventory[case.device].target(case)
+        if self.against is None or self.options.gate.threads is None:
+            return target
+        return dataclasses.replace(target, cores=target.cores[: self.options.gate.threads])
+
+    def _base(self) -> Base | None:
+        """What the cases that are expected are compared with."""
+        if self.against is None or self.options.settings.smoke:
+            return None
+        return self.against.open(
+            [(nodeid, case) for group in self._expected.values() for case, nodeid in group.items()]
+        )
 
     def _open_journal(self) -> Journal:
         if self._journal is None:

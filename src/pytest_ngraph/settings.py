@@ -20,6 +20,7 @@ class Settings:
     warmup_s: seconds of warming up at the most.
     timeout_s: seconds that a phase (build, compile, verify, ...) may take before the worker is killed.
     memory_bytes: resident memory at which a worker is killed; None for no limit.
+    launch_s: seconds that one launch of a comparison with a base is measured for.
     isolation: one worker process per compiler, or a fresh one per case.
     cache: folder of compiled artifacts, kept below `cache_bytes`; None keeps none.
     smoke: build, compile, verify and run once, without measuring (pytest-benchmark's `--benchmark-disable`).
@@ -32,6 +33,7 @@ class Settings:
     warmup_s: float = 3.0
     timeout_s: float = 1800.0
     memory_bytes: int | None = None
+    launch_s: float = 1.0
     isolation: Isolation = "compiler"
     cache: Path | None = None
     cache_bytes: int = 10 * 2**30

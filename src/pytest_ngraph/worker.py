@@ -1,8 +1,8 @@
 """The child process in which models are built, compiled, verified and timed: `python -m pytest_ngraph.worker`.
 
 It reads one JSON request a line from standard input and answers with JSON lines: `{"phase": ...}` as phases begin,
-then one of `{"done": {...}}`, `{"failed": {...}}`, `{"unsupported": reason}`. It ends when its input does. What
-libraries print goes to standard error.
+`{"progress": text}` when a compiler tells how far it is, then one of `{"done": {...}}`, `{"failed": {...}}`,
+`{"unsupported": reason}`. It ends when its input does. What libraries print goes to standard error.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import random
 import resource
 import shutil
 import signal
@@ -21,39 +22,52 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers import CompiledModel
+from pytest_ngraph.comparison import BASE, HEAD
+from pytest_ngraph.compilers import CompiledModel, progress
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.measure import time_round, warm_up
+from pytest_ngraph.lifetime import die_with_parent
+from pytest_ngraph.measure import time_quad, time_round, warm_up
 from pytest_ngraph.prepare import prepare
 from pytest_ngraph.record import Phase
+from pytest_ngraph.revision import refuse_foreign
 from pytest_ngraph.workloads.export import export
 
 Answer = dict[str, Any]
+Result = TypeVar("Result")
 
 
 class Worker:
-    """Holds at most one compiled model; every public method is a request."""
+    """Holds the compiled model of a case, and that of its base beside it when the two are compared. Every public
+    method is a request."""
 
     def __init__(self, announce: Callable[[Phase], None]) -> None:
         self._announce = announce
-        self._model: CompiledModel | None = None
-        self._folder: Path | None = None
+        self._models: dict[str, CompiledModel] = {}
+        self._folders: list[Path] = []
         self._gpu_used_before = 0
+        self._random = random.Random()
 
     def adopt(self, *, path: list[str]) -> Answer:
         """Import what the parent can import."""
         sys.path[:] = path
         return {}
 
-    def export(self, *, case: dict[str, Any], folder: str) -> Answer:
-        """Build the case's workload and write what every compiler starts from."""
+    def export(self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None) -> Answer:
+        """Build the case's workload and write what every compiler starts from.
+
+        instead_of: a copy of a folder, and that folder, from which nothing may be imported then.
+        """
         self._announce("build")
-        return export(Case.from_dict(case), Path(folder)).to_dict()
+        answer = export(Case.from_dict(case), Path(folder)).to_dict()
+        if instead_of:
+            tree, root = map(Path, instead_of)
+            refuse_foreign(root, tree, sys.modules)
+        return answer
 
     def prepare(
         self,
@@ -64,16 +78,18 @@ class Worker:
         warmup_s: float,
         round_s: float,
         cache: dict[str, Any] | None = None,
+        arm: str = HEAD,
     ) -> Answer:
         """Compile, verify and warm up; the model stays until `release`. cache: its folder and limit in bytes."""
-        _reset_peak_memory()
         on = Target.from_dict(target)
-        if on.kind == "cuda":
-            self._gpu_used_before = _gpu_memory_used()
-        self._folder = Path(tempfile.mkdtemp(prefix="ngraph-compiled-"))
+        if not self._models:
+            _reset_peak_memory()
+            self._gpu_used_before = _gpu_memory_used() if on.kind == "cuda" else 0
+        folder = Path(tempfile.mkdtemp(prefix="ngraph-compiled-"))
+        self._folders.append(folder)
         kept = Cache(Path(cache["folder"]), cache["limit_bytes"]) if cache else None
-        ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, self._folder, self._announce, kept)
-        self._model = ready.model
+        ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, self._announce, kept)
+        self._models[arm] = ready.model
         answer = {
             "compile_s": ready.compile_s,
             "load_s": ready.load_s,
@@ -91,19 +107,23 @@ class Worker:
 
     def measure(self, *, calls: int) -> Answer:
         """Time one round of `calls` calls of the model."""
-        assert self._model is not None
-        before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-        timed = time_round(self._model, self._model.stopwatch, calls)
-        wall_s, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
-        return {
-            "elapsed_s": timed.elapsed_s,
-            "wall_s": wall_s,
-            "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-            "involuntary_switches": after.ru_nivcsw - before.ru_nivcsw,
-        }
+        model = self._models[HEAD]
+        timed, used = _with_usage(lambda: time_round(model, model.stopwatch, calls))
+        return {"elapsed_s": timed.elapsed_s, **used}
+
+    def compare(self, *, calls: int, quads: int) -> Answer:
+        """Time so many quads of base and head, in bursts of `calls` calls.
+
+        Which arm begins is drawn: in a fixed order, another process that takes a core at regular times would always
+        meet the same arm.
+        """
+        base, head = self._models[BASE], self._models[HEAD]
+        order = [self._random.random() < 0.5 for _ in range(quads)]
+        timed, used = _with_usage(lambda: [time_quad(base, head, calls, head_first=first) for first in order])
+        return {"quads": timed, **used}
 
     def release(self, *, kind: str) -> Answer:
-        """Free the model. Tells the peaks of memory since `prepare`."""
+        """Free what is held. Tells the peaks of memory since the first `prepare`."""
         gpu = max(0, _gpu_memory_used() - self._gpu_used_before) if kind == "cuda" else None
         answer = {"peak_memory_bytes": _peak_memory(), "device_memory_bytes": gpu}
         self.close()
@@ -111,17 +131,17 @@ class Worker:
 
     def close(self) -> None:
         """Free what is held; may be called when nothing is."""
-        model, self._model = self._model, None
-        folder, self._folder = self._folder, None
-        if model is not None:
+        models, self._models = self._models, {}
+        folders, self._folders = self._folders, []
+        for model in models.values():
             model.close()
-        if folder is not None:
+        for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def main() -> None:
     """Answer requests until the input ends."""
-    _die_with_parent()
+    die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with _own_standard_output() as replies:
 
@@ -130,8 +150,9 @@ def main() -> None:
             replies.flush()
 
         worker = Worker(announce=lambda phase: reply({"phase": phase}))
-        for line in sys.stdin:
-            reply(_answer(worker, json.loads(line)))
+        with progress.told_to(lambda text: reply({"progress": text})):
+            for line in sys.stdin:
+                reply(_answer(worker, json.loads(line)))
         worker.close()
 
 
@@ -168,11 +189,16 @@ def _own_standard_output() -> Iterator[TextIO]:
         yield replies
 
 
-def _die_with_parent() -> None:
-    """Have the kernel kill this process when pytest dies (Linux; elsewhere the end of the input does, later)."""
-    if sys.platform == "linux":
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+def _with_usage(work: Callable[[], Result]) -> tuple[Result, Answer]:
+    """What some work gives, and what the process used for it."""
+    before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    result = work()
+    wall_s, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
+    return result, {
+        "wall_s": wall_s,
+        "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "involuntary_switches": after.ru_nivcsw - before.ru_nivcsw,
+    }
 
 
 def _reset_peak_memory() -> None:

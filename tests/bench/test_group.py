@@ -28,6 +28,10 @@ class CountingArm:
         return len(self.rounds) >= self.enough
 
     @property
+    def sufficient(self) -> bool:
+        return len(self.rounds) >= Settings().min_rounds
+
+    @property
     def measured_s(self) -> float:
         return float(len(self.rounds))
 

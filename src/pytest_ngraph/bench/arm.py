@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import time
 from collections.abc import Callable
 from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.process import OnPhase, WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.measure import is_precise, iterations_per_round
-from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round, Warmup
+from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
 from pytest_ngraph.settings import Settings
 
 
@@ -21,19 +23,27 @@ class Arm:
     """Prepared once, asked for rounds in turn with the other arms of its group, then finished into a record."""
 
     def __init__(
-        self, case: Case, artifact: Artifact, target: Target, settings: Settings, worker: Callable[[], WorkerProcess]
+        self,
+        case: Case,
+        artifact: Artifact,
+        target: Target,
+        settings: Settings,
+        worker: Callable[[], WorkerProcess],
+        comparison: Comparison | None = None,
     ) -> None:
         self.case = case
         self.rounds: list[Round] = []
         self.involuntary_switches = 0
         self.measured_s = 0.0
-        self._record = Record(case=case, outcome="measured", model=artifact.model, started_at=time.time())
+        self._record = Record(
+            case=case, outcome="measured", model=artifact.model, started_at=time.time(), comparison=comparison
+        )
         self._artifact = artifact
         self._target = target
         self._settings = settings
         self._start_worker = worker
         self._worker: WorkerProcess | None = None
-        self._calls = 1
+        self._seconds_per_call = math.inf
         self._concurrency = 1
         self._cpu_s = 0.0
 
@@ -44,15 +54,22 @@ class Arm:
 
     @property
     def satisfied(self) -> bool:
-        """Whether its rounds meet the precision target."""
-        settings = self._settings
-        if settings.smoke:
-            return len(self.rounds) > 0
-        return len(self.rounds) >= settings.min_rounds and is_precise(self.rounds, settings.precision_target)
+        """Whether it needs no more rounds."""
+        return len(self.rounds) > 0 if self._settings.smoke else self._stable
 
-    def prepare(self, on_phase: OnPhase) -> None:
+    @property
+    def sufficient(self) -> bool:
+        """Whether it has the fewest rounds that a measured case has."""
+        return len(self.rounds) >= self._settings.min_rounds
+
+    @property
+    def _stable(self) -> bool:
+        """Whether its rounds meet the precision target."""
+        return self.sufficient and is_precise(self.rounds, self._settings.precision_target)
+
+    def prepare(self, on_phase: OnPhase, on_progress: OnProgress) -> None:
         """Compile, verify and warm up."""
-        answer = self._ask("prepare", on_phase=on_phase, **self._preparation())
+        answer = self._ask("prepare", on_phase=on_phase, on_progress=on_progress, **self._preparation())
         if answer is None:
             return
         agreement = Agreement(**answer["agreement"])
@@ -64,17 +81,16 @@ class Arm:
         self._update(warmup=Warmup(**answer["warmup"]))
         self._concurrency = answer["concurrency"]
         if not self._settings.smoke:
-            self._calls = iterations_per_round(answer["seconds_per_call"], self._settings.round_s)
+            self._seconds_per_call = answer["seconds_per_call"]
 
     def measure_round(self) -> None:
         """Time one more round."""
-        answer = self._ask("measure", calls=self._calls)
+        calls = iterations_per_round(self._seconds_per_call, self._settings.round_s)
+        answer = self._ask("measure", calls=calls)
         if answer is None:
             return
-        self.rounds.append(Round(self._calls * self._concurrency, answer["elapsed_s"]))
-        self.involuntary_switches += answer["involuntary_switches"]
-        self.measured_s += answer["wall_s"]
-        self._cpu_s += answer["cpu_s"]
+        self._count(answer)
+        self.rounds.append(Round(calls * self._concurrency, answer["elapsed_s"]))
 
     def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
         """Free the model and give the record."""
@@ -85,12 +101,18 @@ class Arm:
         if self.running:
             self._update(
                 rounds=tuple(self.rounds),
-                stable=self.satisfied,
+                stable=self._stable,
                 cpu_percent=100 * self._cpu_s / (self.measured_s * (os.cpu_count() or 1)),
                 contention=dataclasses.replace(contention, involuntary_switches=self.involuntary_switches),
                 arms=arms,
             )
         return self._record
+
+    def _count(self, used: dict[str, Any]) -> None:
+        """Take note of what the worker used for some rounds."""
+        self.involuntary_switches += used["involuntary_switches"]
+        self.measured_s += used["wall_s"]
+        self._cpu_s += used["cpu_s"]
 
     def _preparation(self) -> dict[str, Any]:
         return {
@@ -102,24 +124,21 @@ class Arm:
             "cache": self._settings.cache_to_dict(),
         }
 
-    def _ask(self, do: str, *, on_phase: OnPhase | None = None, **arguments: Any) -> dict[str, Any] | None:
+    def _ask(self, do: str, **arguments: Any) -> dict[str, Any] | None:
         """The worker's answer; None when there is none, and the record says why."""
-        phase = self._phase_of(do)
         try:
-            if self._worker is None:
-                self._worker = self._start_worker()
-            return self._worker.request(
-                do, timeout_s=self._settings.timeout_s, phase=phase, on_phase=on_phase, **arguments
-            )
+            return self._request(do, **arguments)
         except Unsupported as reason:
             self._update(outcome="skipped", skip_reason=str(reason))
         except WorkerFailed as error:
             self._fail(error.failure)
         return None
 
-    @staticmethod
-    def _phase_of(do: str) -> Any:
-        return "compile" if do == "prepare" else "measure"
+    def _request(self, do: str, **arguments: Any) -> dict[str, Any]:
+        if self._worker is None:
+            self._worker = self._start_worker()
+        phase: Phase = "compile" if do == "prepare" else "measure"
+        return self._worker.request(do, timeout_s=self._settings.timeout_s, phase=phase, **arguments)
 
     def _fail(self, failure: Failure) -> None:
         self._update(outcome="failed", failure=failure)

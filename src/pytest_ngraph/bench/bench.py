@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import tempfile
 import time
@@ -12,34 +13,44 @@ import psutil
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.base import Base, Opponents
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.lock import exclusive
+from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
+from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import Launch
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.record import Record
+from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.settings import Settings
 
-EXPORTER = "exporter"
 RESIDENT_SHARE = 0.7
 """Arms stay resident together until this share of the machine's memory is in use; then they take turns."""
-
-WorkerKey = tuple[str, Target]
 
 
 class Bench:
     """Owns worker processes, one per compiler and target, and keeps them from one group to the next.
 
-    target: the target of a case's device.
+    target: the target of a case's device. base: what cases are compared with.
     """
 
-    def __init__(self, settings: Settings, target: Callable[[Case], Target], progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        target: Callable[[Case], Target],
+        progress: Progress | None = None,
+        base: Base | None = None,
+    ) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="ngraph-bench-"))
+        if base is not None and settings.cache is None:  # a launch after the first would compile anew
+            settings = dataclasses.replace(settings, cache=self._folder / "compiled")
         self._settings = settings
         self._target = target
         self._progress = progress or Silent()
-        self._workers: dict[WorkerKey, WorkerProcess] = {}
-        self._folder = Path(tempfile.mkdtemp(prefix="ngraph-bench-"))
+        self._base = base
+        self._workers = Workers(self._folder, settings.memory_bytes)
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group; one record for each, as soon as it is complete."""
@@ -52,63 +63,94 @@ class Bench:
             except WorkerFailed as error:
                 yield from (self._unmeasured(case, error=error) for case in cases)
             else:
-                yield from self._measure(list(cases), artifact)
+                yield from self._measure(list(cases), artifact, folder)
             finally:
-                self._discard_dead()
+                self._workers.discard_dead()
                 shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
         """End every worker and remove what they left."""
-        for worker in self._workers.values():
-            worker.close()
-        self._workers.clear()
+        self._workers.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _export(self, case: Case, folder: Path) -> Artifact:
-        worker = self._worker(EXPORTER, self._target(case.group))
-        answer = worker.request(
+        (own := folder / "head").mkdir()
+        answer = self._workers.resident(EXPORTER, self._target(case.group)).request(
             "export",
             timeout_s=self._settings.timeout_s,
             on_phase=lambda phase: self._progress.phase(case, phase),
             case=case.group.to_dict(),
-            folder=str(folder),
+            folder=str(own),
         )
         return Artifact.from_dict(answer)
 
-    def _measure(self, cases: list[Case], artifact: Artifact) -> Iterator[Record]:
+    def _measure(self, cases: list[Case], artifact: Artifact, folder: Path) -> Iterator[Record]:
+        opponents = self._opponents(folder)
         while cases:
             arms: list[Arm] = []
             while cases and (not arms or psutil.virtual_memory().percent < 100 * RESIDENT_SHARE):
-                arm = self._prepared(cases.pop(0), artifact)
-                arms.append(arm)
+                arms.append(self._prepared(cases.pop(0), artifact, opponents))
             names = tuple(arm.case.compiler for arm in arms if arm.running)
             contention = interleave(arms, self._settings, self._progress)
-            for arm in arms:
-                yield arm.finish(contention, names)
+            records = [arm.finish(contention, names) for arm in arms]
+            for arm, record in zip(arms, records, strict=True):
+                yield self._confirmed(record, arm) if isinstance(arm, PairedArm) else record
             if self._settings.isolation == "case":
-                self._discard(lambda key, _: key[0] != EXPORTER)
+                self._workers.discard_compilers()
 
-    def _prepared(self, case: Case, artifact: Artifact) -> Arm:
+    def _opponents(self, folder: Path) -> Opponents | None:
+        if self._base is None:
+            return None
+        return Opponents(self._base, self._workers, self._target, self._settings.timeout_s, folder)
+
+    def _prepared(self, case: Case, artifact: Artifact, opponents: Opponents | None) -> Arm:
+        """The case's arm, beside its base where it has one that runs."""
         target = self._target(case)
-        arm = Arm(case, artifact, target, self._settings, worker=lambda: self._worker(case.compiler, target))
-        arm.prepare(lambda phase: self._progress.phase(case, phase))
+
+        def worker() -> WorkerProcess:
+            return self._workers.resident(case.compiler, target)
+
+        comparison, opponent = opponents.of(case, artifact) if opponents else (None, None)
+        if comparison and opponent:
+            paired = PairedArm(case, artifact, target, self._settings, worker, comparison, opponent)
+            self._prepare(paired)
+            if not paired.base_problem:
+                return paired
+            comparison = dataclasses.replace(comparison, new=True, problem=paired.base_problem)
+        arm = Arm(case, artifact, target, self._settings, worker, comparison)
+        self._prepare(arm)
         return arm
 
-    def _worker(self, compiler: str, target: Target) -> WorkerProcess:
-        key = (compiler, target)
-        if key not in self._workers or not self._workers[key].alive:
-            self._workers[key] = WorkerProcess(
-                cores=target.cores, temporary=self._folder, memory_bytes=self._settings.memory_bytes
-            )
-        return self._workers[key]
+    def _prepare(self, arm: Arm) -> None:
+        arm.prepare(
+            on_phase=lambda phase: self._progress.phase(arm.case, phase),
+            on_progress=lambda text: self._progress.compiling(arm.case, text),
+        )
 
-    def _discard_dead(self) -> None:
-        self._discard(lambda _, worker: not worker.alive)
+    def _confirmed(self, record: Record, arm: PairedArm) -> Record:
+        """The record with launches in fresh processes added to its comparison, until a verdict can be had."""
+        assert self._base is not None
+        comparison = record.comparison
+        while comparison and not comparison.problem and not self._base.decided(comparison):
+            launch = self._launch(arm)
+            if isinstance(launch, Launch):
+                comparison = dataclasses.replace(comparison, launches=(*comparison.launches, launch))
+            else:
+                comparison = dataclasses.replace(comparison, problem=f"measuring it again failed: {launch}")
+        return dataclasses.replace(record, comparison=comparison)
 
-    def _discard(self, condemned: Callable[[WorkerKey, WorkerProcess], bool]) -> None:
-        for key, worker in list(self._workers.items()):
-            if condemned(key, worker):
-                self._workers.pop(key).close()
+    def _launch(self, arm: PairedArm) -> Launch | str:
+        """One more launch, in a process of its own; the reason where it fails."""
+        with self._workers.fresh(self._target(arm.case)) as worker:
+            again = arm.again(lambda: worker)
+            self._prepare(again)
+            interleave([again], self._settings, self._progress)
+            record = again.finish(Contention(), ())
+        if again.base_problem:
+            return again.base_problem
+        if record.outcome == "measured":
+            return dataclasses.replace(again.launch, fresh=True)
+        return record.failure.message if record.failure else record.skip_reason
 
     @staticmethod
     def _unmeasured(case: Case, *, error: WorkerFailed | None = None, skip_reason: str = "") -> Record:

@@ -36,8 +36,7 @@ def interleave(
 
 def budget_spent(arms: Sequence[Arm], settings: Settings) -> bool:
     """Whether the arms have had their seconds together, and each its fewest rounds."""
-    enough = all(len(arm.rounds) >= settings.min_rounds for arm in arms)
-    return enough and share_of_budget(arms, settings) >= 1
+    return all(arm.sufficient for arm in arms) and share_of_budget(arms, settings) >= 1
 
 
 def share_of_budget(arms: Sequence[Arm], settings: Settings) -> float:

@@ -25,6 +25,7 @@ POLL_S = 0.25
 """How often a waiting bench looks at the worker's memory. Seldom enough not to disturb what is measured."""
 TAIL_BYTES = 4096
 OnPhase = Callable[[Phase], None]
+OnProgress = Callable[[str], None]
 
 
 class WorkerFailed(Exception):
@@ -39,7 +40,8 @@ class WorkerProcess:
     """A child process that runs `pytest_ngraph.worker`, and answers one request at a time.
 
     cores: the logical CPUs its threads are bound to. temporary: where it and its libraries put temporary files; whoever
-    removes that folder also removes what a killed worker could not.
+    removes that folder also removes what a killed worker could not. folder, path: its working folder and `sys.path`;
+    this process's own by default.
     """
 
     def __init__(
@@ -48,6 +50,8 @@ class WorkerProcess:
         cores: Sequence[int],
         temporary: Path,
         memory_bytes: int | None = None,
+        folder: Path | None = None,
+        path: Sequence[str] | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         self._clock = clock
@@ -60,9 +64,11 @@ class WorkerProcess:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             env=_environment(cores, temporary),
+            cwd=folder,
             start_new_session=True,
         )
-        self.request("adopt", timeout_s=60, path=[path or os.getcwd() for path in sys.path])  # noqa: PTH109 (a text)
+        own = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 (a text)
+        self.request("adopt", timeout_s=60, path=own if path is None else list(path))
 
     @property
     def alive(self) -> bool:
@@ -73,12 +79,19 @@ class WorkerProcess:
         return self._process.pid
 
     def request(
-        self, do: str, *, timeout_s: float, on_phase: OnPhase | None = None, phase: Phase = "build", **arguments: Any
+        self,
+        do: str,
+        *,
+        timeout_s: float,
+        on_phase: OnPhase | None = None,
+        on_progress: OnProgress | None = None,
+        phase: Phase = "build",
+        **arguments: Any,
     ) -> dict[str, Any]:
         """Ask and wait for the answer.
 
-        timeout_s: for each phase that the worker announces, anew. phase: the one that a failure before the first
-        announcement belongs to. Raises `WorkerFailed`, and `Unsupported` where the worker says so.
+        timeout_s: anew with each phase or progress that the worker announces. phase: the one that a failure before the
+        first announcement belongs to. Raises `WorkerFailed`, and `Unsupported` where the worker says so.
         """
         stderr_from = os.fstat(self._stderr.fileno()).st_size
         self._send({"do": do, **arguments})
@@ -92,6 +105,10 @@ class WorkerProcess:
                 phase, deadline = message["phase"], self._clock() + timeout_s
                 if on_phase is not None:
                     on_phase(phase)
+            elif "progress" in message:
+                deadline = self._clock() + timeout_s
+                if on_progress is not None:
+                    on_progress(message["progress"])
             elif "done" in message:
                 answer: dict[str, Any] = message["done"]
                 return answer

@@ -1,6 +1,29 @@
-"""The gate: metrics against thresholds. What it calls a breach is one beyond the uncertainty of the measurement."""
+"""The gate: metrics against thresholds, and head against base. What it calls a breach or a regression is one beyond the
+uncertainty of the measurement."""
 
+from pytest_ngraph.gate.calibration import Calibration, calibrate, estimate_spread
 from pytest_ngraph.gate.check import Check, check
+from pytest_ngraph.gate.decision import Decision, decide
+from pytest_ngraph.gate.holm import holm
+from pytest_ngraph.gate.pooling import Prior
+from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.thresholds import Threshold
+from pytest_ngraph.gate.verdict import Verdict, VerdictName, missing, verdict
 
-__all__ = ["Check", "Threshold", "check"]
+__all__ = [
+    "Calibration",
+    "Check",
+    "Decision",
+    "Prior",
+    "Rule",
+    "Threshold",
+    "Verdict",
+    "VerdictName",
+    "calibrate",
+    "check",
+    "decide",
+    "estimate_spread",
+    "holm",
+    "missing",
+    "verdict",
+]

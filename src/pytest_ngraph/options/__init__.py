@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import pytest
 
@@ -15,30 +14,26 @@ from pytest_ngraph.cache import default_folder
 from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
 from pytest_ngraph.devices import Device, load_inventory, parse_size
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.options import gate
+from pytest_ngraph.options.gate import GateOptions
+from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, positive, single
 from pytest_ngraph.settings import Isolation, Settings
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
 
-Value = TypeVar("Value")
+__all__ = [
+    "Axis",
+    "GateOptions",
+    "Options",
+    "declare",
+    "parse_batch_size",
+    "parse_compiler",
+    "parse_thresholds",
+    "read",
+]
+
 DEFAULTS = Settings()
-
-
-@dataclass(frozen=True, slots=True)
-class Axis(Generic[Value]):
-    """What the command line and the ini file say of one axis of the cases; None where they are silent."""
-
-    command_line: tuple[Value, ...] | None
-    ini: tuple[Value, ...] | None
-
-    def values(self, mark: tuple[Value, ...] | None, default: tuple[Value, ...]) -> tuple[Value, ...]:
-        """The mark decides what can run and the command line narrows it; where the mark is silent, the command line
-        decides, then the ini file, then the default."""
-        if mark is None:
-            return self.command_line or self.ini or default
-        if self.command_line is None:
-            return mark
-        return tuple(value for value in mark if value in self.command_line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +49,7 @@ class Options:
     settings: Settings
     store: Path
     thresholds: tuple[Threshold, ...]
+    gate: GateOptions = gate.DEFAULTS
 
 
 def declare(parser: pytest.Parser) -> None:
@@ -75,57 +71,56 @@ def declare(parser: pytest.Parser) -> None:
     add("--batch-size", "ngraph_batch_size", "Batch sizes. Default: 1", **many)
     add("--precision", "ngraph_precision", f"Precisions: {', '.join(PRECISIONS)}. Default: fp32", **many)
     add("--objective", "ngraph_objective", f"Objectives: {', '.join(OBJECTIVES)}. Default: latency", **many)
-    one: dict[str, Any] = {"kind": "string"}
     add(
         "--ngraph-budget",
         "ngraph_budget",
         f"Seconds of measuring per case. Default: {DEFAULTS.budget_s:g}",
         metavar="SECONDS",
-        **one,
+        **ONE,
     )
     add(
         "--ngraph-precision-target",
         "ngraph_precision_target",
         "Stop measuring when the median is known within this share. Default: 1%%",
         metavar="SHARE",
-        **one,
+        **ONE,
     )
     add(
         "--ngraph-timeout",
         "ngraph_timeout",
         f"Seconds that a case may spend in one phase. Default: {DEFAULTS.timeout_s:g}",
         metavar="SECONDS",
-        **one,
+        **ONE,
     )
     add(
         "--ngraph-memory",
         "ngraph_memory",
         "Resident memory at which a case's worker is killed: 8GiB. Default: 80%% of the machine's",
         metavar="SIZE",
-        **one,
+        **ONE,
     )
     add(
         "--ngraph-isolation",
         "ngraph_isolation",
         "One worker process per compiler (default), or a fresh one per case",
         metavar="compiler|case",
-        **one,
+        **ONE,
     )
     add(
         "--ngraph-cache",
         "ngraph_cache",
         "Folder of compiled artifacts, or off. Default: the user's cache folder",
         metavar="DIR|off",
-        **one,
+        **ONE,
     )
     add(
         "--ngraph-cache-size",
         "ngraph_cache_size",
         "Size that the folder of compiled artifacts is kept below. Default: 10GiB",
         metavar="SIZE",
-        **one,
+        **ONE,
     )
-    add("--ngraph-store", "ngraph_store", "Folder of the recorded runs. Default: .ngraph", metavar="DIR", **one)
+    add("--ngraph-store", "ngraph_store", "Folder of the recorded runs. Default: .ngraph", metavar="DIR", **ONE)
     add(
         "--ngraph-fail-on",
         "ngraph_fail_on",
@@ -134,6 +129,7 @@ def declare(parser: pytest.Parser) -> None:
         action="append",
         metavar="THRESHOLD",
     )
+    gate.declare(add)
     parser.addini(
         "ngraph_devices", "File with device profiles (TOML, one table per device)", type="string", default=None
     )
@@ -144,14 +140,15 @@ def read(config: pytest.Config) -> Options:
     inventory = load_inventory(_devices_file(config))
     return Options(
         inventory=inventory,
-        devices=_axis(config, "device", lambda text: _one_of("device", text, inventory)),
-        compilers=_axis(config, "compiler", parse_compiler, split_compilers),
-        batch_sizes=_axis(config, "batch_size", parse_batch_size),
-        precisions=_axis(config, "precision", lambda text: _one_of("precision", text, PRECISIONS)),
-        objectives=_axis(config, "objective", lambda text: _one_of("objective", text, OBJECTIVES)),
+        devices=axis(config, "device", lambda text: _one_of("device", text, inventory)),
+        compilers=axis(config, "compiler", parse_compiler, split_compilers),
+        batch_sizes=axis(config, "batch_size", parse_batch_size),
+        precisions=axis(config, "precision", lambda text: _one_of("precision", text, PRECISIONS)),
+        objectives=axis(config, "objective", lambda text: _one_of("objective", text, OBJECTIVES)),
         settings=_settings(config),
-        store=config.rootpath / (_single(config, "store") or ".ngraph"),
-        thresholds=parse_thresholds(_lines(config, "ngraph_fail_on")),
+        store=config.rootpath / (single(config, "store") or ".ngraph"),
+        thresholds=parse_thresholds(lines(config, "ngraph_fail_on")),
+        gate=gate.read(config),
     )
 
 
@@ -192,19 +189,6 @@ def split_compilers(text: str) -> list[str]:
     return parts
 
 
-def _axis(
-    config: pytest.Config,
-    name: str,
-    parse: Callable[[str], Value],
-    split: Callable[[str], list[str]] = lambda text: text.split(","),
-) -> Axis[Value]:
-    def parsed(texts: Iterable[str] | None) -> tuple[Value, ...] | None:
-        values = (parse(part.strip()) for text in texts or () for part in split(text))
-        return tuple(dict.fromkeys(values)) or None
-
-    return Axis(parsed(config.getoption(name)), parsed(config.getini(f"ngraph_{name}")))
-
-
 def _one_of(what: str, value: str, allowed: Iterable[str]) -> str:
     names = list(allowed)
     if value not in names:
@@ -214,47 +198,24 @@ def _one_of(what: str, value: str, allowed: Iterable[str]) -> str:
 
 
 def _settings(config: pytest.Config) -> Settings:
-    isolation = _single(config, "isolation") or DEFAULTS.isolation
-    if isolation not in get_args(Isolation):
-        raise UsageError.unknown("--ngraph-isolation", isolation, get_args(Isolation))
-    memory = _single(config, "memory")
+    memory = single(config, "memory")
     return Settings(
-        budget_s=_positive(config, "budget", DEFAULTS.budget_s),
-        precision_target=_positive(config, "precision_target", DEFAULTS.precision_target),
-        timeout_s=_positive(config, "timeout", DEFAULTS.timeout_s),
+        budget_s=positive(config, "budget", DEFAULTS.budget_s),
+        precision_target=positive(config, "precision_target", DEFAULTS.precision_target),
+        timeout_s=positive(config, "timeout", DEFAULTS.timeout_s),
         memory_bytes=parse_size(memory) if memory else None,
         cache=_cache(config),
-        cache_bytes=parse_size(_single(config, "cache_size") or f"{DEFAULTS.cache_bytes}B"),
-        isolation=isolation,  # type: ignore[arg-type]  # checked above
+        cache_bytes=parse_size(single(config, "cache_size") or f"{DEFAULTS.cache_bytes}B"),
+        isolation=cast("Isolation", choice(config, "isolation", get_args(Isolation), DEFAULTS.isolation)),
         smoke=bool(config.getoption("benchmark_disable") and not config.getoption("benchmark_enable")),
     )
 
 
 def _cache(config: pytest.Config) -> Path | None:
-    name = _single(config, "cache")
+    name = single(config, "cache")
     if name is None:
         return default_folder()
     return None if name == "off" else config.rootpath / name
-
-
-def _positive(config: pytest.Config, name: str, default: float) -> float:
-    text = _single(config, name)
-    if text is None:
-        return default
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text.strip())
-    value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
-    if value <= 0:
-        raise UsageError(f"--ngraph-{name.replace('_', '-')}={text}: {text!r} is not a number above 0.")
-    return value
-
-
-def _single(config: pytest.Config, name: str) -> str | None:
-    value: str | None = config.getoption(f"ngraph_{name}") or config.getini(f"ngraph_{name}") or None
-    return value
-
-
-def _lines(config: pytest.Config, name: str) -> list[str]:
-    return [*(config.getini(name) or ()), *(config.getoption(name) or ())]
 
 
 def _devices_file(config: pytest.Config) -> Path | None:

@@ -1,0 +1,98 @@
+"""The cases of a base: its own tests, collected by a pytest that runs in its worktree."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.pairing import BaseCase, Collection
+from pytest_ngraph.revision import Worktree
+from pytest_ngraph.revision.command import Finished, run
+
+TIMEOUT_S = 600.0
+COLLECTED = (0, 2, 5)
+"""Exit statuses of a pytest that has collected: without errors, with some, and nothing."""
+OF_OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
+
+
+def collect(
+    worktree: Worktree,
+    arguments: Sequence[str],
+    *,
+    rootdir: Path,
+    sys_path: Iterable[str],
+    timeout_s: float = TIMEOUT_S,
+) -> Collection:
+    """Collect the worktree's tests with the arguments of this run's pytest (`config.invocation_params.args`).
+
+    rootdir: this run's, so that node ids mean the same. Paths in the cases are those of the working tree, so that they
+    equal the head's: `at_base` turns them back. What goes wrong is told in the collection.
+    """
+    with tempfile.TemporaryDirectory(prefix="ngraph-collect-") as scratch:
+        file = Path(scratch, "cases.jsonl")
+        request = {
+            "path": worktree.path(sys_path),
+            "arguments": [
+                f"--rootdir={worktree.to_base(str(rootdir))}",
+                f"--override-ini=cache_dir={scratch}/cache",
+                *(_moved(argument, worktree.to_base) for argument in arguments),
+            ],
+            "file": str(file),
+        }
+        command = [sys.executable, "-m", "pytest_ngraph.casewriter"]
+        try:
+            ended = run(command, worktree.cwd, _environment(), json.dumps(request), timeout_s)
+        except subprocess.TimeoutExpired:
+            return Collection(failed={"": f"collecting took longer than {timeout_s:g} s"})
+        return _read(file, worktree, ended)
+
+
+def at_base(case: Case, worktree: Worktree) -> Case:
+    """The case with the worktree's paths in place of the working tree's: what the base builds."""
+    return _with_paths(case, worktree.to_base)
+
+
+def reason(text: str) -> str:
+    """Why pytest could not collect, in one line of what it said: the error that it shows, or else the last line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line.removeprefix("E ").strip() for line in lines if line.startswith("E ")]
+    usage = [line for line in lines if "error:" in line.lower()]
+    return next(iter((*errors[-1:], *usage[-1:], *lines[-1:])), "no reason given")
+
+
+def _read(file: Path, worktree: Worktree, ended: Finished) -> Collection:
+    lines: list[dict[str, Any]] = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    failed = {line["failed"]: line["reason"] for line in lines if "failed" in line}
+    is_complete = any("finished" in line for line in lines) and (failed or ended.status in COLLECTED)
+    if not is_complete:
+        failed = {"": reason(f"{ended.output}\n{ended.errors}")}
+    cases = (
+        BaseCase(line["nodeid"], _with_paths(Case.from_dict(line["case"]), worktree.to_head), line["selected"])
+        for line in lines
+        if "case" in line
+    )
+    return Collection(tuple(cases), failed)
+
+
+def _with_paths(case: Case, move: Callable[[str], str]) -> Case:
+    """The case with `move` applied to the texts in it that may be paths."""
+    model_args = tuple((name, move(value) if isinstance(value, str) else value) for name, value in case.model_args)
+    return dataclasses.replace(case, workload=move(case.workload), model_args=model_args)
+
+
+def _moved(argument: str, move: Callable[[str], str]) -> str:
+    """An argument with the path in it moved: `/a/b`, `/a/b::test`, `--option=/a/b`."""
+    option, equals, value = argument.partition("=")
+    return f"{option}={move(value)}" if equals and option.startswith("-") else move(argument)
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in OF_OUTER_PYTEST}

@@ -1,0 +1,108 @@
+"""The base of a run: what its cases are compared with, and how that is built."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.process import WorkerFailed
+from pytest_ngraph.bench.workers import BASE_EXPORTER, Workers
+from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.errors import Unsupported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """What the cases of a run are compared with.
+
+    name: as people read it (`main at 1a2b3c4`).
+    folder, path: working folder and `sys.path` of the process that builds its workloads.
+    root, tree: the head's repository, and the base's copy of it: what is imported from the one in place of the other
+    would compare the head with itself.
+    case_of: the base's case for one of the head's; None where the base has none.
+    at_base: a case with the paths of the base's copy in place of the head's.
+    decided: whether what was measured is enough for a verdict; until it is, more launches are made.
+    """
+
+    name: str
+    folder: Path
+    path: tuple[str, ...]
+    root: Path
+    tree: Path
+    case_of: Callable[[Case], Case | None]
+    at_base: Callable[[Case], Case]
+    decided: Callable[[Comparison], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opponent:
+    """The base's side of one comparison: its case, and what its compiler starts from."""
+
+    case: Case
+    artifact: Artifact
+
+
+class Opponents:
+    """Finds the opponent of each case of a group, and builds what it starts from, once.
+
+    folder: where it is built; removed with the group.
+    """
+
+    def __init__(
+        self, base: Base, workers: Workers, target: Callable[[Case], Target], timeout_s: float, folder: Path
+    ) -> None:
+        self._base = base
+        self._workers = workers
+        self._target = target
+        self._timeout_s = timeout_s
+        self._folder = folder
+        self._built: dict[Case, Artifact | str] = {}
+
+    def of(self, case: Case, artifact: Artifact) -> tuple[Comparison, Opponent | None]:
+        """The comparison, still empty, and the opponent; None where there is nothing to measure, and the comparison
+        says why. artifact: what the case's own compiler starts from."""
+        comparison = Comparison(against=self._base.name)
+        opponent = self._base.case_of(case)
+        if opponent is None:
+            return dataclasses.replace(comparison, new=True), None
+        if opponent != case:
+            comparison = dataclasses.replace(comparison, base=opponent.id)
+        built = self._artifact(opponent.group)
+        if isinstance(built, str):
+            return dataclasses.replace(comparison, new=True, problem=f"the base cannot be built: {built}"), None
+        for side, exported in (("base", built), ("head", artifact)):
+            if exported.export_error:
+                problem = f"two revisions are compared as exported programs, and torch.export refuses the {side}'s: "
+                return dataclasses.replace(comparison, problem=problem + exported.export_error), None
+        if opponent == case and built.digest == artifact.digest:
+            return dataclasses.replace(comparison, same=True), None
+        return comparison, Opponent(case=opponent, artifact=built)
+
+    def _artifact(self, case: Case) -> Artifact | str:
+        """What the base's group starts from, or why there is nothing."""
+        if case not in self._built:
+            self._built[case] = self._export(case)
+        return self._built[case]
+
+    def _export(self, case: Case) -> Artifact | str:
+        base = self._base
+        folder = self._folder / f"base-{len(self._built)}"
+        folder.mkdir()
+        try:
+            worker = self._workers.resident(BASE_EXPORTER, self._target(case), folder=base.folder, path=base.path)
+            answer = worker.request(
+                "export",
+                timeout_s=self._timeout_s,
+                case=base.at_base(case).to_dict(),
+                folder=str(folder),
+                instead_of=[str(base.tree), str(base.root)],
+            )
+        except Unsupported as reason:
+            return str(reason)
+        except WorkerFailed as error:
+            return error.failure.message
+        return Artifact.from_dict(answer)

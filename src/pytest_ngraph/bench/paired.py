@@ -1,0 +1,181 @@
+"""A paired arm: a case and its base, both compiled in one worker and run in turn."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pytest_ngraph import contention
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.base import Opponent
+from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
+from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
+from pytest_ngraph.comparison import BASE, Build, Comparison, Launch, PairedRound, Quad
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.gate.launches import is_disturbed
+from pytest_ngraph.measure import iterations_per_round
+from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
+from pytest_ngraph.settings import Settings
+
+BURST_S = 0.001
+"""Shortest burst: beside it, what reading a clock and switching arms cost is small."""
+ROUND_S = 0.1
+"""What a round aims for. The kernel's counters are read between rounds."""
+BUILDS = 2
+"""How often the arms are built in a launch: once base first, once head first."""
+FEWEST_QUADS = 3
+"""Of a build, however slow the model is."""
+PATIENCE = 2
+"""A build of which half the rounds were disturbed is measured this many times longer."""
+
+
+class PairedArm(Arm):
+    """Used as other arms are. Its record is the head's, with a comparison of one launch.
+
+    base_problem: why the base does not run, in words; the arm is of no use then.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        artifact: Artifact,
+        target: Target,
+        settings: Settings,
+        worker: Callable[[], WorkerProcess],
+        comparison: Comparison,
+        opponent: Opponent,
+    ) -> None:
+        super().__init__(case, artifact, target, settings, worker, comparison)
+        self.base_problem = ""
+        self._comparison = comparison
+        self._opponent = opponent
+        self._builds: list[list[PairedRound]] = [[]]
+        self._built_at_s = 0.0
+
+    def again(self, worker: Callable[[], WorkerProcess]) -> PairedArm:
+        """The same two in another worker, to be prepared and measured anew."""
+        return PairedArm(
+            self.case, self._artifact, self._target, self._settings, worker, self._comparison, self._opponent
+        )
+
+    @property
+    def running(self) -> bool:
+        return super().running and not self.base_problem
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether it ran as long as a launch should."""
+        return len(self._builds) == BUILDS and self._build_satisfied
+
+    @property
+    def sufficient(self) -> bool:
+        return self.satisfied
+
+    def prepare(self, on_phase: OnPhase, on_progress: OnProgress) -> None:
+        """Compile, verify and warm up the base, then the head."""
+        try:
+            base_s = self._prepare_base(on_phase=on_phase, on_progress=on_progress)
+        except BaseFails as error:
+            self.base_problem = str(error)
+            return
+        super().prepare(on_phase, on_progress)
+        self._seconds_per_call = max(base_s, self._seconds_per_call)
+
+    def measure_round(self) -> None:
+        """Time quads for one more round, after building anew when half of the launch is over."""
+        if self._build_satisfied and not self.satisfied:
+            self._build_again()
+        if self.running:
+            self._measure_quads()
+
+    @property
+    def launch(self) -> Launch:
+        """What was measured."""
+        builds = tuple(Build(rounds=tuple(rounds)) for rounds in self._builds)
+        return Launch(builds=builds, iterations=self.rounds[0].iterations, fresh=False)
+
+    def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
+        record = super().finish(contention, arms)
+        if record.outcome != "measured" or not self.rounds:
+            return record
+        comparison = dataclasses.replace(self._comparison, launches=(self.launch,))
+        # One process held both models: its peak is neither one's.
+        return dataclasses.replace(record, comparison=comparison, peak_memory_bytes=None)
+
+    def _build_again(self) -> None:
+        """Build both anew, the head first: some compilers make the second of two equal models slower by 1 %."""
+        self._ask("release", kind=self._target.kind)
+        self._builds.append([])
+        self._built_at_s = self.measured_s
+        if self.running and self._ask("prepare", **self._preparation()):
+            try:
+                self._prepare_base()
+            except BaseFails as error:
+                self._fail(Failure(phase="measure", kind="raised", message=f"the base ran once, and then: {error}"))
+
+    def _measure_quads(self) -> None:
+        calls = math.ceil(BURST_S / self._seconds_per_call)
+        quads = iterations_per_round(4 * calls * self._seconds_per_call, ROUND_S)
+        before, started = contention.read(), time.monotonic()
+        answer = self._ask("compare", calls=calls, quads=quads)
+        if answer is None:
+            return
+        self._count(answer)
+        during = contention.between(
+            before,
+            contention.read(),
+            elapsed_s=time.monotonic() - started,
+            involuntary_switches=answer["involuntary_switches"],
+        )
+        timed = tuple(Quad(tuple(base), tuple(head)) for base, head in answer["quads"])
+        self._builds[-1].append(PairedRound(quads=timed, elapsed_s=answer["wall_s"], **dataclasses.asdict(during)))
+        iterations = calls * self._concurrency
+        self.rounds += [Round(iterations, iterations * each) for quad in timed for each in quad.head]
+
+    @property
+    def _build_satisfied(self) -> bool:
+        rounds = self._builds[-1]
+        quads = sum(len(each.quads) for each in rounds)
+        disturbed = sum(is_disturbed(each) for each in rounds)
+        wanted_s = self._settings.launch_s / BUILDS * (PATIENCE if 2 * disturbed > len(rounds) else 1)
+        return quads >= FEWEST_QUADS and self.measured_s - self._built_at_s >= wanted_s
+
+    def _prepare_base(self, **listeners: Any) -> float:
+        """Seconds that a call of the base takes. Raise `BaseFails` where it does not run."""
+        arguments = self._preparation() | {
+            "case": comparable(self._opponent.case).to_dict(),
+            "artifact": self._opponent.artifact.to_dict(),
+            "arm": BASE,
+        }
+        try:
+            answer = self._request("prepare", **arguments, **listeners)
+        except Unsupported as reason:
+            raise BaseFails(str(reason)) from reason
+        except WorkerFailed as error:
+            raise BaseFails(f"{error.failure.kind} in {error.failure.phase}: {error.failure.message}") from error
+        agreement = Agreement(**answer["agreement"])
+        if not agreement.agrees:
+            raise BaseFails(f"its outputs are wrong: {agreement.problem}")
+        seconds: float = answer["seconds_per_call"]
+        return seconds
+
+    def _preparation(self) -> dict[str, Any]:
+        return super()._preparation() | {"case": comparable(self.case).to_dict()}
+
+
+class BaseFails(Exception):
+    """The base cannot be compared with; the text says why."""
+
+
+def comparable(case: Case) -> Case:
+    """The case as it is compiled for a comparison: eager PyTorch runs the exported program, since one process cannot
+    hold the modules of two revisions."""
+    spec = CompilerSpec.parse(case.compiler)
+    if spec.name != IDENTITY:
+        return case
+    options = dict(spec.options) | {"graph": "program"}
+    return dataclasses.replace(case, compiler=str(CompilerSpec(IDENTITY, tuple(sorted(options.items())))))

@@ -1,0 +1,67 @@
+"""The worker processes of a bench."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.process import WorkerProcess
+
+Role = str
+"""What a worker is for: a compiler's name with its options, or one of those below."""
+EXPORTER = "exporter"
+BASE_EXPORTER = "exporter of the base"
+
+
+class Workers:
+    """Starts workers when they are first needed, and keeps one per role and target.
+
+    temporary: where workers put their temporary files. memory_bytes: limit of each; None for none.
+    """
+
+    def __init__(self, temporary: Path, memory_bytes: int | None) -> None:
+        self._temporary = temporary
+        self._memory_bytes = memory_bytes
+        self._resident: dict[tuple[Role, Target], WorkerProcess] = {}
+
+    def resident(
+        self, role: Role, target: Target, *, folder: Path | None = None, path: Sequence[str] | None = None
+    ) -> WorkerProcess:
+        """The worker of this role, a new one if the last one died. folder, path: as a worker process takes them."""
+        key = (role, target)
+        if key not in self._resident or not self._resident[key].alive:
+            self._resident[key] = self._start(target, folder, path)
+        return self._resident[key]
+
+    @contextmanager
+    def fresh(self, target: Target) -> Iterator[WorkerProcess]:
+        """A worker of its own, ended afterwards."""
+        worker = self._start(target)
+        try:
+            yield worker
+        finally:
+            worker.close()
+
+    def discard_dead(self) -> None:
+        """Forget workers that died."""
+        self._discard(lambda _, worker: not worker.alive)
+
+    def discard_compilers(self) -> None:
+        """End the workers of compilers, so that the next case starts in a fresh one."""
+        self._discard(lambda role, _: role not in (EXPORTER, BASE_EXPORTER))
+
+    def close(self) -> None:
+        """End every worker."""
+        self._discard(lambda *_: True)
+
+    def _start(self, target: Target, folder: Path | None = None, path: Sequence[str] | None = None) -> WorkerProcess:
+        return WorkerProcess(
+            cores=target.cores, temporary=self._temporary, memory_bytes=self._memory_bytes, folder=folder, path=path
+        )
+
+    def _discard(self, condemned: Callable[[Role, WorkerProcess], bool]) -> None:
+        for key, worker in list(self._resident.items()):
+            if condemned(key[0], worker):
+                self._resident.pop(key).close()

@@ -1,0 +1,111 @@
+"""The process that collects a base's tests and writes their cases: `python -m pytest_ngraph.casewriter`.
+
+It reads a JSON object from standard input: `path` becomes `sys.path`, `arguments` go to pytest, and `file` gets a JSON
+line `{"nodeid", "case", "selected"}` for each case, `{"failed": nodeid, "reason"}` for what cannot be collected, and
+`{"finished": true}` at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import pytest
+
+from pytest_ngraph.basecases import reason
+from pytest_ngraph.items import MISTAKES, case_of
+
+
+class CaseWriter:
+    """A plugin that writes the cases of all collected tests, and has the rest of the run's options do nothing."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._selection: list[tuple[Path, str]] = []
+        self._deselected: list[pytest.Item] = []
+        self._depends_on_history = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        self._depends_on_history = any(getattr(config.option, name, False) for name in BY_HISTORY)
+        for name, value in INERT.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+        if not config.option.pyargs:
+            self._widen(config)
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self._deselected += items
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._write(failed=report.nodeid, reason=reason(report.longreprtext))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for mistake in session.config.stash.get(MISTAKES, []):
+            nodeid, _, text = mistake.partition(": ")
+            self._write(failed=nodeid, reason=text)
+        for item in session.items:
+            self._write_case(item, selected=self._asked_for(item))
+        for item in self._deselected:
+            self._write_case(item, selected=False)
+        self._write(finished=True)
+
+    def _widen(self, config: pytest.Config) -> None:
+        """Collect whole files, where they exist: another revision may have other tests and parameters in them, and
+        pytest refuses a file or test that is not there."""
+        folder = config.invocation_params.dir
+        asked = [argument.partition("::") for argument in config.args]
+        self._selection = [((folder / path).resolve(), name) for path, _, name in asked]
+        config.args = list(dict.fromkeys(str(path) for path, _ in self._selection if path.exists()))
+
+    def _asked_for(self, item: pytest.Item) -> bool:
+        """Whether one of the arguments includes this test, as far as this process can know."""
+        if self._depends_on_history:
+            return False
+        own = item.nodeid.partition("::")[2]
+        return not self._selection or any(
+            item.path.is_relative_to(path) and (not name or own == name or own.startswith((f"{name}::", f"{name}[")))
+            for path, name in self._selection
+        )
+
+    def _write_case(self, item: pytest.Item, *, selected: bool) -> None:
+        case = case_of(item)
+        if case is not None:
+            self._write(nodeid=item.nodeid, case=case.to_dict(), selected=selected)
+
+    def _write(self, **line: Any) -> None:
+        self._out.write(json.dumps(line) + "\n")
+        self._out.flush()
+
+
+BY_HISTORY = ("lf", "stepwise")
+"""Options that select tests by what happened in earlier runs, which were not the base's."""
+INERT: dict[str, object] = {
+    "xmlpath": None,
+    "maxfail": 0,
+    "usepdb": False,
+    "lf": False,
+    "failedfirst": False,
+    "stepwise": False,
+    "stepwise_skip": False,
+    "ngraph_against": None,
+    "ngraph_against_python": None,
+}
+"""Options that would write a file of the run's, select by its history, stop at an error, or compare once more."""
+
+
+def main() -> None:
+    """Collect as asked for."""
+    request = json.loads(sys.stdin.read())
+    sys.path[:] = request["path"]
+    with Path(request["file"]).open("w") as out:
+        sys.exit(pytest.main(["--collect-only", "-q", *request["arguments"]], plugins=[CaseWriter(out)]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""A comparison: what measuring a case's head beside its base yielded. Raw times; `gate` makes verdicts of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
+
+Placement = Literal["together", "apart"]
+"""Both arms in one process, alternating; or each in a process of its own."""
+
+HEAD, BASE = "head", "base"
+"""The arms."""
+
+
+class Quad(NamedTuple):
+    """Four bursts in the order base, head, head, base or the other way round: drift cancels, and either arm follows
+    itself once and the other once, so that what one leaves in the caches favours neither.
+
+    base, head: seconds per iteration of the bursts of each.
+    """
+
+    base: tuple[float, float]
+    head: tuple[float, float]
+
+    @property
+    def log_ratio(self) -> float:
+        """Logarithm of head's time over base's: above 0 the head is slower."""
+        return math.log(math.prod(self.head) / math.prod(self.base)) / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedRound:
+    """Quads that ran without a pause, and what else the machine did meanwhile; None where the kernel does not tell.
+
+    elapsed_s: wall seconds. The others as in `record.Contention`.
+    """
+
+    quads: tuple[Quad, ...]
+    elapsed_s: float
+    pressure_percent: float | None = None
+    steal_percent: float | None = None
+    involuntary_switches: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """Both arms built once, in one order, and run in turn."""
+
+    rounds: tuple[PairedRound, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A process, or one for each arm, in which the arms are built twice: base first, then head first, because some
+    compilers favour what they build first. Launches differ in speed by chance: the launch is the sampling unit.
+
+    fresh: whether its processes were started for it. iterations: calls in each burst.
+    """
+
+    builds: tuple[Build, ...]
+    iterations: int
+    fresh: bool
+
+    @property
+    def rounds(self) -> tuple[PairedRound, ...]:
+        """Those of all builds."""
+        return tuple(each for build in self.builds for each in build.rounds)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Wall seconds of measuring."""
+        return sum(each.elapsed_s for each in self.rounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What measuring head beside base yielded.
+
+    against: names the base (`main at 1a2b3c4`). base: the id of its case, where that is not the head's own.
+    launches: the screen's first, then those that confirm it.
+    same: the two start from equal graphs and weights, so that nothing needed measuring.
+    new: the base does not have this case. problem: why the two could not be compared, in words.
+    """
+
+    against: str = ""
+    base: str = ""
+    placement: Placement = "together"
+    launches: tuple[Launch, ...] = ()
+    same: bool = False
+    new: bool = False
+    problem: str = ""
+    facts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Wall seconds of measuring, all launches together."""
+        return sum(each.elapsed_s for each in self.launches)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as JSON-ready data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Comparison:
+        """The inverse of `to_dict`."""
+        return cls(**data | {"launches": tuple(_launch(each) for each in data["launches"])})
+
+
+def _launch(data: dict[str, Any]) -> Launch:
+    return Launch(**data | {"builds": tuple(_build(each) for each in data["builds"])})
+
+
+def _build(data: dict[str, Any]) -> Build:
+    return Build(rounds=tuple(_round(each) for each in data["rounds"]))
+
+
+def _round(data: dict[str, Any]) -> PairedRound:
+    return PairedRound(**data | {"quads": tuple(Quad(tuple(base), tuple(head)) for base, head in data["quads"])})

@@ -1,0 +1,92 @@
+"""Is head slower than base? Decided while launches come in, so that no more are taken than it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from pytest_ngraph.comparison import Launch, Placement
+from pytest_ngraph.gate.launches import effects
+from pytest_ngraph.gate.pooling import Pooled, pool
+from pytest_ngraph.gate.rule import Look, Rule
+
+Decision = Literal["regressed", "improved", "unchanged", "undecided"]
+
+
+class Finding(NamedTuple):
+    """What was found at the strongest of the looks. p: one-sided p-value, corrected for the number of looks."""
+
+    p: float
+    pooled: Pooled
+    look: Look
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the launches of one cell say.
+
+    everything: all launches. seen: the looks that were due, with their fresh launches pooled. complete: whether no more
+    may be taken.
+    """
+
+    rule: Rule
+    everything: Pooled
+    seen: tuple[tuple[Look, Pooled], ...]
+    complete: bool
+
+    @property
+    def slower(self) -> Finding | None:
+        """Evidence that head is slower by more than the margin; None before the first look."""
+        return self._strongest(lambda pooled: pooled.p_above(self.rule.limit))
+
+    @property
+    def faster(self) -> Finding | None:
+        """Evidence that base is slower by more than the margin; None before the first look."""
+        return self._strongest(lambda pooled: pooled.p_below(-self.rule.limit))
+
+    @property
+    def decision(self) -> Decision:
+        """The decision if no more launches come."""
+        if self._suffices(self.slower):
+            return "regressed"
+        if self._suffices(self.faster):
+            return "improved"
+        return "unchanged" if self.everything.high(self.rule.miss) < self.rule.limit else "undecided"
+
+    @property
+    def interim(self) -> Decision:
+        """The decision while more may come: what looks improved is worth another launch."""
+        looks_improved = self.everything.mean < -self.rule.limit
+        if self.decision == "unchanged" and looks_improved and not self.complete:
+            return "undecided"
+        return self.decision
+
+    def _strongest(self, p_value: Callable[[Pooled], float]) -> Finding | None:
+        findings = [Finding(min(1.0, p_value(pooled) / look.share), pooled, look) for look, pooled in self.seen]
+        return min(findings, key=lambda finding: finding.p, default=None)
+
+    def _suffices(self, finding: Finding | None) -> bool:
+        return finding is not None and finding.p <= self.rule.corrected_level
+
+
+def weigh(launches: Sequence[Launch], rule: Rule, placement: Placement) -> Evidence | None:
+    """What the launches say; None when none of them says anything.
+
+    Only fresh launches tell of a regression: the others share a process with what ran there before. Stopping at the
+    first decision is paid for: a p-value is multiplied by the reciprocal of its look's share (Bonferroni), and stopping
+    for "unchanged" can only lower the number of regressions called.
+    """
+    everything = effects(launches)
+    if not everything:
+        return None
+    prior = rule.priors[placement]
+    fresh = effects(launch for launch in launches if launch.fresh)
+    seen = tuple((look, pool(fresh[: look.launches], prior)) for look in rule.looks if look.launches <= len(fresh))
+    return Evidence(rule, pool(everything, prior), seen, complete=len(fresh) >= rule.most_launches)
+
+
+def decide(launches: Sequence[Launch], rule: Rule, placement: Placement = "together") -> Decision:
+    """What can be said so far. While it is undecided, and fewer than `rule.most_launches` are fresh, take another."""
+    evidence = weigh(launches, rule, placement)
+    return evidence.interim if evidence else "undecided"

@@ -1,0 +1,74 @@
+"""When a verdict is called: margin and levels, and how many launches a cell may take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pytest_ngraph.comparison import Placement
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.gate.pooling import Prior
+
+PRIORS: Mapping[Placement, Prior] = {"together": Prior(0.004, 4), "apart": Prior(0.016, 4)}
+"""For machines that were not calibrated: launches of one process spread by 0.1 to 0.5 %, those of two by 1.6 %."""
+
+LOOKS = (3, 5, 8, 13, 21, 34)
+"""After how many fresh launches a regression may be called, and after the last one.
+
+Each look at the data is one more chance of a false alarm and costs level. Looks that are close together see much the
+same, and so are not worth it; a single one at the end needs the most launches.
+"""
+
+
+class Look(NamedTuple):
+    """launches: after how many fresh ones. share: of the level that is spent here."""
+
+    launches: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """When a verdict is called.
+
+    margin: slowdown that is tolerated, as a share. level: chance, over all cells of the run, of calling one regressed
+    whose slowdown is no more than that. miss: chance, each time it is asked, of calling one unchanged that is slower by
+    more. cells: how many the run compares. rejected: how many of them were called regressed so far.
+    most_launches: fresh ones that a cell may take. priors: what is known of the machine.
+    """
+
+    margin: float = 0.01
+    level: float = 0.01
+    miss: float = 0.05
+    cells: int = 1
+    rejected: int = 0
+    most_launches: int = 8
+    priors: Mapping[Placement, Prior] = field(default_factory=lambda: PRIORS)
+
+    def __post_init__(self) -> None:
+        if self.most_launches < LOOKS[0]:
+            raise UsageError(
+                f"a most of {self.most_launches} launches: calling a regression takes at least {LOOKS[0]}, each in a "
+                "process of its own"
+            )
+
+    @property
+    def limit(self) -> float:
+        """The margin as a log ratio."""
+        return math.log1p(self.margin)
+
+    @property
+    def corrected_level(self) -> float:
+        """What Holm (1979) leaves for the next cell. It may be spent on cells in the order in which they come: one that
+        passes now would pass in the order of p-values too, where at least as many came before it."""
+        return self.level / max(1, self.cells - self.rejected)
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """The looks at a cell and how the level is shared between them, growing with the square of their launches:
+        most of it is left for the end, where small slowdowns need it, and large ones are called early all the same."""
+        sizes = [size for size in LOOKS if size < self.most_launches] + [self.most_launches]
+        spent = [(size / self.most_launches) ** 2 for size in sizes]
+        return tuple(Look(size, now - before) for size, now, before in zip(sizes, spent, [0.0, *spent], strict=False))

@@ -1,0 +1,97 @@
+"""Read one option: what the command line says, else the ini file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import pytest
+
+from pytest_ngraph.errors import UsageError
+
+Value = TypeVar("Value")
+ONE: dict[str, Any] = {"kind": "string"}
+"""What `Declare` is told of an option with one value."""
+
+
+class Declare(Protocol):
+    """Adds an option and the ini key that it overrides to pytest's parser. Other keywords are argparse's."""
+
+    def __call__(self, flag: str, ini: str, help_: str, *, kind: Any = "args", **keywords: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Axis(Generic[Value]):
+    """What the command line and the ini file say of one axis of the cases; None where they are silent."""
+
+    command_line: tuple[Value, ...] | None
+    ini: tuple[Value, ...] | None
+
+    def values(self, mark: tuple[Value, ...] | None, default: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The mark decides what can run and the command line narrows it; where the mark is silent, the command line
+        decides, then the ini file, then the default."""
+        if mark is None:
+            return self.command_line or self.ini or default
+        if self.command_line is None:
+            return mark
+        return tuple(value for value in mark if value in self.command_line)
+
+
+def axis(
+    config: pytest.Config,
+    name: str,
+    parse: Callable[[str], Value],
+    split: Callable[[str], list[str]] = lambda text: text.split(","),
+) -> Axis[Value]:
+    def parsed(texts: Iterable[str] | None) -> tuple[Value, ...] | None:
+        values = (parse(part.strip()) for text in texts or () for part in split(text))
+        return tuple(dict.fromkeys(values)) or None
+
+    return Axis(parsed(config.getoption(name)), parsed(config.getini(f"ngraph_{name}")))
+
+
+def single(config: pytest.Config, name: str) -> str | None:
+    """The one value of `--ngraph-NAME`; None where nothing is said."""
+    value: str | None = config.getoption(f"ngraph_{name}") or config.getini(f"ngraph_{name}") or None
+    return value
+
+
+def lines(config: pytest.Config, name: str) -> list[str]:
+    """Values of the ini file, then those of the command line."""
+    return [*(config.getini(name) or ()), *(config.getoption(name) or ())]
+
+
+def positive(config: pytest.Config, name: str, default: float) -> float:
+    """A number above 0; `5%` is 0.05."""
+    text = single(config, name)
+    if text is None:
+        return default
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text.strip())
+    value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    if value <= 0:
+        raise UsageError(f"{_flag(name)}={text}: {text!r} is not a number above 0.")
+    return value
+
+
+def whole(config: pytest.Config, name: str) -> int | None:
+    """A whole number from 1 up; None where nothing is said."""
+    text = single(config, name)
+    if text is None:
+        return None
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise UsageError(f"{_flag(name)}={text}: {text!r} is not a whole number from 1 up.")
+    return int(text)
+
+
+def choice(config: pytest.Config, name: str, allowed: tuple[str, ...], default: str) -> str:
+    """One of the values allowed."""
+    value = single(config, name) or default
+    if value not in allowed:
+        raise UsageError.unknown(_flag(name), value, allowed)
+    return value
+
+
+def _flag(name: str) -> str:
+    return f"--ngraph-{name.replace('_', '-')}"

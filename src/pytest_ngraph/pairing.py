@@ -1,0 +1,117 @@
+"""Which case of the base each case of the head is compared with."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_ngraph.case import Case, CompilerSpec
+
+Trait = Callable[[Case], Hashable]
+
+VARIABLE: dict[str, Trait] = {
+    "compiler's options": lambda case: CompilerSpec.parse(case.compiler).options,
+    "model_args": lambda case: case.model_args,
+    "precision": lambda case: case.precision,
+    "objective": lambda case: case.objective,
+    "device": lambda case: case.device,
+}
+"""What a change of options or marks may change of a case, which stays the same to its user."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseCase:
+    """A case of the base. selected: whether the run's own selection (`-k`, `-m`, node ids) includes it."""
+
+    nodeid: str
+    case: Case
+    selected: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What collecting the base's tests found.
+
+    failed: for each file, folder or test whose cases nobody knows, by its node id, the reason; the empty node id
+    stands for all tests.
+    """
+
+    cases: tuple[BaseCase, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def problem(self) -> str:
+        """What failed, in one line; empty when nothing did."""
+        if not self.failed:
+            return ""
+        listing = "; ".join(f"{nodeid}: {reason}" if nodeid else reason for nodeid, reason in self.failed.items())
+        return f"not all tests could be collected at the base, so that the head's cases are built there: {listing}"
+
+    def knows(self, nodeid: str) -> bool:
+        """Whether the base's cases of this test are known, be there none."""
+        return not any(_contains(failed, nodeid) for failed in self.failed)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """bases: for each case of the head that has one, the base's case to compare it with. new: cases that only the
+    head has. missing: selected cases that only the base has, with their node ids."""
+
+    bases: dict[Case, Case]
+    new: frozenset[Case]
+    missing: dict[Case, str]
+
+
+def pair(head: Sequence[tuple[str, Case]], base: Collection) -> Pairing:
+    """Pair the head's cases, given with their node ids, with the base's.
+
+    Equal cases are pairs, whichever test they belong to: it may have been renamed. Of what is left in the same test
+    function, those are pairs that differ in one variable trait, then in several, as far as there is no other choice.
+    Where the base's cases are not known, it is taken to have the head's.
+    """
+    heads = {case: nodeid for nodeid, case in reversed(head)}
+    bases = {each.case: each for each in reversed(base.cases)}
+    pairs = {case: case for case, nodeid in heads.items() if case in bases or not base.knows(nodeid)}
+    left = {case: _function(nodeid) for case, nodeid in heads.items() if case not in pairs}
+    unused = {case: _function(each.nodeid) for case, each in bases.items() if case not in pairs}
+    for changed in (*([name] for name in VARIABLE), list(VARIABLE)):
+        found = _only_choices(left, unused, [trait for name, trait in VARIABLE.items() if name not in changed])
+        pairs |= found
+        left = {case: function for case, function in left.items() if case not in found}
+        unused = {case: function for case, function in unused.items() if case not in found.values()}
+    missing = {case: bases[case].nodeid for case in unused if bases[case].selected}
+    return Pairing(pairs, frozenset(left), missing)
+
+
+def _only_choices(heads: Mapping[Case, str], bases: Mapping[Case, str], same: Iterable[Trait]) -> dict[Case, Case]:
+    """Pairs of cases that agree in their function, in what never varies and in these traits, where just two do."""
+    traits = list(same)
+
+    def grouped(cases: Mapping[Case, str]) -> dict[Hashable, list[Case]]:
+        groups: dict[Hashable, list[Case]] = defaultdict(list)
+        for case, function in cases.items():
+            groups[function, _fixed(case), tuple(trait(case) for trait in traits)].append(case)
+        return groups
+
+    candidates = grouped(bases)
+    return {
+        head: candidates[key][0]
+        for key, (head, *others) in grouped(heads).items()
+        if not others and len(candidates.get(key, ())) == 1
+    }
+
+
+def _fixed(case: Case) -> Hashable:
+    """What no change of options can change: another of these is another case."""
+    return case.workload, CompilerSpec.parse(case.compiler).name, case.batch_size, case.depth, case.width
+
+
+def _function(nodeid: str) -> str:
+    """The node id of the test function: without its parameters."""
+    path, colons, name = nodeid.partition("::")
+    return f"{path}{colons}{name.partition('[')[0]}"
+
+
+def _contains(outer: str, nodeid: str) -> bool:
+    return not outer or nodeid == outer or nodeid.startswith((f"{outer}::", f"{outer}/", f"{outer}["))

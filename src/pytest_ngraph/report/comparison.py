@@ -1,0 +1,79 @@
+"""The verdicts of a run against a base, for the terminal: worst first, and what the run could have seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from pytest_ngraph.gate.verdict import Verdict, VerdictName
+from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
+from pytest_ngraph.report.table import Column, fitting, row
+
+ORDER: tuple[VerdictName, ...] = ("regressed", "inconclusive", "missing", "new", "improved", "unchanged")
+STYLES: dict[VerdictName, Style] = {"regressed": "bad", "inconclusive": "doubt", "missing": "doubt", "improved": "best"}
+
+
+def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Line]:
+    """One row for each case, and a sentence on each that could not be decided. problem: of finding the base's cases."""
+    if not verdicts:
+        return []
+    rows = sorted(verdicts, key=_rank)
+    columns = _columns(rows, width - len(INDENT))
+    lines = [
+        Line(f"Against {rows[0].against}: {_counts(rows)}", "heading"),
+        Line(INDENT + row(columns, None).rstrip(), "note"),
+        *(Line(INDENT + row(columns, i).rstrip(), STYLES.get(v.name, "plain")) for i, v in enumerate(rows)),
+        Line(f"{INDENT}detectable: smallest slowdown that this run would have found in 95 of 100 such cases", "note"),
+    ]
+    for text in filter(None, [problem, *dict.fromkeys(_explanation(verdict) for verdict in rows)]):
+        lines += wrapped(text, width, "note")
+    return [Line(""), *lines]
+
+
+def _rank(verdict: Verdict) -> tuple[int, float]:
+    """The worst verdict first, and the slowest of each."""
+    return ORDER.index(verdict.name), -verdict.ratio.value if verdict.ratio else 0.0
+
+
+def _counts(verdicts: Sequence[Verdict]) -> str:
+    counts = Counter(verdict.name for verdict in verdicts)
+    return ", ".join(f"{counts[name]} {name}" for name in ORDER if counts[name])
+
+
+def _columns(verdicts: Sequence[Verdict], width: int) -> list[Column]:
+    columns = [
+        Column(heading="verdict", cells=[v.name for v in verdicts], left=True),
+        Column(heading="case", cells=[v.case.id for v in verdicts], left=True),
+        Column(heading="time", cells=[_change(v) for v in verdicts]),
+        Column(heading="from", cells=[_bound(v, "low") for v in verdicts], rank=1),
+        Column(heading="to", cells=[_bound(v, "high") for v in verdicts], rank=1),
+        Column(heading="detectable", cells=[_share(v.detectable) for v in verdicts], rank=2),
+        Column(heading="launches", cells=[str(v.launches or "") for v in verdicts], rank=3),
+        Column(heading="disturbed", cells=[f"{v.disturbed}/{v.rounds}" if v.rounds else "" for v in verdicts], rank=4),
+        Column(heading="measured", cells=[f"{v.measured_s:.1f} s" if v.rounds else "" for v in verdicts], rank=5),
+    ]
+    return fitting(columns, width)
+
+
+def _change(verdict: Verdict) -> str:
+    return "" if verdict.ratio is None else _signed(verdict.ratio.value)
+
+
+def _bound(verdict: Verdict, end: Literal["low", "high"]) -> str:
+    """An end of the interval; nothing for what was not measured."""
+    return "" if verdict.ratio is None or not verdict.rounds else _signed(getattr(verdict.ratio, end))
+
+
+def _signed(ratio: float) -> str:
+    """`+2.3%` for 1.023; `17x` for what changed beyond comparison."""
+    return f"{100 * (ratio - 1):+.1f}%" if ratio < 2 else f"{ratio:.3g}x"
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}%"
+
+
+def _explanation(verdict: Verdict) -> str:
+    """Why there is no answer for a case, or none was needed."""
+    return f"{verdict.name}: {verdict.reason}" if verdict.reason and verdict.name != "missing" else ""

@@ -1,0 +1,58 @@
+"""A command that is over, with all that it started, when its caller goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_ngraph.revision.interrupts import held_back
+
+
+class Finished(NamedTuple):
+    """A command's exit status, and what it wrote."""
+
+    status: int
+    output: str
+    errors: str
+
+
+def run(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    given: str = "",
+    timeout_s: float | None = None,
+) -> Finished:
+    """Run a command in `folder`, with `given` as its input. Raises `subprocess.TimeoutExpired`.
+
+    It has a session of its own, so that Ctrl-C reaches the caller alone; which ends the whole session, here.
+    """
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        with held_back():  # an interrupt half-way through starting would lose the process
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        output, errors = process.communicate(os.fsencode(given), timeout_s)
+    except BaseException:
+        if process is not None:
+            _end(process)
+        raise
+    return Finished(process.returncode, os.fsdecode(output), os.fsdecode(errors))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()  # until the last of them has closed its end

@@ -1,0 +1,57 @@
+"""Run git: as a user would, but for hooks and for what an outer git has put into the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_ngraph.errors import NgraphError, UsageError
+from pytest_ngraph.revision.command import run
+
+QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+"""No hook runs and no daemon starts on account of a worktree that is gone in a minute."""
+OF_OUTER_GIT = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
+)  # fmt: skip
+"""A hook inherits these from the git that runs it. They name that git's repository, not the current folder's."""
+
+
+class GitFailed(NgraphError):
+    """Git ended with an error. Its text is the command and what git said."""
+
+    def __init__(self, arguments: Sequence[str], said: str) -> None:
+        first = next((line for line in said.splitlines() if line.startswith(("fatal:", "error:"))), said.strip())
+        super().__init__(f"git {' '.join(arguments)}: {first}")
+        self.said = said
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git prints, without the last newline. Raises `GitFailed`, and `UsageError` where there is no git.
+
+    However this ends, git has ended too: a checkout that went on would write into a worktree that is being removed.
+    """
+    try:
+        status, output, said = run(["git", *QUIET, *arguments], folder, _environment())
+    except FileNotFoundError:
+        raise UsageError(
+            "git is not installed, or not on PATH. Comparing with a revision needs it: install git 2.20 or later."
+        ) from None
+    if status:
+        raise GitFailed(arguments, said)
+    return output.rstrip("\n")
+
+
+def answers(folder: Path, *arguments: str) -> str | None:
+    """What git prints; None where it ends with an error, which is its way of saying no."""
+    try:
+        return git(folder, *arguments)
+    except GitFailed:
+        return None
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in OF_OUTER_GIT}
+    return kept | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}

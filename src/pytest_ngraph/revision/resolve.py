@@ -1,0 +1,145 @@
+"""From what the user typed to a commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.revision.git import GitFailed, answers, git
+
+MERGE_BASE = "..."
+SHORT = 7
+FORMS = f"a branch, a tag, a commit, HEAD~1, or main{MERGE_BASE} for where HEAD left main"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What the working tree holds. branch: None where HEAD is detached. dirty: tracked files differ from the commit."""
+
+    sha: str
+    branch: str | None
+    dirty: bool
+
+    def __str__(self) -> str:
+        place = f"{self.branch or 'detached'} at {self.sha[:SHORT]}"
+        return f"{place} with uncommitted changes" if self.dirty else place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """A commit, and the working tree that it is compared with.
+
+    name: as the user gave it. sha: in full. root: the working tree's top folder, its links resolved. common: the
+    folder that all worktrees of the repository share, `.git` for most. folder: the current folder, relative to root.
+    """
+
+    name: str
+    sha: str
+    root: Path
+    common: Path
+    folder: Path
+    head: Head
+
+    @property
+    def short(self) -> str:
+        """The first digits of the commit."""
+        return self.sha[:SHORT]
+
+    @property
+    def is_head(self) -> bool:
+        """Whether base and head are the same, so that nothing but noise can differ."""
+        return self.sha == self.head.sha and not self.head.dirty
+
+    def __str__(self) -> str:
+        return self.short if self.sha.startswith(self.name) else f"{self.name} at {self.short}"
+
+    @property
+    def description(self) -> str:
+        """For the header: `base: main at 1a2b3c4, head: feature at 5d6e7f8 with uncommitted changes`."""
+        same = " (the same code: any difference is noise)" if self.is_head else ""
+        return f"base: {self}, head: {self.head}{same}"
+
+
+def resolve(text: str, folder: Path) -> Revision:
+    """The commit that `text` names in the repository of `folder`. Raises `UsageError` for all that cannot be."""
+    root = _root(folder)
+    head = answers(root, "rev-parse", "--verify", "HEAD^{commit}")
+    if head is None:
+        raise UsageError(f"{root} has no commits yet, so that there is nothing to compare with. Commit first.")
+    return Revision(
+        name=text,
+        sha=_commit(text, root),
+        root=root,
+        common=(root / git(root, "rev-parse", "--git-common-dir")).resolve(),
+        folder=folder.resolve().relative_to(root),
+        head=Head(
+            sha=head,
+            branch=answers(root, "symbolic-ref", "--short", "HEAD"),
+            dirty=bool(git(root, "status", "--porcelain", "--untracked-files=no")),
+        ),
+    )
+
+
+def _root(folder: Path) -> Path:
+    try:
+        return Path(git(folder, "rev-parse", "--show-toplevel")).resolve()
+    except GitFailed as error:
+        if "not a git repository" in error.said:
+            raise UsageError(
+                f"{folder} is not in a git repository, so that it has no revisions to compare with. "
+                f"Run pytest in a clone, or git init and commit."
+            ) from None
+        if "dubious ownership" in error.said:
+            raise UsageError(
+                f"git does not trust {folder}: another user owns it. "
+                f"Trust it: git config --global --add safe.directory {folder}"
+            ) from None
+        raise UsageError(f"the repository of {folder} cannot be used. {error}") from None
+
+
+def _commit(text: str, root: Path) -> str:
+    if text.endswith(MERGE_BASE):
+        return _merge_base(text.removesuffix(MERGE_BASE), root)
+    if not text or text.startswith("-"):
+        raise UsageError(f"{text!r} is not a revision. Give {FORMS}.")
+    try:
+        return git(root, "rev-parse", "--verify", f"{text}^{{commit}}")
+    except GitFailed as error:
+        if "is ambiguous" in error.said:
+            raise UsageError(f"revision {text!r} stands for several commits. Give more of its digits.") from None
+        raise UsageError(f"no revision {text!r} in {root}. {_advice(text, root)}") from None
+
+
+def _merge_base(name: str, root: Path) -> str:
+    """The commit at which HEAD left `name`."""
+    commit = _commit(name, root)
+    base = answers(root, "merge-base", commit, "HEAD")
+    if base is None:
+        step = _deepening(root) or f"Compare with {name!r} itself."
+        raise UsageError(f"{name}{MERGE_BASE}: {name} and HEAD have no commit in common. {step}")
+    return base
+
+
+def _advice(text: str, root: Path) -> str:
+    """The next step for someone whose revision is not here."""
+    references = git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
+    names = references.split("\n") if references else []
+    elsewhere = [name for name in names if name.endswith(f"/{text}")]
+    if elsewhere:
+        return f"There is {elsewhere[0]}: give that."
+    near = get_close_matches(text, names, n=1)
+    steps = [f"Did you mean {near[0]!r}?" if near else "", _deepening(root) or f"Give {FORMS}."]
+    return " ".join(filter(None, steps))
+
+
+def _deepening(root: Path) -> str:
+    """How to get what a shallow clone lacks; empty for a full one."""
+    if answers(root, "rev-parse", "--is-shallow-repository") != "true":
+        return ""
+    return (
+        "This clone is shallow: most commits and branches are missing. Get them: "
+        "git fetch --unshallow origin '+refs/heads/*:refs/remotes/origin/*' (with actions/checkout, fetch-depth: 0), "
+        "then give origin/NAME."
+    )

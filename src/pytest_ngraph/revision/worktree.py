@@ -1,0 +1,146 @@
+"""The files of a revision in a temporary folder, which is removed whatever happens."""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import secrets
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+from pytest_ngraph.errors import NgraphError, UsageError
+from pytest_ngraph.revision.git import GitFailed, git
+from pytest_ngraph.revision.imports import import_path
+from pytest_ngraph.revision.interrupts import held_back
+from pytest_ngraph.revision.resolve import Revision
+from pytest_ngraph.revision.submodules import check_out_submodules
+
+PREFIX = "ngraph-base-"
+
+
+class Worktree:
+    """A linked worktree of a revision, below `parent_folder`.
+
+    root: its top folder. missing_submodules: in words, those that could not be checked out. The process holds a lock
+    on the folder, which the kernel frees when it dies: so a later one knows what was left over.
+    """
+
+    def __init__(self, revision: Revision, parent_folder: Path) -> None:
+        self.revision = revision
+        self.root = parent_folder.resolve() / f"{PREFIX}{secrets.token_hex(6)}"
+        self.missing_submodules: tuple[str, ...] = ()
+        self._lock: int | None = None
+
+    def __enter__(self) -> Worktree:
+        """Check the revision out. Raises `NgraphError` where git cannot, and `UsageError` where the current folder
+        is a file at that revision."""
+        remove_left_over(self.revision.common)
+        atexit.register(self.remove)  # for an interrupt on the way into the with block
+        try:
+            self._check_out()
+        except BaseException:
+            self.remove()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    @property
+    def cwd(self) -> Path:
+        """The folder that corresponds to the current one."""
+        return self.root / self.revision.folder
+
+    def path(self, sys_path: Iterable[str]) -> list[str]:
+        """`sys.path` for a process that imports this revision in place of the working tree."""
+        return import_path(sys_path, self.revision.root, self.root)
+
+    def to_base(self, text: str) -> str:
+        """An absolute path in the working tree as the same path in here; any other text as it is."""
+        return _moved(text, self.revision.root, self.root)
+
+    def to_head(self, text: str) -> str:
+        """The inverse of `to_base`."""
+        return _moved(text, self.root, self.revision.root)
+
+    def remove(self) -> None:
+        """Remove the folder, and what git keeps of it; may be called when there is neither."""
+        with held_back():
+            _remove(self.root, _administration(self.revision.common, self.root))
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
+            atexit.unregister(self.remove)
+
+    def _check_out(self) -> None:
+        self.root.mkdir()
+        self._lock = os.open(self.root, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            git(self.revision.root, "worktree", "add", "--quiet", "--detach", str(self.root), self.revision.sha)
+        except GitFailed as error:
+            raise NgraphError(f"{self.revision} cannot be checked out. {error}") from None
+        self.missing_submodules = tuple(check_out_submodules(self.revision.root, self.root))
+        try:
+            self.cwd.mkdir(parents=True, exist_ok=True)  # git keeps no empty folders, and relative paths start there
+        except OSError:
+            raise UsageError(
+                f"the current folder, {self.revision.folder}, is a file at {self.revision}. "
+                f"Run pytest from another folder: {self.revision.root}"
+            ) from None
+
+
+def remove_left_over(common: Path) -> None:
+    """Remove the worktrees of processes that were killed before they could."""
+    for administration in (common / "worktrees").glob(f"{PREFIX}*"):
+        try:
+            root = Path((administration / "gitdir").read_text().strip()).parent
+        except OSError:
+            continue  # another process is making or removing it
+        if root.name == administration.name and not _is_held(root):
+            with held_back():
+                _remove(root, administration)
+
+
+def _is_held(root: Path) -> bool:
+    try:
+        descriptor = os.open(root, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # another user's
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _administration(common: Path, root: Path) -> Path:
+    """Where git keeps a worktree's HEAD and index (gitrepository-layout): named as the folder, which is unique."""
+    return common / "worktrees" / root.name
+
+
+def _remove(root: Path, administration: Path) -> None:
+    """What `git worktree remove` does, but for a half-made worktree too, and for one that git holds to be locked."""
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.rmtree(administration, ignore_errors=True)
+    try:
+        administration.parent.rmdir()
+    except OSError:
+        return  # there are others, or none ever was
+
+
+def _moved(text: str, source: Path, target: Path) -> str:
+    path, colons, rest = text.partition("::")
+    if not os.path.isabs(path):  # noqa: PTH117 (a text)
+        return text
+    place = Path(os.path.realpath(path))
+    return f"{target / place.relative_to(source)}{colons}{rest}" if place.is_relative_to(source) else text

@@ -1,0 +1,115 @@
+"""Head and base side by side: two folders of code, one compiler, real workers."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.base import Base
+from pytest_ngraph.bench.bench import Bench
+from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.record import Record
+from pytest_ngraph.settings import Settings
+
+NETWORK = """
+import torch
+
+def network(batch_size):
+    return torch.nn.Sequential(*(torch.nn.Linear({width}, {width}) for _ in range(4))), torch.ones(batch_size, {width})
+"""
+SETTINGS = Settings(budget_s=0.2, launch_s=0.05, warmup_s=0.1, cache=None)
+CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)
+Compare = Callable[..., list[Record]]
+
+
+@pytest.fixture
+def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
+    """Compares cases whose head has layers of width 64 with a base of another width."""
+    head, tree = tmp_path / "head", tmp_path / "base"
+    for folder, width in ((head, 64), (tree, 256)):
+        folder.mkdir()
+        (folder / "nets.py").write_text(NETWORK.format(width=width))
+    monkeypatch.syspath_prepend(str(head))
+
+    def run(*cases: Case, path: Path = tree, launches: int = 1, **changes: object) -> list[Record]:
+        base = Base(
+            name="main at 1a2b3c4",
+            folder=tree,
+            path=(str(path), *(entry for entry in sys.path if entry != str(head))),
+            root=head,
+            tree=tree,
+            case_of=lambda case: case,
+            at_base=lambda case: case,
+            decided=lambda comparison: len(comparison.launches) >= launches,
+        )
+        bench = Bench(SETTINGS, lambda case: Target(), base=dataclasses.replace(base, **changes))  # type: ignore[arg-type]
+        try:
+            return list(bench.run(cases or [CASE]))
+        finally:
+            bench.close()
+
+    return run
+
+
+def test_each_arm_runs_its_own_code(compare: Compare) -> None:
+    """Of one run, because three processes import torch for each."""
+    records = compare(CASE, dataclasses.replace(CASE, compiler="identity"), launches=2)
+    for record in records:
+        assert record.outcome == "measured", record.failure
+        assert record.comparison is not None
+        assert record.comparison.against == "main at 1a2b3c4"
+        assert [launch.fresh for launch in record.comparison.launches] == [False, True]
+        for launch in record.comparison.launches:
+            ratios = [quad.log_ratio for each in launch.rounds for quad in each.quads]
+            assert [len(build.rounds) > 0 for build in launch.builds] == [True, True]
+            assert sum(ratio < 0 for ratio in ratios) > len(ratios) / 2, "the head has a sixteenth of the base's work"
+        screen = record.comparison.launches[0]
+        heads = [seconds for each in screen.rounds for quad in each.quads for seconds in quad.head]
+        assert record.samples == pytest.approx(heads), "the record is the head's"
+        assert Record.from_dict(record.to_dict()) == record
+    eager = records[1]
+    assert eager.case.compiler == "identity"
+    assert eager.facts["graph"] == "program", "one process cannot hold the modules of two revisions"
+
+
+def test_equal_graphs_are_not_measured_against_each_other(compare: Compare, tmp_path: Path) -> None:
+    (tmp_path / "base" / "nets.py").write_text(NETWORK.format(width=64) + "# a comment\n")
+    (record,) = compare()
+    assert record.comparison == Comparison(against="main at 1a2b3c4", same=True)
+    assert len(record.rounds) >= 6, "the head is measured all the same"
+
+
+def test_what_the_base_lacks_is_new(compare: Compare) -> None:
+    (record,) = compare(case_of=lambda case: None)
+    assert record.comparison == Comparison(against="main at 1a2b3c4", new=True)
+    assert record.rounds
+
+
+def test_a_base_that_cannot_be_built_is_told(compare: Compare, tmp_path: Path) -> None:
+    (tmp_path / "base" / "nets.py").write_text("raise RuntimeError('broken then')")
+    (record,) = compare()
+    assert record.comparison is not None
+    assert record.comparison.new
+    assert "broken then" in record.comparison.problem
+    assert record.rounds
+
+
+def test_a_base_that_crashes_under_the_compiler_is_told(compare: Compare) -> None:
+    (record,) = compare(CASE, case_of=lambda case: dataclasses.replace(case, compiler="nowhere:Compiler"))
+    assert record.comparison is not None
+    assert record.comparison.new
+    assert "nowhere" in record.comparison.problem
+    assert record.rounds
+
+
+def test_code_of_the_head_is_never_taken_for_the_base(compare: Compare, tmp_path: Path) -> None:
+    (record,) = compare(path=tmp_path / "head")
+    assert record.comparison is not None
+    assert "nets" in record.comparison.problem
+    assert not record.comparison.launches

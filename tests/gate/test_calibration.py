@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import json
+from itertools import islice
+
+import numpy as np
+import pytest
+from launching import Machine, exact
+from synthetic import case
+
+from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.gate import Calibration, Prior, Rule, calibrate, estimate_spread
+
+
+def comparisons(spread: float, cells: int = 30, count: int = 4) -> list[Comparison]:
+    machine = Machine(random=np.random.default_rng(1), spread=spread)
+    return [Comparison(launches=tuple(islice(machine.launches(0.0), count))) for _ in range(cells)]
+
+
+@pytest.mark.parametrize("spread", [0.004, 0.01])
+def test_spread_is_what_launches_differ_by_beyond_their_own_error(spread: float) -> None:
+    assert estimate_spread(comparisons(spread)).spread == pytest.approx(spread, rel=0.2)
+
+
+def test_a_spread_is_worth_as_many_degrees_of_freedom_as_launches_up_to_a_few() -> None:
+    assert estimate_spread(comparisons(0.004, cells=1)).dof == 4
+    assert estimate_spread(comparisons(0.004)).dof == 8
+
+
+def test_launches_that_agree_too_well_agree_by_chance() -> None:
+    assert estimate_spread([Comparison(launches=(exact(0.0), exact(0.0)))]) == Prior(0.0005, 2)
+
+
+def test_a_lasting_difference_is_spread_too() -> None:
+    assert estimate_spread([Comparison(launches=(exact(0.01), exact(0.01)))]).spread == pytest.approx(0.01, rel=0.1)
+
+
+def test_no_launches_no_spread() -> None:
+    with pytest.raises(ValueError, match="needs launches"):
+        estimate_spread([Comparison()])
+
+
+def test_calibration() -> None:
+    alarm = Comparison(launches=(exact(0.1),) * 3)
+    measured = [(case("openvino", size), each) for size, each in enumerate([*comparisons(0.002, 5), alarm], 1)]
+    apart = Comparison(placement="apart", launches=(exact(0.01), exact(-0.01)))
+    found = calibrate([*measured, (case("tvm"), apart)], Rule(), machine="a", when="2026-11-21T12:00:00Z")
+    assert (found.cells, found.false_alarms) == (7, 1)
+    assert set(found.priors) == {"together", "apart"}
+    assert Calibration.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+def test_a_calibration_replaces_the_priors_of_what_it_measured() -> None:
+    seen = Calibration(machine="a", priors={"together": Prior(0.001, 8)}, cells=1, false_alarms=0, when="")
+    assert seen.applied(Rule()).priors == {"together": Prior(0.001, 8), "apart": Rule().priors["apart"]}

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from launching import Machine, exact, launch, paired_round, scaled, shifted, swapped
+
+from pytest_ngraph.gate.launches import effect, effects, is_disturbed, rounds_to_use
+
+
+@pytest.mark.parametrize(
+    ("fields", "disturbed"),
+    [
+        ({}, False),
+        ({"steal_percent": 2.0, "pressure_percent": 10.0}, False),
+        ({"steal_percent": 2.1}, True),
+        ({"steal_percent": 2.1, "pressure_percent": 0.0}, True),
+        ({"pressure_percent": 10.1}, True),
+        ({"involuntary_switches": 100}, False),
+        ({"involuntary_switches": 101}, True),
+        ({"involuntary_switches": 101, "elapsed_s": 0.2}, False),
+        ({"involuntary_switches": 101, "pressure_percent": 0.0}, False),
+    ],
+)
+def test_what_the_kernel_tells_makes_a_round_disturbed(fields: dict[str, Any], disturbed: bool) -> None:
+    assert is_disturbed(paired_round(0.0, **fields)) is disturbed
+
+
+CLEAN = paired_round(0.0, 0.0)
+BUSY = paired_round(0.5, 0.5, steal_percent=30.0)
+
+
+@pytest.mark.parametrize(
+    ("clean", "busy", "used"),
+    [(5, 3, 5), (3, 6, 3), (3, 7, 10), (2, 1, 3), (0, 3, 3)],
+    ids=["most", "a third", "less than a third", "too few", "none"],
+)
+def test_disturbed_rounds_are_left_out_where_enough_others_remain(clean: int, busy: int, used: int) -> None:
+    assert len(rounds_to_use([CLEAN] * clean + [BUSY] * busy)) == used
+
+
+def test_what_happened_in_disturbed_rounds_does_not_matter() -> None:
+    clean = [paired_round(0.01, 0.012) for _ in range(6)]
+    assert effect(launch(*clean, *[BUSY] * 6)) == effect(launch(*clean))
+
+
+def test_a_third_of_wild_quads_does_not_move_the_median_far() -> None:
+    random = np.random.default_rng(3)
+    ratios = np.where(
+        random.random((20, 10)) < 0.3, random.normal(0.3, 0.2, (20, 10)), random.normal(0, 0.003, (20, 10))
+    )
+    assert abs(effect(launch(*(paired_round(*each) for each in ratios.tolist()))).log_ratio) < 0.003
+
+
+def test_two_modes_that_change_from_round_to_round_give_a_wide_error() -> None:
+    def modes(*rounds: tuple[float, ...]) -> float:
+        return effect(launch(*(paired_round(*each) for each in rounds))).standard_error
+
+    within = modes(*[(0.0, 0.02, 0.0, 0.02)] * 10)
+    between = modes(*[(0.0,) * 4, (0.02,) * 4] * 5)
+    assert between > 0.005
+    assert within < 1e-9
+
+
+@pytest.mark.parametrize("quads", [1, 4])
+def test_the_error_is_that_of_many_launches(quads: int) -> None:
+    """Rounds with a disturbance of their own: the blocks must be the rounds, or the error comes out too small."""
+    random = np.random.default_rng(7)
+
+    def one() -> tuple[float, float]:
+        centers = random.normal(0, 0.01, 15)
+        rounds = (paired_round(*random.normal(center, 0.003, quads).tolist()) for center in centers)
+        return effect(launch(*rounds))
+
+    found = np.array([one() for _ in range(300)])
+    assert np.median(found[:, 1]) == pytest.approx(np.std(found[:, 0]), rel=0.2)
+
+
+def test_what_building_first_is_worth_cancels_however_long_each_build_ran() -> None:
+    base_first, head_first = launch(*[paired_round(0.03, 0.04)] * 9), launch(*[paired_round(-0.01, -0.02)] * 2)
+    both = replace(base_first, builds=base_first.builds + head_first.builds)
+    assert effect(both).log_ratio == pytest.approx(0.01)
+    errors = [effect(base_first).standard_error, effect(head_first).standard_error]
+    assert effect(both).standard_error == pytest.approx(math.hypot(*errors) / 2)
+
+
+def test_one_round_draws_from_its_quads_and_one_quad_tells_no_error() -> None:
+    assert effect(launch(paired_round(0.0, 0.01, 0.02))).standard_error > 0.003
+    assert effects([launch(paired_round(0.01)), launch(), exact(0.02)]) == [effect(exact(0.02))]
+
+
+def test_rounds_may_differ_in_size() -> None:
+    assert effect(
+        launch(paired_round(0.01), paired_round(0.02, 0.03), paired_round(0.04, 0.05))
+    ).log_ratio == pytest.approx(0.03)
+
+
+@given(st.integers(0, 1000), st.floats(-0.5, 0.5), st.sampled_from([1e-6, 1e-3, 7.0, 1e3]))
+def test_effect_follows_its_quads(seed: int, by: float, unit: float) -> None:
+    one = next(Machine(random=np.random.default_rng(seed), quads=3).launches(0.0))
+    ratio, error = effect(one)
+    assert math.isfinite(error)
+    assert effect(shifted(one, by)) == pytest.approx((ratio + by, error), abs=1e-9)
+    assert effect(scaled(one, unit)) == pytest.approx((ratio, error), abs=1e-9)
+    assert effect(swapped(one)) == pytest.approx((-ratio, error), abs=1e-9)

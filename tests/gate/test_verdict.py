@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from launching import exact, launch, paired_round
+from synthetic import case
+
+from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.gate import Rule, Verdict, missing, verdict
+from pytest_ngraph.stats import Estimate
+
+CASE = case("openvino", 8)
+RULE = Rule(cells=10)
+MAIN = "main at 1a2b3c4"
+
+
+def of(*ratios: float, screen: float = 0.0, rule: Rule = RULE, **fields: Any) -> Verdict:
+    """The verdict on a screen and fresh launches with these log ratios."""
+    launches = (exact(screen, fresh=False), *map(exact, ratios))
+    return verdict(CASE, Comparison(**{"against": MAIN, "launches": launches, **fields}), rule)
+
+
+def test_regressed() -> None:
+    found = of(*[0.03] * 3, screen=0.03)
+    assert found.name == "regressed"
+    assert found.ratio
+    assert found.ratio.value == pytest.approx(math.exp(0.03))
+    assert found.confidence == pytest.approx(1 - 2 * 0.001 * (3 / 8) ** 2)
+    assert found.text == (
+        "regressed: 3.0 % slower than main at 1a2b3c4 (99.97 % interval 1.5 to 4.6 %), 4 launches, "
+        "0 of 20 rounds disturbed"
+    )
+
+
+def test_improved() -> None:
+    found = of(*[-0.03] * 3, screen=-0.03)
+    assert found.name == "improved"
+    assert found.text.startswith("improved: 3.0 % faster than main at 1a2b3c4 (99.97 % interval 1.5 to 4.4 %)")
+
+
+def test_unchanged() -> None:
+    found = of()
+    assert found.name == "unchanged"
+    assert found.ratio
+    assert found.ratio.high < 1.01
+    assert found.text == (
+        "unchanged: 0.0 % slower than main at 1a2b3c4 (90 % interval -0.9 to 0.9 %), 1 launch, 0 of 5 rounds disturbed"
+    )
+
+
+@pytest.mark.parametrize("ratio", [0.02, 0.03, 0.05, -0.02, -0.05, 0.0, 0.009])
+@pytest.mark.parametrize("count", [0, 3, 8])
+def test_the_interval_shows_why(ratio: float, count: int) -> None:
+    found = of(*[ratio + offset for offset in (0.002, -0.002) * 4][:count], screen=ratio)
+    assert found.ratio
+    shows = {
+        "regressed": found.ratio.low > 1.01,
+        "improved": found.ratio.high < 1 / 1.01,
+        "unchanged": found.ratio.high < 1.01,
+        "inconclusive": count < 3 or found.ratio.low <= 1.01,
+    }
+    assert shows[found.name]
+
+
+def test_effort_is_counted() -> None:
+    busy = launch(*[paired_round(0.02, 0.021, pressure_percent=40.0, elapsed_s=0.3)] * 2)
+    quiet = launch(*[paired_round(0.02, 0.021, pressure_percent=0.0)] * 6, fresh=False)
+    found = verdict(CASE, Comparison(launches=(quiet, busy)), RULE)
+    assert (found.launches, found.fresh, found.rounds, found.disturbed) == (2, 1, 8, 2)
+    assert found.pressure_percent == pytest.approx(20)
+    assert found.measured_s == pytest.approx(1.2)
+    assert found.p == 1
+
+
+def test_nothing_to_measure() -> None:
+    found = verdict(CASE, Comparison(against=MAIN, same=True), RULE)
+    assert found.ratio == Estimate(1, 1, 1)
+    assert found.text == "unchanged: same graph and weights, nothing to measure"
+
+
+def test_new_and_missing() -> None:
+    assert verdict(CASE, Comparison(against=MAIN, new=True), RULE).text == "new: main at 1a2b3c4 does not have it"
+    fails = Comparison(against=MAIN, new=True, problem="its outputs are wrong")
+    assert verdict(CASE, fails, RULE).text == "new: its outputs are wrong"
+    assert missing(CASE, MAIN).text == "missing: only main at 1a2b3c4 has it"
+
+
+def test_a_problem_is_the_reason() -> None:
+    assert of(launches=(), problem="no memory").text == "inconclusive: no memory"
+    found = of(problem="measuring it again failed")
+    assert found.name == "inconclusive"
+    assert found.text.startswith("inconclusive: measuring it again failed; 0.0 % slower than")
+
+
+def test_reasons_of_what_could_not_be_decided() -> None:
+    busy = launch(*[paired_round(0.005, 0.012, pressure_percent=48.0)] * 12, *[paired_round(0.007)] * 8, fresh=False)
+    found = verdict(CASE, Comparison(launches=(busy,)), RULE)
+    assert found.reason == "the machine is too busy: 12 of 20 rounds disturbed, CPU pressure 48 %"
+    assert of(0.01, 0.01, screen=0.01).reason == "measuring ended after 2 fresh launches; a regression takes 3"
+    assert of(*[0.01] * 8, screen=0.01).reason == "on either side of the margin of 1 %, as far as 8 fresh launches tell"
+    assert of(launches=(launch(paired_round(0.0)),)).reason == "too little was measured to tell how wrong it is"
+
+
+def test_more_launches_detect_less() -> None:
+    found = of()
+    assert found.detectable
+    assert 0.015 < found.detectable < 0.03
+    smaller = of(rule=Rule(cells=10, most_launches=5)).detectable
+    assert smaller
+    assert smaller > found.detectable
+
+
+def test_p_is_that_of_the_strongest_look() -> None:
+    three, five = of(*[0.02] * 3).p, of(*[0.02] * 5).p
+    assert five < three < 1
+    assert of(*[0.02] * 3, *[0.0] * 2).p == three

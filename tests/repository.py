@@ -1,0 +1,55 @@
+"""A small git repository of a user's, for tests of what compares revisions."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+AUTHOR = ("-c", "user.name=A. User", "-c", "user.email=user@example.org", "-c", "protocol.file.allow=always")
+
+
+class Repository:
+    """A working tree, and the git commands that tests need in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def create(cls, root: Path) -> Repository:
+        """An empty repository whose branch is `main`."""
+        root.mkdir()
+        made = cls(root)
+        made.git("init", "--quiet")
+        made.git("symbolic-ref", "HEAD", "refs/heads/main")
+        return made
+
+    def git(self, *arguments: str, given: str = "") -> str:
+        """Run git without the machine's and the user's configuration; `given` is its input."""
+        nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "HOME": os.devnull}
+        ran = subprocess.run(
+            ["git", *AUTHOR, *arguments],
+            cwd=self.root,
+            env=os.environ | nobody,
+            check=True,
+            input=given,
+            capture_output=True,
+            text=True,
+        )
+        return ran.stdout.strip()
+
+    def write(self, path: str, text: str) -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def commit(self, message: str) -> str:
+        """Commit everything; the commit's name in full."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+    def worktrees(self) -> int:
+        """How many git knows of, the main one included."""
+        return len(self.git("worktree", "list").splitlines())

@@ -1,0 +1,48 @@
+"""Submodules come from the working tree's clones; what is not there is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from repository import Repository
+
+from pytest_ngraph.revision import Worktree, resolve
+
+
+@pytest.fixture
+def with_submodules(repository: Repository, tmp_path: Path) -> Repository:
+    """`lib` is a submodule, with `inner` as its own; both checked out."""
+    inner = Repository.create(tmp_path / "inner")
+    inner.write("weights.txt", "1")
+    inner.commit("inner")
+    library = Repository.create(tmp_path / "library")
+    library.git("submodule", "--quiet", "add", str(inner.root), "inner")
+    library.write("lib.py", "REVISION = 'first'\n")
+    library.commit("library")
+    repository.git("submodule", "--quiet", "add", str(library.root), "lib")
+    repository.git("submodule", "--quiet", "update", "--init", "--recursive")
+    repository.commit("with a library")
+    return repository
+
+
+def test_they_are_checked_out_at_their_commits(with_submodules: Repository, tmp_path: Path) -> None:
+    submodule = Repository(with_submodules.root / "lib")
+    submodule.write("lib.py", "REVISION = 'second'\n")
+    submodule.commit("second")
+    configuration = (with_submodules.root / ".git" / "config").read_text()
+    with Worktree(resolve("HEAD", with_submodules.root), tmp_path) as worktree:
+        assert (worktree.root / "lib" / "lib.py").read_text() == "REVISION = 'first'\n"
+        assert (worktree.root / "lib" / "inner" / "weights.txt").read_text() == "1"
+        assert not worktree.missing_submodules
+    assert not worktree.root.exists()
+    assert with_submodules.worktrees() == 1
+    assert (with_submodules.root / ".git" / "config").read_text() == configuration
+
+
+def test_one_that_is_not_here_is_told(with_submodules: Repository, tmp_path: Path) -> None:
+    with_submodules.git("submodule", "--quiet", "deinit", "--force", "lib")
+    with Worktree(resolve("HEAD", with_submodules.root), tmp_path) as worktree:
+        (text,) = worktree.missing_submodules
+        assert text.startswith("submodule lib is empty")
+        assert "git submodule update --init lib" in text

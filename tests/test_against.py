@@ -1,0 +1,110 @@
+"""`--ngraph-against` as its users see it: a small repository, two revisions, real workers."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from xml.etree import ElementTree
+
+import pytest
+from repository import Repository
+
+from pytest_ngraph import store
+
+NETS = """
+import torch
+
+def network(width):
+    return torch.nn.Sequential(*(torch.nn.Linear(width, width) for _ in range(4))), torch.ones(8, width)
+
+def changed():
+    return network({width})
+
+def untouched():
+    return network(64)
+
+def added():
+    return network(32)
+"""
+TESTS = """
+import pytest
+
+@pytest.mark.ngraph(workload=[{workloads}], compiler="torchscript", batch_size=8)
+def test_speed(measurement): ...
+"""
+INI = "[pytest]\npythonpath = .\nngraph_cache = cache\n"
+
+
+@pytest.fixture
+def branch(pytester: pytest.Pytester) -> Repository:
+    """`main` has `changed` with narrow layers; the working tree, on it, has wide ones and a workload more."""
+    made = Repository(pytester.path)
+    made.git("init", "--quiet")
+    made.git("symbolic-ref", "HEAD", "refs/heads/main")
+    made.write("pytest.ini", "[pytest]\npythonpath = .\nngraph_cache = cache\n")
+    made.write(".gitignore", "cache\n.ngraph\n__pycache__\n*.xml\n")
+    made.write("nets.py", NETS.format(width=64))
+    made.write("test_it.py", TESTS.format(workloads='"nets:changed", "nets:untouched"'))
+    made.commit("narrow")
+    made.write("nets.py", NETS.format(width=768))
+    made.write("test_it.py", TESTS.format(workloads='"nets:changed", "nets:untouched", "nets:added"'))
+    return made
+
+
+def test_what_became_slower_fails_by_name(pytester: pytest.Pytester, branch: Repository) -> None:
+    result = pytester.runpytest_subprocess("--ngraph-against=main", "--ngraph-budget=1", "--junitxml=out.xml")
+    result.assert_outcomes(failed=1, passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*base: main at *, head: main at * with uncommitted changes",
+            "*regressed: * slower than main at *, * launches, * rounds disturbed",
+            "Against main at *: 1 regressed, 1 new, 1 unchanged",
+            "*regressed * nets:changed-torchscript-b8-cpu *",
+            "*new * nets:added-torchscript-b8-cpu*",
+            "*unchanged * nets:untouched-torchscript-b8-cpu *",
+            "*unchanged: same graph and weights, nothing to measure*",
+        ]
+    )
+    verdicts = {
+        case.get("name", ""): {p.get("name"): p.get("value") for p in case.iter("property")}["ngraph_verdict"]
+        for case in ElementTree.parse(branch.root / "out.xml").iter("testcase")
+    }
+    assert sorted(verdicts.values(), key=str) == ["new", "regressed", "unchanged"]
+    records = {record.case.workload: record for record in store.read(branch.root / ".ngraph").records}
+    comparison = records["nets:changed"].comparison
+    assert comparison is not None
+    assert sum(launch.fresh for launch in comparison.launches) >= 3, "confirmed in fresh processes"
+    assert branch.worktrees() == 1
+
+
+def test_a_revision_that_does_not_exist_is_one_message(pytester: pytest.Pytester, branch: Repository) -> None:
+    result = pytester.runpytest_subprocess("--ngraph-against=mian")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: no revision 'mian' in *. Did you mean 'main'?*"])
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--benchmark-disable"])
+def test_nothing_is_compared_where_nothing_is_measured(
+    pytester: pytest.Pytester, branch: Repository, option: str
+) -> None:
+    result = pytester.runpytest_subprocess("--ngraph-against=main", option, "-k", "untouched")
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*Against main*")
+    assert branch.worktrees() == 1
+
+
+def test_an_interrupt_leaves_no_worktree(branch: Repository) -> None:
+    command = [sys.executable, "-m", "pytest", "--ngraph-against=main"]
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not list((branch.root / ".git").glob("worktrees/*/HEAD")):
+            assert run.poll() is None
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        assert run.wait(timeout=60) == pytest.ExitCode.INTERRUPTED
+    finally:
+        run.kill()
+    assert branch.worktrees() == 1
+    assert not (branch.root / ".git" / "worktrees").exists()

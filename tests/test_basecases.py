@@ -1,0 +1,154 @@
+"""The base's cases, collected from its own tests in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from repository import Repository
+
+from pytest_ngraph.basecases import at_base, collect, reason
+from pytest_ngraph.case import Case
+from pytest_ngraph.pairing import Collection
+from pytest_ngraph.revision import Worktree, resolve
+
+TEST = """
+import pytest
+import nets
+
+@pytest.mark.ngraph(workload=nets.WORKLOADS, compiler="identity", batch_size=[1, 8])
+def test_speed(measurement): ...
+
+def test_plain(): ...
+"""
+
+
+@pytest.fixture(autouse=True)
+def _of_this_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+
+
+@pytest.fixture
+def project(repository: Repository) -> Repository:
+    """At the base, `tests/test_it.py` measures `nets:build` at two batch sizes; at the head, another workload."""
+    repository.write("nets.py", "WORKLOADS = ['nets:build']\n")
+    repository.write("tests/test_it.py", TEST)
+    repository.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    repository.commit("tests")
+    repository.write("nets.py", "WORKLOADS = ['nets:other']\n")
+    return repository
+
+
+@pytest.fixture
+def worktree(project: Repository, tmp_path: Path) -> Iterator[Worktree]:
+    with Worktree(resolve("HEAD", project.root), tmp_path) as checked_out:
+        yield checked_out
+
+
+def _collect(worktree: Worktree, *arguments: str, timeout_s: float = 120) -> Collection:
+    root = worktree.revision.root
+    path = [str(root), *sys.path]
+    return collect(worktree, arguments, rootdir=root, sys_path=path, timeout_s=timeout_s)
+
+
+def _selected(collection: Collection) -> list[str]:
+    return [each.nodeid for each in collection.cases if each.selected]
+
+
+BOTH = [f"tests/test_it.py::test_speed[nets:build-identity-b{size}-cpu]" for size in (1, 8)]
+
+
+def test_the_cases_are_those_of_the_base(worktree: Worktree) -> None:
+    collection = _collect(worktree)
+    assert _selected(collection) == BOTH
+    assert collection.cases[0].case == Case(workload="nets:build", compiler="identity", batch_size=1)
+    assert not collection.failed
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-k", "b8"),
+        ("--batch-size=8",),
+        ("tests/test_it.py::test_speed[nets:build-identity-b8-cpu]",),
+        ("{root}/tests/test_it.py", "-k", "b8", "--junitxml={root}/out.xml", "-x", "--pdb"),
+        ("-n2", "tests", "not/at/the/base.py", "-k", "b8", "--benchmark-autosave"),
+        ("tests/test_it.py::test_new", "tests/test_it.py::test_speed[nets:build-identity-b8-cpu]"),
+    ],
+)
+def test_the_runs_own_selection(worktree: Worktree, arguments: Sequence[str]) -> None:
+    root = worktree.revision.root
+    before = set(root.rglob("*"))
+    assert _selected(_collect(worktree, *(argument.format(root=root) for argument in arguments))) == BOTH[1:]
+    assert set(root.rglob("*")) == before
+
+
+def test_what_is_not_selected_is_known_all_the_same(worktree: Worktree) -> None:
+    for arguments in (["-k", "b8"], ["tests/test_it.py::test_speed[nets:other-identity-b8-cpu]"]):
+        assert {each.nodeid for each in _collect(worktree, *arguments).cases} == set(BOTH)
+
+
+def test_what_only_earlier_runs_select_is_not_missed(worktree: Worktree) -> None:
+    for option in ("--lf", "--sw"):
+        collection = _collect(worktree, option)
+        assert [each.nodeid for each in collection.cases] == BOTH
+        assert not _selected(collection)
+
+
+def test_a_file_that_the_base_lacks_has_no_cases(worktree: Worktree) -> None:
+    worktree.revision.root.joinpath("tests", "test_new.py").write_text(TEST)
+    assert _collect(worktree, "tests/test_new.py") == Collection()
+
+
+def test_another_folder_and_root(project: Repository, tmp_path: Path) -> None:
+    """Node ids are relative to the root folder of this run, paths in arguments to the current one."""
+    with Worktree(resolve("HEAD", project.root / "tests"), tmp_path) as worktree:
+        assert _selected(_collect(worktree, "test_it.py", "-k", "b1")) == BOTH[:1]
+
+
+def test_a_broken_file_is_told_and_the_others_collected(project: Repository, tmp_path: Path) -> None:
+    project.write("nets.py", "WORKLOADS = ['nets:build']\n")
+    project.write("tests/test_broken.py", "import nothing_like_it\n")
+    project.write("tests/test_wrong.py", TEST.replace("batch_size", "batchsize"))
+    project.commit("broken")
+    with Worktree(resolve("HEAD", project.root), tmp_path) as worktree:
+        collection = _collect(worktree, "-x")
+    assert _selected(collection) == BOTH
+    assert collection.failed["tests/test_broken.py"] == "ModuleNotFoundError: No module named 'nothing_like_it'"
+    assert "unknown argument of mark ngraph 'batchsize'" in collection.failed["tests/test_wrong.py::test_speed"]
+
+
+def test_a_broken_conftest_is_told(project: Repository, tmp_path: Path) -> None:
+    project.write("conftest.py", "import nothing_like_it\n")
+    project.commit("broken")
+    with Worktree(resolve("HEAD", project.root), tmp_path) as worktree:
+        assert _collect(worktree).failed == {"": "ModuleNotFoundError: No module named 'nothing_like_it'"}
+
+
+def test_an_option_that_the_base_lacks_is_told(worktree: Worktree) -> None:
+    assert "unrecognized arguments: --mine" in _collect(worktree, "--mine").problem
+
+
+def test_a_collection_that_takes_too_long_is_told(worktree: Worktree) -> None:
+    assert _collect(worktree, timeout_s=0.01).problem.endswith("collecting took longer than 0.01 s")
+
+
+def test_paths_in_cases_are_the_heads_until_they_are_built(project: Repository, tmp_path: Path) -> None:
+    project.write("net.onnx", "")
+    project.write("nets.py", "from pathlib import Path\nWORKLOADS = str(Path(__file__).with_name('net.onnx'))\n")
+    project.commit("a file")
+    with Worktree(resolve("HEAD", project.root), tmp_path) as worktree:
+        case = _collect(worktree).cases[0].case
+        assert case.workload == str(project.root.resolve() / "net.onnx")
+        assert at_base(case, worktree).workload == str(worktree.root / "net.onnx")
+
+
+def test_reasons() -> None:
+    assert reason("") == "no reason given"
+    assert reason("Traceback:\nE   ValueError: a\nE   TypeError: b\n=== short summary ===") == "TypeError: b"
+    assert reason("usage: pytest\n__main__.py: error: unrecognized arguments: -z\n  inifile: None") == (
+        "__main__.py: error: unrecognized arguments: -z"
+    )
+    assert reason("something\nlast\n\n") == "last"

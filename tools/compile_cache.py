@@ -1,0 +1,85 @@
+"""What the cache of compiled artifacts saves: the same benchmarks in two pytest sessions that share a fresh one.
+
+    python tools/compile_cache.py [--write] [PYTEST OPTION ...]
+
+Each session is a process of its own, so the second one has nothing but the cache. Outputs count as equal when their
+error against eager PyTorch's is, to the last bit. `--compiler=inductor` and `-k resnet18` choose; `--write` puts the
+table into docs/compilers.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import small_models
+
+from pytest_ngraph.metrics.text import number, quantity
+from pytest_ngraph.record import Record
+from pytest_ngraph.store import Run
+
+OPTIONS = ("--device=cpu", "--batch-size=1", "--ngraph-budget=0.1")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A case of both sessions: compiled in the first, loaded in the second."""
+
+    compiled: Record
+    loaded: Record
+
+    @property
+    def compile_s(self) -> float:
+        assert self.compiled.compile_s is not None
+        return self.compiled.compile_s
+
+    @property
+    def load_s(self) -> float:
+        assert self.loaded.load_s is not None
+        return self.loaded.load_s
+
+    @property
+    def has_equal_outputs(self) -> bool:
+        return self.compiled.agreement == self.loaded.agreement
+
+
+def pairs_of(first: Run, second: Run) -> list[Pair]:
+    """The cases that the first session compiled and the second took from the cache."""
+    loaded = {record.case: record for record in second.records if record.cached_at is not None}
+    compiled = (record for record in first.records if record.compile_s is not None and record.cached_at is None)
+    return [Pair(record, loaded[record.case]) for record in compiled if record.case in loaded]
+
+
+def report(pairs: Sequence[Pair]) -> str:
+    """A row for each case, one for each compiler's total, and the total."""
+    by_compiler: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        by_compiler.setdefault(pair.compiled.case.compiler, []).append(pair)
+    rows = [_row([f"`{pair.compiled.case.compiler}`", pair.compiled.case.model_label], [pair]) for pair in pairs]
+    rows += [_row([f"`{compiler}`", "all"], own) for compiler, own in by_compiler.items()]
+    rows += [_row(["all", "all"], pairs)]
+    return small_models.table(["compiler", "model", "compiled in", "loaded in", "ratio", "outputs"], rows)
+
+
+def _row(names: list[str], pairs: Sequence[Pair]) -> list[str]:
+    compile_s, load_s = sum(pair.compile_s for pair in pairs), sum(pair.load_s for pair in pairs)
+    outputs = "equal" if all(pair.has_equal_outputs for pair in pairs) else "differ"
+    return [*names, quantity(compile_s, "s"), quantity(load_s, "s"), number(compile_s / load_s), outputs]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    chosen, options = parser.parse_known_args()
+    with tempfile.TemporaryDirectory(prefix="ngraph-cache-") as cache:
+        first, second = (small_models.measure(*OPTIONS, f"--ngraph-cache={cache}", *options) for _ in range(2))
+    text = f"{small_models.provenance(second)}\n\n{report(pairs_of(first, second))}"
+    print(text)
+    if chosen.write:
+        small_models.write("compile cache", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The study's five small models, measured by one pytest session in a process of its own, and how its findings are told.
+
+What `tools/compilers.py` and `tools/compile_cache.py` have in common.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pytest_ngraph import store
+from pytest_ngraph.machine import LIBRARIES
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "compilers.md"
+
+
+def measure(*options: str) -> store.Run:
+    """What a pytest session with these options recorded. Its own output goes to standard error."""
+    with tempfile.TemporaryDirectory(prefix="ngraph-store-") as folder:
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "benchmarks/test_models.py::test_small"]
+        subprocess.run([*command, f"--ngraph-store={folder}", *options], cwd=ROOT, stdout=sys.stderr, check=False)
+        if not store.run_ids(Path(folder)):
+            sys.exit("nothing was measured: see pytest's messages above")
+        return store.read(Path(folder))
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table whose first column is of text, the others of figures."""
+    rule = ["---", *["---:"] * (len(heading) - 1)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heading, rule, *rows))
+
+
+def provenance(run: store.Run) -> str:
+    """The command that was run, the day, the machine and the versions, in a sentence."""
+    command = " ".join(["python", f"tools/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    environment = run.environment
+    cores = len(environment["cores"].split(","))
+    versions = ", ".join(f"{name} {environment[name]}" for name in LIBRARIES if name in environment)
+    return (
+        f"`{command}` on {time.strftime('%Y-%m-%d')}, {environment.get('processor') or environment['architecture']}, "
+        f"{cores} core{'s' if cores > 1 else ''}, Python {environment['python']}, {versions}."
+    )
+
+
+def write(section: str, text: str) -> None:
+    """Put a text between the markers of its section in the docs."""
+    page = PAGE.read_text()
+    marked = re.compile(rf"(<!-- {section}: measured -->\n).*?(<!-- end -->)", re.DOTALL)
+    if not marked.search(page):
+        sys.exit(f"{PAGE} has no section <!-- {section}: measured -->")
+    PAGE.write_text(marked.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page))
