@@ -80,7 +80,8 @@ class Comparison:
     against: names the base (`main at 1a2b3c4`). base: the id of its case, where that is not the head's own.
     launches: the screen's first, then those that confirm it.
     same: the two start from equal graphs and weights, so that nothing needed measuring.
-    new: the base does not have this case. problem: why the two could not be compared, in words.
+    new: the base does not have this case. facts: what the base's compiled model says of itself.
+    problem: why the two could not be compared, in words.
     """
 
     against: str = ""

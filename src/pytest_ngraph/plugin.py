@@ -61,12 +61,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
     """What this run is compared with."""
-    if not chosen.gate.against or chosen.settings.smoke or config.option.collectonly:
+    if not (chosen.gate.against or chosen.gate.against_python) or chosen.settings.smoke or config.option.collectonly:
         return None
     from pytest_ngraph.against import Against
+    from pytest_ngraph.against.interpreter import FromInterpreter
+    from pytest_ngraph.against.revision import FromRevision
 
     started = config.invocation_params
-    return Against(chosen.gate, [str(argument) for argument in started.args], started.dir, config.rootpath)
+    if chosen.gate.against_python:
+        return Against(FromInterpreter(chosen.gate.against_python, config.rootpath), chosen.gate)
+    arguments = [str(argument) for argument in started.args]
+    return Against(FromRevision(chosen.gate.against, arguments, started.dir, config.rootpath), chosen.gate)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

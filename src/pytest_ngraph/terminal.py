@@ -24,7 +24,7 @@ def header(session: Session) -> list[str]:
     devices = ", ".join(options.devices.values(None, ("cpu",)))
     lines = [f"ngraph: device {devices}: {machine.processor}, {len(machine.cores)} cores; store {options.store}"]
     if session.against is not None:
-        lines.append(f"ngraph: {session.against.revision.description}")
+        lines.append(f"ngraph: {session.against.origin.description}")
     return lines
 
 

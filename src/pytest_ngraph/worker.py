@@ -52,9 +52,9 @@ class Worker:
         self._gpu_used_before = 0
         self._random = random.Random()
 
-    def adopt(self, *, path: list[str]) -> Answer:
-        """Import what the parent can import."""
-        sys.path[:] = path
+    def adopt(self, *, path: list[str], keep_own: bool = False) -> Answer:
+        """Import from `path`, in place of this interpreter's own, or before it."""
+        sys.path[:] = path + (sys.path if keep_own else [])
         return {}
 
     def export(self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None) -> Answer:

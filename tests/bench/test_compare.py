@@ -12,6 +12,7 @@ import pytest
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
+from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.record import Record
@@ -40,10 +41,8 @@ def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
     def run(*cases: Case, path: Path = tree, launches: int = 1, **changes: object) -> list[Record]:
         base = Base(
             name="main at 1a2b3c4",
-            folder=tree,
-            path=(str(path), *(entry for entry in sys.path if entry != str(head))),
-            root=head,
-            tree=tree,
+            home=Home(folder=tree, path=[str(path), *(entry for entry in sys.path if entry != str(head))]),
+            instead_of=(tree, head),
             case_of=lambda case: case,
             at_base=lambda case: case,
             decided=lambda comparison: len(comparison.launches) >= launches,
@@ -113,3 +112,21 @@ def test_code_of_the_head_is_never_taken_for_the_base(compare: Compare, tmp_path
     assert record.comparison is not None
     assert "nets" in record.comparison.problem
     assert not record.comparison.launches
+
+
+def test_another_interpreter_runs_in_a_process_of_its_own(compare: Compare, tmp_path: Path) -> None:
+    executable = Path(sys.executable)
+    alias = f"{executable.parent}/../{executable.parent.name}/{executable.name}"
+    home = Home(python=alias, folder=tmp_path / "base", path=[str(tmp_path / "base")])
+    comparison = comparison_of(compare(home=home, instead_of=None, launches=2))
+    assert comparison.placement == "apart"
+    assert [launch.fresh for launch in comparison.launches] == [False, True]
+    ratios = [quad.log_ratio for launch in comparison.launches for each in launch.rounds for quad in each.quads]
+    assert sum(ratio < 0 for ratio in ratios) > len(ratios) / 2, "the head has a sixteenth of the base's work"
+
+
+def comparison_of(records: list[Record]) -> Comparison:
+    (record,) = records
+    assert record.outcome == "measured", record.failure
+    assert record.comparison is not None
+    return record.comparison

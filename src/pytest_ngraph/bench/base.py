@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.process import WorkerFailed
+from pytest_ngraph.bench.process import Home, WorkerFailed
 from pytest_ngraph.bench.workers import BASE_EXPORTER, Workers
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.comparison import Comparison, Placement
 from pytest_ngraph.errors import Unsupported
 
 
@@ -20,22 +21,25 @@ class Base:
     """What the cases of a run are compared with.
 
     name: as people read it (`main at 1a2b3c4`).
-    folder, path: working folder and `sys.path` of the process that builds its workloads.
-    root, tree: the head's repository, and the base's copy of it: what is imported from the one in place of the other
-    would compare the head with itself.
+    home: where its workloads are built; and where they run, if that is another interpreter.
+    instead_of: the base's copy of a repository, and the repository: what is imported from the second in place of the
+    first would compare the head with itself. None where both use the same code.
     case_of: the base's case for one of the head's; None where the base has none.
     at_base: a case with the paths of the base's copy in place of the head's.
     decided: whether what was measured is enough for a verdict; until it is, more launches are made.
     """
 
     name: str
-    folder: Path
-    path: tuple[str, ...]
-    root: Path
-    tree: Path
+    home: Home
+    instead_of: tuple[Path, Path] | None
     case_of: Callable[[Case], Case | None]
     at_base: Callable[[Case], Case]
     decided: Callable[[Comparison], bool]
+
+    @property
+    def placement(self) -> Placement:
+        """Two interpreters need two processes."""
+        return "together" if self.home.python == sys.executable else "apart"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +69,7 @@ class Opponents:
     def of(self, case: Case, artifact: Artifact) -> tuple[Comparison, Opponent | None]:
         """The comparison, still empty, and the opponent; None where there is nothing to measure, and the comparison
         says why. artifact: what the case's own compiler starts from."""
-        comparison = Comparison(against=self._base.name)
+        comparison = Comparison(against=self._base.name, placement=self._base.placement)
         opponent = self._base.case_of(case)
         if opponent is None:
             return dataclasses.replace(comparison, new=True), None
@@ -78,7 +82,7 @@ class Opponents:
             if exported.export_error:
                 problem = f"two revisions are compared as exported programs, and torch.export refuses the {side}'s: "
                 return dataclasses.replace(comparison, problem=problem + exported.export_error), None
-        if opponent == case and built.digest == artifact.digest:
+        if self._base.placement == "together" and opponent == case and built.digest == artifact.digest:
             return dataclasses.replace(comparison, same=True), None
         return comparison, Opponent(case=opponent, artifact=built)
 
@@ -93,13 +97,13 @@ class Opponents:
         folder = self._folder / f"base-{len(self._built)}"
         folder.mkdir()
         try:
-            worker = self._workers.resident(BASE_EXPORTER, self._target(case), folder=base.folder, path=base.path)
+            worker = self._workers.resident(BASE_EXPORTER, self._target(case), base.home)
             answer = worker.request(
                 "export",
                 timeout_s=self._timeout_s,
                 case=base.at_base(case).to_dict(),
                 folder=str(folder),
-                instead_of=[str(base.tree), str(base.root)],
+                instead_of=[str(place) for place in base.instead_of or ()],
             )
         except Unsupported as reason:
             return str(reason)

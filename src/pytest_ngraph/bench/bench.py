@@ -7,21 +7,23 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
 
 from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.apart import ApartArm
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Base, Opponents
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.paired import PairedArm
-from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.process import Home, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import Launch
+from pytest_ngraph.comparison import HEAD, Launch
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.settings import Settings
@@ -98,6 +100,10 @@ class Bench:
             if self._settings.isolation == "case":
                 self._workers.discard_compilers()
 
+    @property
+    def _base_home(self) -> Home | None:
+        return self._base.home if self._base else None
+
     def _opponents(self, folder: Path) -> Opponents | None:
         if self._base is None:
             return None
@@ -107,12 +113,15 @@ class Bench:
         """The case's arm, beside its base where it has one that runs."""
         target = self._target(case)
 
-        def worker() -> WorkerProcess:
-            return self._workers.resident(case.compiler, target)
+        def worker(arm: str = HEAD) -> WorkerProcess:
+            if arm == HEAD:
+                return self._workers.resident(case.compiler, target)
+            return self._workers.resident(f"{case.compiler} of the base", target, self._base_home)
 
         comparison, opponent = opponents.of(case, artifact) if opponents else (None, None)
         if comparison and opponent:
-            paired = PairedArm(case, artifact, target, self._settings, worker, comparison, opponent)
+            kind = PairedArm if comparison.placement == "together" else ApartArm
+            paired = kind(case, artifact, target, self._settings, worker, comparison, opponent)
             self._prepare(paired)
             if not paired.base_problem:
                 return paired
@@ -140,9 +149,14 @@ class Bench:
         return dataclasses.replace(record, comparison=comparison)
 
     def _launch(self, arm: PairedArm) -> Launch | str:
-        """One more launch, in a process of its own; the reason where it fails."""
-        with self._workers.fresh(self._target(arm.case)) as worker:
-            again = arm.again(lambda: worker)
+        """One more launch, in processes of its own; the reason where it fails."""
+        target = self._target(arm.case)
+        with ExitStack() as started:
+
+            def start(which: str) -> WorkerProcess:
+                return started.enter_context(self._workers.fresh(target, None if which == HEAD else self._base_home))
+
+            again = arm.again(start)
             self._prepare(again)
             interleave([again], self._settings, self._progress)
             record = again.finish(Contention(), ())

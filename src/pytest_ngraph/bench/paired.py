@@ -14,15 +14,13 @@ from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Opponent
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
-from pytest_ngraph.comparison import BASE, Build, Comparison, Launch, PairedRound, Quad
+from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.measure import iterations_per_round
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.settings import Settings
 
-BURST_S = 0.001
-"""Shortest burst: beside it, what reading a clock and switching arms cost is small."""
 ROUND_S = 0.1
 """What a round aims for. The kernel's counters are read between rounds."""
 BUILDS = 2
@@ -33,11 +31,19 @@ PATIENCE = 2
 """A build of which half the rounds were disturbed is measured this many times longer."""
 
 
+Start = Callable[[str], WorkerProcess]
+"""Gives the worker of an arm, the head's or the base's."""
+
+
 class PairedArm(Arm):
     """Used as other arms are. Its record is the head's, with a comparison of one launch.
 
     base_problem: why the base does not run, in words; the arm is of no use then.
     """
+
+    shares_process = True
+    burst_s = 0.001
+    """Shortest burst: beside it, what reading a clock and switching arms cost is small."""
 
     def __init__(
         self,
@@ -45,21 +51,23 @@ class PairedArm(Arm):
         artifact: Artifact,
         target: Target,
         settings: Settings,
-        worker: Callable[[], WorkerProcess],
+        start: Start,
         comparison: Comparison,
         opponent: Opponent,
     ) -> None:
-        super().__init__(case, artifact, target, settings, worker, comparison)
+        super().__init__(case, artifact, target, settings, lambda: start(HEAD), comparison)
         self.base_problem = ""
+        self._start = start
         self._comparison = comparison
         self._opponent = opponent
         self._builds: list[list[PairedRound]] = [[]]
         self._built_at_s = 0.0
+        self._base_concurrency = 1
 
-    def again(self, worker: Callable[[], WorkerProcess]) -> PairedArm:
-        """The same two in another worker, to be prepared and measured anew."""
-        return PairedArm(
-            self.case, self._artifact, self._target, self._settings, worker, self._comparison, self._opponent
+    def again(self, start: Start) -> PairedArm:
+        """The same two in workers that `start` gives, to be prepared and measured anew."""
+        return type(self)(
+            self.case, self._artifact, self._target, self._settings, start, self._comparison, self._opponent
         )
 
     @property
@@ -103,8 +111,9 @@ class PairedArm(Arm):
         if record.outcome != "measured" or not self.rounds:
             return record
         comparison = dataclasses.replace(self._comparison, launches=(self.launch,))
-        # One process held both models: its peak is neither one's.
-        return dataclasses.replace(record, comparison=comparison, peak_memory_bytes=None)
+        # The peak of a process that held both models is neither one's.
+        peak = None if self.shares_process else record.peak_memory_bytes
+        return dataclasses.replace(record, comparison=comparison, peak_memory_bytes=peak)
 
     def _build_again(self) -> None:
         """Build both anew, the head first: some compilers make the second of two equal models slower by 1 %."""
@@ -118,10 +127,10 @@ class PairedArm(Arm):
                 self._fail(Failure(phase="measure", kind="raised", message=f"the base ran once, and then: {error}"))
 
     def _measure_quads(self) -> None:
-        calls = math.ceil(BURST_S / self._seconds_per_call)
+        calls = math.ceil(self.burst_s / self._seconds_per_call)
         quads = iterations_per_round(4 * calls * self._seconds_per_call, ROUND_S)
         before, started = contention.read(), time.monotonic()
-        answer = self._ask("compare", calls=calls, quads=quads)
+        answer = self._time_quads(calls, quads)
         if answer is None:
             return
         self._count(answer)
@@ -136,6 +145,14 @@ class PairedArm(Arm):
         iterations = calls * self._concurrency
         self.rounds += [Round(iterations, iterations * each) for quad in timed for each in quad.head]
 
+    def _time_quads(self, calls: int, quads: int) -> dict[str, Any] | None:
+        """The answer to a request `compare`; None when there is none, and the record says why."""
+        return self._ask("compare", calls=calls, quads=quads)
+
+    def _request_base(self, do: str, **arguments: Any) -> dict[str, Any]:
+        """What is asked of the base, in the worker that has it."""
+        return self._request(do, arm=BASE, **arguments)
+
     @property
     def _build_satisfied(self) -> bool:
         rounds = self._builds[-1]
@@ -149,10 +166,9 @@ class PairedArm(Arm):
         arguments = self._preparation() | {
             "case": comparable(self._opponent.case).to_dict(),
             "artifact": self._opponent.artifact.to_dict(),
-            "arm": BASE,
         }
         try:
-            answer = self._request("prepare", **arguments, **listeners)
+            answer = self._request_base("prepare", **arguments, **listeners)
         except Unsupported as reason:
             raise BaseFails(str(reason)) from reason
         except WorkerFailed as error:
@@ -160,6 +176,8 @@ class PairedArm(Arm):
         agreement = Agreement(**answer["agreement"])
         if not agreement.agrees:
             raise BaseFails(f"its outputs are wrong: {agreement.problem}")
+        self._comparison = dataclasses.replace(self._comparison, facts=answer["facts"])
+        self._base_concurrency = answer["concurrency"]
         seconds: float = answer["seconds_per_call"]
         return seconds
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,27 @@ class WorkerFailed(Exception):
         self.failure = failure
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """Where a worker lives: by default as this process does.
+
+    python: its interpreter. folder: its working folder. path: its `sys.path`; of another interpreter, what comes before
+    its own.
+    """
+
+    python: str = sys.executable
+    folder: Path | None = None
+    path: Sequence[str] | None = None
+
+
+HERE = Home()
+
+
 class WorkerProcess:
     """A child process that runs `pytest_ngraph.worker`, and answers one request at a time.
 
     cores: the logical CPUs its threads are bound to. temporary: where it and its libraries put temporary files; whoever
-    removes that folder also removes what a killed worker could not. folder, path: its working folder and `sys.path`;
-    this process's own by default.
+    removes that folder also removes what a killed worker could not.
     """
 
     def __init__(
@@ -50,8 +66,7 @@ class WorkerProcess:
         cores: Sequence[int],
         temporary: Path,
         memory_bytes: int | None = None,
-        folder: Path | None = None,
-        path: Sequence[str] | None = None,
+        home: Home = HERE,
         clock: Clock = time.monotonic,
     ) -> None:
         self._clock = clock
@@ -59,16 +74,16 @@ class WorkerProcess:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
         self._buffer = b""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pytest_ngraph.worker"],
+            [home.python, "-m", "pytest_ngraph.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             env=_environment(cores, temporary),
-            cwd=folder,
+            cwd=home.folder,
             start_new_session=True,
         )
-        own = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 (a text)
-        self.request("adopt", timeout_s=60, path=own if path is None else list(path))
+        path = [entry or os.getcwd() for entry in sys.path] if home.path is None else list(home.path)  # noqa: PTH109
+        self.request("adopt", timeout_s=60, path=path, keep_own=home.python != sys.executable)
 
     @property
     def alive(self) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.bench.process import Home, WorkerProcess
 
 Role = str
 """What a worker is for: a compiler's name with its options, or one of those below."""
@@ -26,19 +26,17 @@ class Workers:
         self._memory_bytes = memory_bytes
         self._resident: dict[tuple[Role, Target], WorkerProcess] = {}
 
-    def resident(
-        self, role: Role, target: Target, *, folder: Path | None = None, path: Sequence[str] | None = None
-    ) -> WorkerProcess:
-        """The worker of this role, a new one if the last one died. folder, path: as a worker process takes them."""
+    def resident(self, role: Role, target: Target, home: Home | None = None) -> WorkerProcess:
+        """The worker of this role, a new one if the last one died."""
         key = (role, target)
         if key not in self._resident or not self._resident[key].alive:
-            self._resident[key] = self._start(target, folder, path)
+            self._resident[key] = self._start(target, home)
         return self._resident[key]
 
     @contextmanager
-    def fresh(self, target: Target) -> Iterator[WorkerProcess]:
+    def fresh(self, target: Target, home: Home | None = None) -> Iterator[WorkerProcess]:
         """A worker of its own, ended afterwards."""
-        worker = self._start(target)
+        worker = self._start(target, home)
         try:
             yield worker
         finally:
@@ -56,9 +54,9 @@ class Workers:
         """End every worker."""
         self._discard(lambda *_: True)
 
-    def _start(self, target: Target, folder: Path | None = None, path: Sequence[str] | None = None) -> WorkerProcess:
+    def _start(self, target: Target, home: Home | None) -> WorkerProcess:
         return WorkerProcess(
-            cores=target.cores, temporary=self._temporary, memory_bytes=self._memory_bytes, folder=folder, path=path
+            cores=target.cores, temporary=self._temporary, memory_bytes=self._memory_bytes, home=home or Home()
         )
 
     def _discard(self, condemned: Callable[[Role, WorkerProcess], bool]) -> None:

@@ -7,6 +7,7 @@ from typing import Literal, cast, get_args
 
 import pytest
 
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.options.reading import ONE, Declare, choice, positive, single, whole
 
 Policy = Literal["warn", "fail", "pass"]
@@ -14,13 +15,14 @@ Policy = Literal["warn", "fail", "pass"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOptions:
-    """against: the git revision that cases are compared with; empty for none.
+    """against: the git revision that cases are compared with; empty for none. against_python: likewise, an interpreter.
     margin: slowdown that is tolerated, as a share. level: chance, over the whole run, of calling regressed what is not.
     inconclusive: what becomes of a test that could not be decided.
     threads: cores that a comparison runs on; None for all of the device's.
     """
 
     against: str = ""
+    against_python: str = ""
     margin: float = 0.01
     level: float = 0.01
     inconclusive: Policy = "warn"
@@ -37,6 +39,13 @@ def declare(add: Declare) -> None:
         "ngraph_against",
         "Compare with this git revision (main, HEAD~1, v1.2, main...), and fail what became slower",
         metavar="REVISION",
+        **ONE,
+    )
+    add(
+        "--ngraph-against-python",
+        "ngraph_against_python",
+        "Compare with the same code in another environment, given by its interpreter",
+        metavar="PATH",
         **ONE,
     )
     add(
@@ -71,8 +80,12 @@ def declare(add: Declare) -> None:
 
 def read(config: pytest.Config) -> GateOptions:
     """The options of this run. Raises `UsageError` for what cannot be."""
+    against, against_python = single(config, "against") or "", single(config, "against_python") or ""
+    if against and against_python:
+        raise UsageError("--ngraph-against and --ngraph-against-python cannot both be compared with. Give one of them.")
     return GateOptions(
-        against=single(config, "against") or "",
+        against=against,
+        against_python=against_python,
         margin=positive(config, "margin", DEFAULTS.margin),
         level=positive(config, "level", DEFAULTS.level),
         inconclusive=cast("Policy", choice(config, "inconclusive", get_args(Policy), DEFAULTS.inconclusive)),

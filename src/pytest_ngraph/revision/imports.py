@@ -24,7 +24,7 @@ def import_path(sys_path: Iterable[str], root: Path, worktree: Path) -> list[str
     """
     entries = [_real(entry) for entry in sys_path]
     candidates = (*entries, *_editable_folders(sys.modules), root / "src", root)
-    ours = [entry for entry in candidates if _is_of_project(entry, root) and entry != PACKAGE.parent]
+    ours = [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE.parent]
     moved = [worktree / entry.relative_to(root) for entry in ours]
     others = [entry for entry in entries if entry not in ours]
     return list(dict.fromkeys(map(str, (*moved, *others))))
@@ -36,7 +36,7 @@ def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType
     return {
         name: file
         for name, file in files.items()
-        if _is_of_project(file, root) and not file.is_relative_to(worktree) and not file.is_relative_to(PACKAGE)
+        if is_of_project(file, root) and not file.is_relative_to(worktree) and not file.is_relative_to(PACKAGE)
     }
 
 
@@ -62,7 +62,7 @@ def _editable_folders(modules: Mapping[str, ModuleType]) -> Iterator[Path]:
             yield from (_real(place).parent for place in mapping.values())
 
 
-def _is_of_project(place: Path, root: Path) -> bool:
+def is_of_project(place: Path, root: Path) -> bool:
     """Whether a folder or file belongs to the project at `root`, not to an environment that happens to lie in it."""
     if not place.is_relative_to(root):
         return False

@@ -1,16 +1,15 @@
-"""A run against a git revision: the base is checked out when the first comparison is due, and removed at the end."""
+"""A run against a base: where that comes from is opened when the first comparison is due, and closed at the end."""
 
 from __future__ import annotations
 
 import dataclasses
-import sys
-import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from pytest_ngraph import basecases, pairing, revision
 from pytest_ngraph.bench.base import Base
+from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Rule, Verdict, decide, holm, missing, verdict
@@ -23,39 +22,66 @@ MOST_MEASURED_S = 10.0
 regression takes."""
 
 
-class Against:
-    """The base of a session, and the verdicts on what is compared with it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What an origin has.
 
-    arguments: those of this run's pytest. folder: where it was started. rootdir: pytest's. Raises `UsageError` for a
-    revision that cannot be compared with.
+    bases: for each case of the head that has one, the base's case. missing: cases that only the base has.
+    problem: of finding them, in one line. home, instead_of, at_base: as in `Base`.
     """
 
-    def __init__(self, options: GateOptions, arguments: Sequence[str], folder: Path, rootdir: Path) -> None:
-        self.revision = revision.resolve(options.against, folder)
+    bases: Mapping[Case, Case]
+    home: Home
+    missing: Sequence[Case] = ()
+    problem: str = ""
+    instead_of: tuple[Path, Path] | None = None
+    at_base: Callable[[Case], Case] = lambda case: case
+
+
+class Origin(Protocol):
+    """Where a base comes from."""
+
+    @property
+    def name(self) -> str:
+        """As people read it: `main at 1a2b3c4`."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """Base and head, in one line."""
+        ...
+
+    def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
+        """Find what each of the head's cases, given with their node ids, is compared with."""
+        ...
+
+    def close(self) -> None:
+        """Remove what `open` made."""
+        ...
+
+
+class Against:
+    """The base of a session, and the verdicts on what is compared with it."""
+
+    def __init__(self, origin: Origin, options: GateOptions) -> None:
+        self.origin = origin
         self.verdicts: dict[Case, Verdict] = {}
         self.problem = ""
         self._comparisons: dict[Case, Comparison] = {}
-        self._arguments = arguments
-        self._rootdir = rootdir
         self._rule = Rule(margin=options.margin, level=options.level)
-        self._close = ExitStack()
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Base:
-        """Check the base out and find what each of the head's cases, given with their node ids, is compared with."""
-        tree = self._close.enter_context(revision.Worktree(self.revision, Path(tempfile.gettempdir())))
-        collection = basecases.collect(tree, self._arguments, rootdir=self._rootdir, sys_path=sys.path)
-        pairs = pairing.pair(heads, collection)
-        self.problem = collection.problem
-        self.verdicts |= {case: missing(case, str(self.revision)) for case in pairs.missing}
-        self._rule = dataclasses.replace(self._rule, cells=max(1, len(pairs.bases)))
+        """What the head's cases, given with their node ids, are compared with."""
+        found = self.origin.open(heads)
+        self.problem = found.problem
+        self.verdicts |= {case: missing(case, self.origin.name) for case in found.missing}
+        self._rule = dataclasses.replace(self._rule, cells=max(1, len(found.bases)))
         return Base(
-            name=str(self.revision),
-            folder=tree.cwd,
-            path=tuple(tree.path(sys.path)),
-            root=self.revision.root,
-            tree=tree.root,
-            case_of=pairs.bases.get,
-            at_base=lambda case: basecases.at_base(case, tree),
+            name=self.origin.name,
+            home=found.home,
+            instead_of=found.instead_of,
+            case_of=found.bases.get,
+            at_base=found.at_base,
             decided=self.is_decided,
         )
 
@@ -84,4 +110,4 @@ class Against:
 
     def close(self) -> None:
         """Remove the base."""
-        self._close.close()
+        self.origin.close()

@@ -1,0 +1,74 @@
+"""A base from another Python environment: the same code, with other versions of libraries."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_ngraph.against import Found
+from pytest_ngraph.bench.process import Home
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine import library_versions
+from pytest_ngraph.revision.imports import is_of_project
+
+TIMEOUT_S = 120.0
+TELL = """
+import json
+import pytest_ngraph.worker
+from pytest_ngraph.machine import library_versions
+print(json.dumps(library_versions()))
+"""
+
+
+class FromInterpreter:
+    """python: path of the interpreter. rootdir: pytest's; what this process imports from there, the base does too.
+    Raises `UsageError` for an interpreter that cannot be compared with."""
+
+    def __init__(self, python: str, rootdir: Path) -> None:
+        self._python = python
+        self._rootdir = rootdir
+        self._libraries: dict[str, str] = _libraries(python)
+
+    @property
+    def name(self) -> str:
+        return self._python
+
+    @property
+    def description(self) -> str:
+        own = library_versions()
+        differing = [
+            f"{name} {self._libraries.get(name, 'none')} -> {own.get(name, 'none')}"
+            for name in sorted({*own, *self._libraries})
+            if own.get(name) != self._libraries.get(name)
+        ]
+        return f"base: {self._python}, head: {sys.executable} ({', '.join(differing) or 'the same libraries'})"
+
+    def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
+        ours = [entry for entry in sys.path if is_of_project(Path(entry).resolve(), self._rootdir.resolve())]
+        return Found(bases={case: case for _, case in heads}, home=Home(python=self._python, path=ours))
+
+    def close(self) -> None:
+        """Nothing was made."""
+
+
+def _libraries(python: str) -> dict[str, str]:
+    """The libraries that an interpreter has. Raise `UsageError` where it cannot run, or has no pytest-ngraph."""
+    try:
+        told = subprocess.run([python, "-c", TELL], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(
+            f"--ngraph-against-python={python} cannot be run ({error}). Give the path of a Python interpreter, such as "
+            f"other-environment/bin/python."
+        ) from None
+    if told.returncode:
+        said = (told.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise UsageError(
+            f"--ngraph-against-python={python} has no pytest-ngraph of this version ({said}). Install it there: "
+            f"{python} -m pip install pytest-ngraph"
+        )
+    versions: dict[str, str] = json.loads(told.stdout)
+    return versions

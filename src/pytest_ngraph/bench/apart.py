@@ -1,0 +1,69 @@
+"""A paired arm whose base runs in a process of its own: in another interpreter, with other libraries."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from typing import Any
+
+from pytest_ngraph.bench.paired import PairedArm
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.comparison import BASE
+from pytest_ngraph.record import Contention, Record
+
+USAGE = ("wall_s", "cpu_s", "involuntary_switches")
+
+
+class ApartArm(PairedArm):
+    """Each process waits without spinning while the other works."""
+
+    shares_process = False
+    burst_s = 0.01
+    """After each burst the other process starts with cold caches; in ten milliseconds it has warmed them."""
+
+    _base_worker: WorkerProcess | None = None
+    _random = random.Random()
+
+    def _request_base(self, do: str, **arguments: Any) -> dict[str, Any]:
+        if self._base_worker is None:
+            self._base_worker = self._start(BASE)
+        return self._base_worker.request(do, timeout_s=self._settings.timeout_s, phase="compile", **arguments)
+
+    def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
+        self._release_base()
+        return super().finish(contention, arms)
+
+    def _build_again(self) -> None:
+        self._release_base()
+        super()._build_again()
+
+    def _release_base(self) -> None:
+        if self._base_worker is not None:
+            with suppress(WorkerFailed):  # a dead one is found when it is asked for more
+                self._request_base("release", kind=self._target.kind)
+
+    def _time_quads(self, calls: int, quads: int) -> dict[str, Any] | None:
+        """As a worker does that has both, but by a request for each burst."""
+        used = dict.fromkeys(USAGE, 0.0)
+        timed = []
+        for _ in range(quads):
+            times: dict[bool, list[float]] = {True: [], False: []}
+            base_first = self._random.random() < 0.5
+            for is_base in (base_first, not base_first, not base_first, base_first):
+                answer = self._burst(calls, is_base=is_base)
+                if answer is None:
+                    return None
+                concurrency = self._base_concurrency if is_base else self._concurrency
+                times[is_base].append(answer["elapsed_s"] / calls / concurrency)
+                used = {name: used[name] + answer[name] for name in USAGE}
+            timed.append((times[True], times[False]))
+        return {"quads": timed, **used}
+
+    def _burst(self, calls: int, *, is_base: bool) -> dict[str, Any] | None:
+        if not is_base:
+            return self._ask("measure", calls=calls)
+        try:
+            return self._request_base("measure", calls=calls)
+        except WorkerFailed as error:
+            self._fail(error.failure)
+            return None
