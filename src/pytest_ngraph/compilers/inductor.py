@@ -1,14 +1,13 @@
-"""TorchInductor, of the exported program: ahead of time for a CPU, at the first call for a GPU."""
+"""TorchInductor, of the exported program: ahead of time where it can be, else at the first call."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,8 +32,9 @@ GENERATED = "torch._inductor.runtime.compile_tasks."
 class Inductor:
     """mode: as `torch.compile` has it. freezing: treat weights as constants, to fold them and pack their layouts.
 
-    For a CPU the program is compiled ahead of time (AOTInductor) into a package that loads in a moment and runs without
-    Python. For a GPU it is compiled at its first call (`torch.compile`), because only so do modes replay CUDA graphs.
+    For latency on a CPU the program is compiled ahead of time (AOTInductor) into a package that loads in a moment. Else
+    it is compiled at its first call (`torch.compile`): a package holds Python's lock while it runs, so that streams
+    would take turns, and on a GPU it replays no CUDA graphs.
     """
 
     mode: Mode = "default"
@@ -45,24 +45,33 @@ class Inductor:
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        """Write the package for a CPU. For a GPU only refuse what cannot be: `load` makes the first call, which fills
+        """Write the package. Where there is none, only refuse what cannot be: `load` makes the first call, which fills
         Inductor's cache in `folder`, and a later `load` finds what can be kept there.
         """
         _require_toolchain(target)
         loaded = program.load(artifact)
-        if target.kind == "cpu":
+        if _is_ahead_of_time(target):
             self._package(loaded, target, folder / PACKAGE)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         pytorch.set_up(target)
         inputs = program.inputs(artifact, target.kind)
         facts = {"mode": self.mode, "freezing": self.freezing}
-        if target.kind == "cpu":
-            return pytorch.load(_run_package(folder / PACKAGE, target), inputs, target, **facts)
+        if _is_ahead_of_time(target):
+            return pytorch.load(_run_package(folder / PACKAGE), inputs, target, **facts)
+
+        import torch
+        from torch._inductor import config
+
+        # `fullgraph`: a part that falls back to eager would be measured as Inductor's. It is an error instead.
+        run = torch.compile(pytorch.program_module(artifact, target), mode=self.mode, fullgraph=True)
+        # Called from Python one by one, kernels hold its lock, and streams would take turns. C++ calls them without.
+        options = {"freezing": self.freezing, "cpp_wrapper": target.objective == "throughput"}
 
         def instance(on: Target) -> CompiledModel:
-            model = InductorModel(self._compile_lazily(artifact, on), inputs, on, **facts)
-            with _caching_in(folder), self._frozen():
+            pytorch.set_up(on)
+            model = InductorModel(run, inputs, on, **facts)
+            with _caching_in(folder), config.patch(options):
                 model()
             return model
 
@@ -72,33 +81,22 @@ class Inductor:
         import torch
         import torch._inductor
 
-        # Loops are generated for a number of threads, and a stream has one.
-        computing = target.cores if target.objective == "latency" else target.cores[:1]
-        pytorch.set_up(dataclasses.replace(target, cores=computing))
+        pytorch.set_up(target)  # loops are generated for a number of threads
         options = torch._inductor.list_mode_options(self.mode) | {"freezing": self.freezing}
         with tempfile.TemporaryDirectory(prefix="ngraph-inductor-") as cache, _caching_in(Path(cache)), torch.no_grad():
             torch._inductor.aoti_compile_and_package(loaded, package_path=str(path), inductor_configs=options)
 
-    def _compile_lazily(self, artifact: Artifact, target: Target) -> pytorch.Run:
-        import torch
 
-        # `fullgraph`: a part that falls back to eager would be measured as Inductor's. It is an error instead.
-        return torch.compile(pytorch.program_module(artifact, target), mode=self.mode, fullgraph=True)
-
-    def _frozen(self) -> AbstractContextManager[None]:
-        from torch._inductor import config
-
-        patched: AbstractContextManager[None] = config.patch(freezing=self.freezing)
-        return patched
+def _is_ahead_of_time(target: Target) -> bool:
+    return target.kind == "cpu" and target.objective == "latency"
 
 
-def _run_package(path: Path, target: Target) -> pytorch.Run:
-    """What runs a package: as many times at once as the target has streams, which share its weights."""
-    import torch._inductor
+def _run_package(path: Path) -> pytorch.Run:
+    import torch
 
-    at_once = 1 if target.objective == "latency" else target.threads
-    loader = torch._inductor.aoti_load_package(path, num_runners=at_once).loader
-    # Calling the package itself parses the structure of its inputs and outputs anew each time.
+    # What `torch._inductor.aoti_load_package` wraps. The wrapper first compiles programs that try the processor's
+    # vector instructions, for seconds, and parses the structure of inputs and outputs anew at every call.
+    loader = torch._C._aoti.AOTIModelPackageLoader(str(path), "model")
     return lambda *inputs: loader.boxed_run(list(inputs))
 
 
