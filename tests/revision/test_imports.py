@@ -59,10 +59,11 @@ def test_an_environment_in_the_project_stays(root: Path, worktree: Path) -> None
     assert import_path(path, root, worktree) == _texts(worktree, worktree / "src", installed, unusual)
 
 
-def test_pytest_ngraph_itself_stays(worktree: Path) -> None:
+def test_pytest_ngraph_itself_stays(root: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In its own repository, the base is measured with the head's."""
-    home = PACKAGE.parent
-    assert import_path(_texts(home.parent, home), home.parent, worktree) == _texts(worktree, home)
+    home = root / "src"
+    monkeypatch.setattr("pytest_ngraph.revision.imports.PACKAGE", home / "pytest_ngraph")
+    assert import_path(_texts(root, home), root, worktree) == _texts(worktree, home)
 
 
 def test_the_folders_of_setuptools_finders(root: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
