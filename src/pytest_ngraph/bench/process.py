@@ -23,7 +23,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Failure, FailureKind, Phase
 
 TVM_SPINS = "100"
-"""How often an idle thread of TVM's looks for work before it sleeps. By default, 300,000 times: it spins on for most of a
+"""How often an idle thread of TVM's looks for work before it sleeps. By default, 300,000 times: it spins on through the
 round of the arm that comes after, which then takes twice as long. With none, small kernels wait for it to wake up."""
 POLL_S = 0.25
 """How often a waiting bench looks at the worker's memory. Seldom enough not to disturb what is measured."""
