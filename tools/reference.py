@@ -32,7 +32,7 @@ class Collector:
 
     def addoption(self, flag: str, *, help: str, metavar: str = "", **_: Any) -> None:  # noqa: A002 (pytest's name)
         text, _, ini = help.replace("%%", "%").rpartition(" (ini: ")
-        self.options.append((f"{flag}={metavar}", ini.rstrip(")"), text))
+        self.options.append((f"{flag}={metavar}" if metavar else flag, ini.rstrip(")"), text))
 
     def addini(self, name: str, help: str, **_: Any) -> None:  # noqa: A002 (pytest's name)
         self.ini.append((name, help))

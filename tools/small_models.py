@@ -48,10 +48,10 @@ def provenance(run: store.Run) -> str:
     )
 
 
-def write(section: str, text: str) -> None:
+def write(section: str, text: str, path: Path = PAGE) -> None:
     """Put a text between the markers of its section in the docs."""
-    page = PAGE.read_text()
+    page = path.read_text()
     marked = re.compile(rf"(<!-- {section}: measured -->\n).*?(<!-- end -->)", re.DOTALL)
     if not marked.search(page):
-        sys.exit(f"{PAGE} has no section <!-- {section}: measured -->")
-    PAGE.write_text(marked.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page))
+        sys.exit(f"{path} has no section <!-- {section}: measured -->")
+    path.write_text(marked.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ngraph import marks
 from pytest_ngraph.case import Case
+from pytest_ngraph.collected import Collected
 from pytest_ngraph.devices import Requirement
 from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.fixtures import COMPILER_FIXTURES, SESSION, observed
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
     from pytest_ngraph.gate.verdict import Verdict
 
+WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+"""The exit statuses of a run that went to its end."""
 OBSTACLE = pytest.StashKey[str]()
 MISTAKES = pytest.StashKey[list[str]]()
+COLLECTED = pytest.StashKey[Collected]()
 
 
 def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
@@ -39,6 +43,7 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
     except NgraphError as error:
         reason = str(error)
         config.stash.setdefault(MISTAKES, []).append(f"{metafunc.definition.nodeid}: {reason}")
+    config.stash.setdefault(COLLECTED, Collected()).add(metafunc.definition.nodeid, cases)
     if cases:
         metafunc.parametrize("ngraph_case", cases, ids=[case.id for case in cases])
     else:
@@ -57,6 +62,8 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     if not cases or config.option.collectonly:
         return
     session.check_store()
+    for baseline in session.baselines:
+        baseline.expect(case for _, case in cases)
     for item, case in cases:
         if _measures(item) and not item.get_closest_marker("skip") and not _obstacle(item, case):
             session.expect(case, item.nodeid)
@@ -109,28 +116,47 @@ def judge(item: pytest.Item) -> None:
     if record is not None:
         session.add(record)
         case = record.case
-    problems = [*session.breaches_of(case), *_hold_to_base(item, session.verdict_of(case))]
+    problems = [*session.breaches_of(case), *_hold_to_bases(item, session.verdicts_of(case))]
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
 
 
-def _hold_to_base(item: pytest.Item, verdict: Verdict | None) -> Iterator[str]:
-    """What the verdict fails the test for."""
-    if verdict is None:
-        return
-    item.user_properties.append(("ngraph_verdict", verdict.name))
+def _hold_to_bases(item: pytest.Item, verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """What the verdicts fail the test for."""
     policy = item.config.stash[SESSION].options.gate.inconclusive
-    if verdict.name == "regressed" or (verdict.name == "inconclusive" and policy == "fail"):
-        yield verdict.text
-    elif verdict.name == "inconclusive" and policy == "warn":
-        item.warn(pytest.PytestWarning(verdict.text))
+    for verdict in verdicts:
+        item.user_properties.append(("ngraph_verdict", verdict.name))
+        if verdict.name == "regressed" or (verdict.name == "inconclusive" and policy == "fail"):
+            yield verdict.text
+        elif verdict.name == "inconclusive" and policy == "warn":
+            item.warn(pytest.PytestWarning(verdict.text))
 
 
 def finish(session: pytest.Session, exitstatus: int) -> None:
-    """At the end, thresholds that no single test could answer for fail the session."""
-    breached = session.config.stash[SESSION].conclude()
-    if breached and exitstatus == pytest.ExitCode.OK:
+    """At the end, what no single test could answer for fails the session. Only a run that was not cut short misses
+    cases, or is kept as a baseline."""
+    ours = session.config.stash[SESSION]
+    is_whole = exitstatus in WHOLE and not (session.shouldstop or session.shouldfail)
+    if is_whole:
+        _require_baselines(session)
+    problems = ours.conclude()
+    if is_whole:
+        try:
+            ours.save()
+        except NgraphError as error:
+            ours.saved = str(error)
+            problems.append(ours.saved)
+    if problems and exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _require_baselines(session: pytest.Session) -> None:
+    """Find out what the stored baselines have and this run should have measured."""
+    config = session.config
+    ours, collected = config.stash[SESSION], config.stash.get(COLLECTED, Collected())
+    selected = {case for item in session.items if (case := case_of(item)) is not None}
+    for baseline in ours.baselines:
+        baseline.require(selected, lambda case, nodeid: collected.lacks(case, nodeid, config, ours.options))
 
 
 def case_of(item: pytest.Item) -> Case | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ngraph import hookspecs, items, marks, options, terminal
+from pytest_ngraph import hookspecs, items, marks, options, publish, terminal
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the plugin's namespace)
     SESSION,
@@ -29,6 +29,7 @@ from pytest_ngraph.session import Session
 
 if TYPE_CHECKING:
     from pytest_ngraph.against import Against
+    from pytest_ngraph.compare import Compare
     from pytest_ngraph.metrics import Metric
 
 
@@ -47,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         chosen = options.read(config)
         against = _against(chosen, config)
+        baselines = _baselines(chosen, config)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -56,22 +58,37 @@ def pytest_configure(config: pytest.Config) -> None:
     def extra_metrics(records: Sequence[Record]) -> list[Metric]:
         return list(chain.from_iterable(config.hook.pytest_ngraph_metrics(records=records)))
 
-    config.stash[SESSION] = Session(chosen, terminal.Status(config), on_record, extra_metrics, against)
+    config.stash[SESSION] = Session(chosen, terminal.Status(config), on_record, extra_metrics, against, baselines)
 
 
 def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
     """What this run is compared with."""
-    if not (chosen.gate.against or chosen.gate.against_python) or chosen.settings.smoke or config.option.collectonly:
+    gate = chosen.gate
+    if not gate.compares or chosen.settings.smoke or config.option.collectonly:
         return None
     from pytest_ngraph.against import Against
+    from pytest_ngraph.against.calibrating import Calibrating, kept
     from pytest_ngraph.against.interpreter import FromInterpreter
     from pytest_ngraph.against.revision import FromRevision
 
+    if gate.calibrate:
+        return Calibrating(gate)
+    if gate.against_python:
+        return Against(FromInterpreter(gate.against_python, config.rootpath), gate, kept())
     started = config.invocation_params
-    if chosen.gate.against_python:
-        return Against(FromInterpreter(chosen.gate.against_python, config.rootpath), chosen.gate)
     arguments = [str(argument) for argument in started.args]
-    return Against(FromRevision(chosen.gate.against, arguments, started.dir, config.rootpath), chosen.gate)
+    return Against(FromRevision(gate.against, arguments, started.dir, config.rootpath), gate, kept())
+
+
+def _baselines(chosen: options.Options, config: pytest.Config) -> list[Compare]:
+    """The stored baselines that this run is compared with, once it is sure that it can be saved as one."""
+    gate = chosen.gate
+    if not (gate.compare or gate.save) or chosen.settings.smoke or config.option.collectonly:
+        return []
+    from pytest_ngraph import compare
+
+    compare.check_can_save(chosen.store, gate)
+    return compare.load(chosen.store, gate)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -81,6 +98,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         items.announce(session.items, session.config)
+        publish.prepare(session.config)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -101,11 +119,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     items.finish(session, exitstatus)
+    publish.publish(session.config)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminal.summarise(terminalreporter, terminalreporter.config.stash[SESSION])
+    publish.tell(terminalreporter)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

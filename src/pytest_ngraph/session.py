@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from pytest_ngraph.artifact import Target
     from pytest_ngraph.bench.base import Base
     from pytest_ngraph.bench.bench import Bench
+    from pytest_ngraph.compare import Compare
     from pytest_ngraph.gate import Check, Threshold
+    from pytest_ngraph.gate.judge import Judge
     from pytest_ngraph.gate.verdict import Verdict
     from pytest_ngraph.metrics import Metric, Metrics
 
@@ -41,7 +43,7 @@ class Session:
     """Measures groups of cases when the first test of a group asks, and remembers every record.
 
     on_record: called with each record once it is stored. extra_metrics: the users' own metrics for some records.
-    against: what is compared with; None for nothing.
+    against: what is measured beside the cases, to compare them with; None for nothing. baselines: what is stored.
     """
 
     def __init__(
@@ -51,11 +53,15 @@ class Session:
         on_record: Callable[[Record], object] = lambda record: None,
         extra_metrics: Callable[[Sequence[Record]], Iterable[Metric]] = lambda records: (),
         against: Against | None = None,
+        baselines: Sequence[Compare] = (),
     ) -> None:
         self.options = options
         self.against = against
+        self.baselines = baselines
+        self.judges: list[Judge] = [*baselines, *([against] if against else [])]
         self.records: dict[Case, Record] = {}
         self.unsaved: dict[Case, str] = {}
+        self.saved = ""
         self._progress = progress
         self._on_record = on_record
         self._extra_metrics = extra_metrics
@@ -104,8 +110,8 @@ class Session:
         self._progress.finished(record.case)
         self.records[record.case] = record
         self._curves[_curve(record.case)][record.case] = record
-        if self.against is not None:
-            self.against.judge(record)
+        for judge in self.judges:
+            judge.judge(record)
         try:
             journal.append(record)
         except StoreError as error:
@@ -132,19 +138,41 @@ class Session:
     def conclude(self) -> list[str]:
         """Compute what follows from all records. Returns the breaches that no test has failed for: they belong to
         several tests, or needed a later one."""
-        if self.options.settings.smoke or not self.records:
+        late = [verdict for judge in self.judges for verdict in judge.conclude()]
+        if self.options.settings.smoke or not (self.records or late):
             return []
         metrics = self.metrics()
         checks = self._checks(metrics)
-        late = self.against.conclude() if self.against else []
-        verdicts = list(self.against.verdicts.values()) if self.against else []
+        verdicts = [verdict for judge in self.judges for verdict in judge.verdicts.values()]
         breaches = [*self._news(checks), *(f"{each.case.id} {each.text}" for each in late)]
         self.conclusion = Conclusion(metrics, checks, verdicts, breaches)
         return breaches
 
-    def verdict_of(self, case: Case) -> Verdict | None:
-        """The verdict on a case that was compared with a base, as far as what is measured by now can tell."""
-        return self.against.verdicts.get(case) if self.against else None
+    def verdicts_of(self, case: Case) -> list[Verdict]:
+        """The verdicts on a case, one for each base that it was compared with, as far as what is measured by now can
+        tell."""
+        return [judge.verdicts[case] for judge in self.judges if case in judge.verdicts]
+
+    def save(self) -> None:
+        """Keep this run as the stored baseline that the options name. `saved` tells of it. Raises `StoreError`.
+
+        One in which something regressed is not kept: it would let the next ones be as slow.
+        """
+        name = self.options.gate.save
+        if not name or not self.run_id or self.conclusion is None:
+            return
+        if any(verdict.name == "regressed" for verdict in self.conclusion.verdicts):
+            self.saved = f"Not saved as baseline {name}: what regressed here would pass from then on."
+            return
+        from pytest_ngraph import baselines
+
+        baselines.keep(self.options.store, name, self.run_id)
+        self.saved = f"Saved as baseline {name}; --ngraph-compare={name} compares with it."
+
+    @property
+    def unmeasured(self) -> list[Case]:
+        """Cases that a test would have asked for, had the session not ended before."""
+        return [case for group in self._expected.values() for case in group if case not in self.records]
 
     def _checks(self, metrics: Metrics) -> list[Check]:
         """Every threshold against every metric that it selects."""

@@ -23,9 +23,7 @@ def header(session: Session) -> list[str]:
     options = session.options
     devices = ", ".join(options.devices.values(None, ("cpu",)))
     lines = [f"ngraph: device {devices}: {machine.processor}, {len(machine.cores)} cores; store {options.store}"]
-    if session.against is not None:
-        lines.append(f"ngraph: {session.against.origin.description}")
-    return lines
+    return lines + [f"ngraph: {judge.description}" for judge in session.judges]
 
 
 def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
@@ -35,19 +33,24 @@ def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
     from pytest_ngraph.report.comparison import comparison
     from pytest_ngraph.report.summary import summary
 
-    metrics, checks, verdicts, breaches = session.conclusion
+    metrics, checks, _, breaches = session.conclusion
     reporter.write_sep("=", "ngraph")
     # Room is left for nothing else on the line: the summary decides which columns fit.
     for line in summary(list(session.records.values()), metrics, checks, width=reporter._tw.fullwidth):
         reporter.write_line(line.text, **line.markup)
-    for line in comparison(verdicts, session.against.problem if session.against else "", reporter._tw.fullwidth):
-        reporter.write_line(line.text, **line.markup)
+    for judge in session.judges:
+        for line in comparison(list(judge.verdicts.values()), judge.problem, reporter._tw.fullwidth):
+            reporter.write_line(line.text, **line.markup)
+    if session.against is not None and session.against.note:
+        reporter.write_line(session.against.note)
     for text in breaches:
         reporter.write_line(text, red=True, bold=True)
     if session.run_id:
         reporter.write_line(
             f"Stored as {session.run_id} in {session.options.store}; pytest-ngraph report shows it again."
         )
+    if session.saved:
+        reporter.write_line(session.saved)
 
 
 class Status:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pytest_ngraph.gate.launches import Effect
-from pytest_ngraph.gate.pooling import Pooled, Prior, pool
+from pytest_ngraph.gate.pooling import Pooled, Prior, departure, pool
 
 PRIOR = Prior(0.004, 4)
 
@@ -60,3 +60,12 @@ def test_intervals_cover_the_truth(count: int, spread: float) -> None:
 
 def test_what_more_launches_would_bring() -> None:
     assert Pooled(0.01, 0.004, 5, 2).extended(8) == Pooled(0.01, 0.002, 11, 8)
+
+
+def test_a_newcomer_adds_its_own_error_and_spread() -> None:
+    found = departure(Effect(0.03, 0.003), [Effect(0.01, 0.003)], PRIOR)
+    assert astuple(found) == pytest.approx((0.02, 0.005 * math.sqrt(2), 4, 1))
+    many = [Effect(ratio, 0.003) for ratio in (0.008, 0.012)]
+    pooled, further = pool(many, PRIOR), departure(Effect(0.03, 0.003), many, PRIOR)
+    assert further.mean == pytest.approx(0.03 - pooled.mean)
+    assert further.standard_error == pytest.approx(pooled.standard_error * math.sqrt(2 + 1))

@@ -12,7 +12,7 @@ from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
-from pytest_ngraph.gate import Rule, Verdict, decide, holm, missing, verdict
+from pytest_ngraph.gate import Calibration, Rule, Verdict, decide, holm, missing, verdict
 from pytest_ngraph.gate.rule import LOOKS
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
@@ -27,7 +27,7 @@ class Found:
     """What an origin has.
 
     bases: for each case of the head that has one, the base's case. missing: cases that only the base has.
-    problem: of finding them, in one line. home, instead_of, at_base: as in `Base`.
+    problem: of finding them, in one line. The others: as in `Base`.
     """
 
     bases: Mapping[Case, Case]
@@ -36,6 +36,7 @@ class Found:
     problem: str = ""
     instead_of: tuple[Path, Path] | None = None
     at_base: Callable[[Case], Case] = lambda case: case
+    measures_equals: bool = False
 
 
 class Origin(Protocol):
@@ -61,14 +62,23 @@ class Origin(Protocol):
 
 
 class Against:
-    """The base of a session, and the verdicts on what is compared with it."""
+    """The base of a session, and the verdicts on what is compared with it. note: for the end of the summary."""
 
-    def __init__(self, origin: Origin, options: GateOptions) -> None:
+    def __init__(self, origin: Origin, options: GateOptions, calibration: Calibration | None = None) -> None:
         self.origin = origin
         self.verdicts: dict[Case, Verdict] = {}
         self.problem = ""
+        self.note = ""
         self._comparisons: dict[Case, Comparison] = {}
         self._rule = Rule(margin=options.margin, level=options.level)
+        if calibration is not None:
+            self._rule = calibration.applied(self._rule)
+            self.note = f"Calibrated on {calibration.when[:10]}: {calibration.text}."
+
+    @property
+    def description(self) -> str:
+        """Base and head, in one line."""
+        return self.origin.description
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Base:
         """What the head's cases, given with their node ids, are compared with."""
@@ -82,6 +92,7 @@ class Against:
             instead_of=found.instead_of,
             case_of=found.bases.get,
             at_base=found.at_base,
+            measures_equals=found.measures_equals,
             decided=self.is_decided,
         )
 
@@ -99,15 +110,18 @@ class Against:
         if record.comparison is None or record.outcome != "measured":
             return
         self._comparisons[record.case] = record.comparison
-        found = self.verdicts[record.case] = verdict(record.case, record.comparison, self._rule)
+        found = self.verdicts[record.case] = self._verdict(record.case, self._rule)
         self._rule = dataclasses.replace(self._rule, rejected=self._rule.rejected + (found.name == "regressed"))
 
     def conclude(self) -> list[Verdict]:
         """Judge again in the light of all verdicts. Returns those that are regressed only now."""
         before = self.verdicts
-        self.verdicts = {each.case: each for each in holm(list(before.values()), self._comparisons, self._rule)}
+        self.verdicts = {each.case: each for each in holm(list(before.values()), self._verdict, self._rule)}
         return [v for case, v in self.verdicts.items() if v.name == "regressed" and before[case].name != "regressed"]
 
     def close(self) -> None:
         """Remove the base."""
         self.origin.close()
+
+    def _verdict(self, case: Case, rule: Rule) -> Verdict:
+        return verdict(case, self._comparisons[case], rule)

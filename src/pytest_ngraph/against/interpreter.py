@@ -49,7 +49,9 @@ class FromInterpreter:
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
         ours = [entry for entry in sys.path if is_of_project(Path(entry).resolve(), self._rootdir.resolve())]
-        return Found(bases={case: case for _, case in heads}, home=Home(python=self._python, path=ours))
+        return Found(
+            bases={case: case for _, case in heads}, home=Home(python=self._python, path=ours), measures_equals=True
+        )
 
     def close(self) -> None:
         """Nothing was made."""

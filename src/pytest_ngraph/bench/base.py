@@ -27,6 +27,7 @@ class Base:
     case_of: the base's case for one of the head's; None where the base has none.
     at_base: a case with the paths of the base's copy in place of the head's.
     decided: whether what was measured is enough for a verdict; until it is, more launches are made.
+    measures_equals: whether cases are measured that start from the same graph and weights as their base.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Base:
     case_of: Callable[[Case], Case | None]
     at_base: Callable[[Case], Case]
     decided: Callable[[Comparison], bool]
+    measures_equals: bool = False
 
     @property
     def placement(self) -> Placement:
@@ -82,7 +84,7 @@ class Opponents:
             if exported.export_error:
                 problem = f"two revisions are compared as exported programs, and torch.export refuses the {side}'s: "
                 return dataclasses.replace(comparison, problem=problem + exported.export_error), None
-        if self._base.placement == "together" and opponent == case and built.digest == artifact.digest:
+        if not self._base.measures_equals and opponent == case and built.digest == artifact.digest:
             return dataclasses.replace(comparison, same=True), None
         return comparison, Opponent(case=opponent, artifact=built)
 

@@ -1,6 +1,7 @@
 """The gate: metrics against thresholds, and head against base. What it calls a breach or a regression is one beyond the
 uncertainty of the measurement."""
 
+from pytest_ngraph.gate.baseline import compare
 from pytest_ngraph.gate.calibration import Calibration, calibrate, estimate_spread
 from pytest_ngraph.gate.check import Check, check
 from pytest_ngraph.gate.decision import Decision, decide
@@ -21,6 +22,7 @@ __all__ = [
     "VerdictName",
     "calibrate",
     "check",
+    "compare",
     "decide",
     "estimate_spread",
     "holm",

@@ -45,6 +45,12 @@ class Calibration:
     false_alarms: int
     when: str
 
+    @property
+    def text(self) -> str:
+        """What it found, in a sentence without its end."""
+        spreads = (f"launches spread by {100 * prior.spread:.2f} % {name}" for name, prior in self.priors.items())
+        return f"{', '.join(spreads)}; {self.false_alarms} false alarms in {self.cells} cases"
+
     def applied(self, rule: Rule) -> Rule:
         """The rule for this machine."""
         return replace(rule, priors={**rule.priors, **self.priors})

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.verdict import Verdict, verdict
+from pytest_ngraph.gate.verdict import Verdict
 
 
-def holm(verdicts: Sequence[Verdict], comparisons: Mapping[Case, Comparison], rule: Rule) -> list[Verdict]:
+def holm(verdicts: Sequence[Verdict], judge: Callable[[Case, Rule], Verdict], rule: Rule) -> list[Verdict]:
     """The verdicts, in order, with those regressed that were inconclusive and now are not: each cell that was called
-    regressed leaves more of the level to the others, also to those that came before it."""
+    regressed leaves more of the level to the others, also to those that came before it. judge: what makes a verdict of
+    what was measured of a case."""
     final = {each.case: each for each in verdicts}
     rejected = sum(each.name == "regressed" for each in verdicts)
     for candidate in sorted(verdicts, key=lambda each: each.p):
-        if candidate.name != "inconclusive" or candidate.case not in comparisons:
+        if candidate.name != "inconclusive":
             continue
-        again = verdict(candidate.case, comparisons[candidate.case], replace(rule, rejected=rejected))
+        again = judge(candidate.case, replace(rule, rejected=rejected))
         if again.name == "regressed":
             final[candidate.case] = again
             rejected += 1

@@ -68,6 +68,20 @@ def pool(effects: Sequence[Effect], prior: Prior) -> Pooled:
     moderated by the prior as in Smyth (2004): (dof0 + sum of squares) / (dof0 + n - 1). So a single launch has an
     honest interval already, and many speak for themselves.
     """
+    mean, scale, precision, dof = _moderated(effects, prior)
+    return Pooled(mean, math.sqrt(scale / precision), dof, len(effects))
+
+
+def departure(newcomer: Effect, effects: Sequence[Effect], prior: Prior) -> Pooled:
+    """How far one more lies above the mean of the others, at least one: it has an error of its own, and a spread as
+    theirs. Here an effect may be any logarithm, such as that of a run's time."""
+    mean, scale, precision, dof = _moderated(effects, prior)
+    variance = prior.spread**2 + newcomer.standard_error**2 + 1 / precision
+    return Pooled(newcomer.log_ratio - mean, math.sqrt(scale * variance), dof, len(effects))
+
+
+def _moderated(effects: Sequence[Effect], prior: Prior) -> tuple[float, float, float, float]:
+    """The weighted mean, the moderated scale of the variances, the sum of the weights, and the degrees of freedom."""
     ratios, errors = np.array(effects).T
     precisions = 1 / (prior.spread**2 + errors**2)
     mean = float(precisions @ ratios / precisions.sum())
@@ -75,8 +89,7 @@ def pool(effects: Sequence[Effect], prior: Prior) -> Pooled:
     own_dof = len(effects) - 1
     prior_dof = prior.dof * _trust(squares, own_dof, prior)
     dof = prior_dof + own_dof
-    scale = (prior_dof + squares) / dof
-    return Pooled(mean, math.sqrt(scale / precisions.sum()), dof, len(effects))
+    return mean, (prior_dof + squares) / dof, float(precisions.sum()), dof
 
 
 def _trust(squares: float, dof: int, prior: Prior) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, PairedRound
@@ -31,6 +32,8 @@ class Verdict:
     launches, fresh: how many, and how many of them in processes of their own. rounds, disturbed: all, and those during
     which the cores had other work. pressure_percent: of the CPU, on average over the rounds.
     detectable: smallest slowdown that this run would have called regressed with 95 % probability, as a share.
+    runs: those of the stored baseline that it was compared with. margin: as a share, what is tolerated then, widened by
+    what runs differ by chance; None where base and head were measured together.
     measured_s: wall seconds. reason: why it is inconclusive, new or missing, or was not measured.
     """
 
@@ -46,8 +49,15 @@ class Verdict:
     disturbed: int = 0
     pressure_percent: float | None = None
     detectable: float | None = None
+    runs: int = 0
+    margin: float | None = None
     measured_s: float = 0.0
     reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as JSON-ready data."""
+        ratio = self.ratio._asdict() if self.ratio else None
+        return dataclasses.asdict(self) | {"case": self.case.to_dict(), "ratio": ratio}
 
     @property
     def text(self) -> str:
@@ -60,6 +70,9 @@ class Verdict:
 
     @property
     def _effort(self) -> str:
+        if self.margin is not None:
+            runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
+            return f"{runs}, margin widened to {100 * self.margin:.1f} %"
         launches = "1 launch" if self.launches == 1 else f"{self.launches} launches"
         return f"{launches}, {self.disturbed} of {self.rounds} rounds disturbed"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, cast, get_args
 
 import pytest
@@ -16,17 +17,31 @@ Policy = Literal["warn", "fail", "pass"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOptions:
     """against: the git revision that cases are compared with; empty for none. against_python: likewise, an interpreter.
+    calibrate: compare every case with itself, to learn this machine's noise.
     margin: slowdown that is tolerated, as a share. level: chance, over the whole run, of calling regressed what is not.
     inconclusive: what becomes of a test that could not be decided.
     threads: cores that a comparison runs on; None for all of the device's.
+    compare: names of the stored baselines to compare with. save: the name of the one that this run is added to.
+    foreign_baseline: whether those of other machines will do.
+    summary: the file for the Markdown that shows the run in a pull request; None for none.
     """
 
     against: str = ""
     against_python: str = ""
+    calibrate: bool = False
     margin: float = 0.01
     level: float = 0.01
     inconclusive: Policy = "warn"
     threads: int | None = None
+    compare: tuple[str, ...] = ()
+    save: str = ""
+    foreign_baseline: bool = False
+    summary: Path | None = None
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is anything to compare with."""
+        return self.calibrate or bool(self.against or self.against_python)
 
 
 DEFAULTS = GateOptions()
@@ -47,6 +62,13 @@ def declare(add: Declare) -> None:
         "Compare with the same code in another environment, given by its interpreter",
         metavar="PATH",
         **ONE,
+    )
+    add(
+        "--ngraph-calibrate",
+        "ngraph_calibrate",
+        "Compare every case with itself: tells this machine's noise and false alarms, and keeps them for later runs",
+        kind="bool",
+        action="store_true",
     )
     add(
         "--ngraph-margin",
@@ -76,18 +98,61 @@ def declare(add: Declare) -> None:
         metavar="NUMBER",
         **ONE,
     )
+    add(
+        "--ngraph-compare",
+        "ngraph_compare",
+        "Compare with stored baselines, or with the last run, and fail what became slower than runs differ by chance",
+        metavar="NAME[,NAME...]|latest",
+        **ONE,
+    )
+    add(
+        "--ngraph-save",
+        "ngraph_save",
+        "Keep this run as a stored baseline of this name, beside the runs that it has already",
+        metavar="NAME",
+        **ONE,
+    )
+    add(
+        "--ngraph-foreign-baseline",
+        "ngraph_foreign_baseline",
+        "Compare with stored baselines of other machines, too",
+        kind="bool",
+        action="store_true",
+    )
+    add(
+        "--ngraph-summary",
+        "ngraph_summary",
+        "Write what the run comes to as Markdown for a pull request, and beside it as JSON",
+        metavar="FILE",
+        **ONE,
+    )
 
 
 def read(config: pytest.Config) -> GateOptions:
     """The options of this run. Raises `UsageError` for what cannot be."""
     against, against_python = single(config, "against") or "", single(config, "against_python") or ""
-    if against and against_python:
-        raise UsageError("--ngraph-against and --ngraph-against-python cannot both be compared with. Give one of them.")
+    calibrates = bool(config.getoption("ngraph_calibrate") or config.getini("ngraph_calibrate"))
+    if sum(map(bool, (against, against_python, calibrates))) > 1:
+        raise UsageError(
+            "--ngraph-against, --ngraph-against-python and --ngraph-calibrate each say what to compare with. Give one."
+        )
+    compare, save = single(config, "compare") or "", single(config, "save") or ""
+    if (compare or save) and (against or against_python or calibrates):
+        raise UsageError(
+            "--ngraph-compare and --ngraph-save are for runs on their own: what is measured in turn with a base has "
+            "other times. Run twice."
+        )
+    summary = single(config, "summary")
     return GateOptions(
         against=against,
         against_python=against_python,
+        calibrate=calibrates,
         margin=positive(config, "margin", DEFAULTS.margin),
         level=positive(config, "level", DEFAULTS.level),
         inconclusive=cast("Policy", choice(config, "inconclusive", get_args(Policy), DEFAULTS.inconclusive)),
         threads=whole(config, "gate_threads"),
+        compare=tuple(dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())),
+        save=save,
+        foreign_baseline=bool(config.getoption("ngraph_foreign_baseline") or config.getini("ngraph_foreign_baseline")),
+        summary=config.rootpath / summary if summary else None,
     )

@@ -18,7 +18,7 @@ def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Li
     """One row for each case, and a sentence on each that could not be decided. problem: of finding the base's cases."""
     if not verdicts:
         return []
-    rows = sorted(verdicts, key=_rank)
+    rows = by_severity(verdicts)
     columns = _columns(rows, width - len(INDENT))
     lines = [
         Line(f"Against {rows[0].against}: {_counts(rows)}", "heading"),
@@ -31,9 +31,9 @@ def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Li
     return [Line(""), *lines]
 
 
-def _rank(verdict: Verdict) -> tuple[int, float]:
+def by_severity(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The worst verdict first, and the slowest of each."""
-    return ORDER.index(verdict.name), -verdict.ratio.value if verdict.ratio else 0.0
+    return sorted(verdicts, key=lambda v: (ORDER.index(v.name), -v.ratio.value if v.ratio else 0.0))
 
 
 def _counts(verdicts: Sequence[Verdict]) -> str:
@@ -45,10 +45,10 @@ def _columns(verdicts: Sequence[Verdict], width: int) -> list[Column]:
     columns = [
         Column(heading="verdict", cells=[v.name for v in verdicts], left=True),
         Column(heading="case", cells=[v.case.id for v in verdicts], left=True),
-        Column(heading="time", cells=[_change(v) for v in verdicts]),
-        Column(heading="from", cells=[_bound(v, "low") for v in verdicts], rank=1),
-        Column(heading="to", cells=[_bound(v, "high") for v in verdicts], rank=1),
-        Column(heading="detectable", cells=[_share(v.detectable) for v in verdicts], rank=2),
+        Column(heading="time", cells=[change(v) for v in verdicts]),
+        Column(heading="from", cells=[bound(v, "low") for v in verdicts], rank=1),
+        Column(heading="to", cells=[bound(v, "high") for v in verdicts], rank=1),
+        Column(heading="detectable", cells=[percent(v.detectable) for v in verdicts], rank=2),
         Column(heading="launches", cells=[str(v.launches or "") for v in verdicts], rank=3),
         Column(heading="disturbed", cells=[f"{v.disturbed}/{v.rounds}" if v.rounds else "" for v in verdicts], rank=4),
         Column(heading="measured", cells=[f"{v.measured_s:.1f} s" if v.rounds else "" for v in verdicts], rank=5),
@@ -56,13 +56,14 @@ def _columns(verdicts: Sequence[Verdict], width: int) -> list[Column]:
     return fitting(columns, width)
 
 
-def _change(verdict: Verdict) -> str:
+def change(verdict: Verdict) -> str:
+    """How much more time head takes than base: `+2.3%`; nothing where neither was measured."""
     return "" if verdict.ratio is None else _signed(verdict.ratio.value)
 
 
-def _bound(verdict: Verdict, end: Literal["low", "high"]) -> str:
+def bound(verdict: Verdict, end: Literal["low", "high"]) -> str:
     """An end of the interval; nothing for what was not measured."""
-    return "" if verdict.ratio is None or not verdict.rounds else _signed(getattr(verdict.ratio, end))
+    return "" if verdict.ratio is None or verdict.confidence is None else _signed(getattr(verdict.ratio, end))
 
 
 def _signed(ratio: float) -> str:
@@ -70,7 +71,8 @@ def _signed(ratio: float) -> str:
     return f"{100 * (ratio - 1):+.1f}%" if ratio < 2 else f"{ratio:.3g}x"
 
 
-def _share(share: float | None) -> str:
+def percent(share: float | None) -> str:
+    """A share as `2.3%`; nothing for None."""
     return "" if share is None else f"{100 * share:.1f}%"
 
 

@@ -65,7 +65,7 @@ class Revision:
 def resolve(text: str, folder: Path) -> Revision:
     """The commit that `text` names in the repository of `folder`. Raises `UsageError` for all that cannot be."""
     root = _root(folder)
-    head = answers(root, "rev-parse", "--verify", "HEAD^{commit}")
+    head = _head(root)
     if head is None:
         raise UsageError(f"{root} has no commits yet, so that there is nothing to compare with. Commit first.")
     return Revision(
@@ -74,11 +74,26 @@ def resolve(text: str, folder: Path) -> Revision:
         root=root,
         common=(root / git(root, "rev-parse", "--git-common-dir")).resolve(),
         folder=folder.resolve().relative_to(root),
-        head=Head(
-            sha=head,
-            branch=answers(root, "symbolic-ref", "--short", "HEAD"),
-            dirty=bool(git(root, "status", "--porcelain", "--untracked-files=no")),
-        ),
+        head=head,
+    )
+
+
+def head_of(folder: Path) -> Head | None:
+    """What the working tree around `folder` holds; None where that is no repository, or has no commits yet."""
+    try:
+        return _head(_root(folder))
+    except UsageError:
+        return None
+
+
+def _head(root: Path) -> Head | None:
+    sha = answers(root, "rev-parse", "--verify", "HEAD^{commit}")
+    if sha is None:
+        return None
+    return Head(
+        sha=sha,
+        branch=answers(root, "symbolic-ref", "--short", "HEAD"),
+        dirty=bool(git(root, "status", "--porcelain", "--untracked-files=no")),
     )
 
 

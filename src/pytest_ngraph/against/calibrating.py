@@ -1,0 +1,68 @@
+"""A run of base against base: it fails nothing, and tells how much the launches of this machine spread."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from pytest_ngraph.against import Against
+from pytest_ngraph.against.itself import FromItself
+from pytest_ngraph.cache import default_folder
+from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.gate import Calibration, Verdict, calibrate
+from pytest_ngraph.gate.launches import is_disturbed
+from pytest_ngraph.machine import this_machine
+from pytest_ngraph.options import GateOptions
+from pytest_ngraph.record import Record
+
+LAUNCHES = 5
+"""Of each case: its screen, and four in fresh processes."""
+
+
+class Calibrating(Against):
+    """Collects comparisons in place of verdicts."""
+
+    def __init__(self, options: GateOptions) -> None:
+        super().__init__(FromItself(), options)
+
+    def is_decided(self, comparison: Comparison) -> bool:
+        return len(comparison.launches) >= LAUNCHES
+
+    def judge(self, record: Record) -> None:
+        if record.comparison is not None and record.comparison.launches:
+            self._comparisons[record.case] = record.comparison
+
+    def conclude(self) -> list[Verdict]:
+        """Keep what was found for later runs on this machine, if it was quiet enough to show its own noise."""
+        rounds = [each for found in self._comparisons.values() for one in found.launches for each in one.rounds]
+        disturbed = sum(map(is_disturbed, rounds))
+        if 2 * disturbed > len(rounds):
+            self.note = (
+                f"Not calibrated: {disturbed} of {len(rounds)} rounds were disturbed. Try again on a quiet machine."
+            )
+        elif rounds:
+            machine, when = this_machine().fingerprint, time.strftime("%Y-%m-%dT%H:%M:%S%z")
+            found = calibrate(list(self._comparisons.items()), self._rule, machine=machine, when=when)
+            keep(found)
+            self.note = f"Calibrated: {found.text}. Later runs on this machine use it."
+        return []
+
+
+def keep(calibration: Calibration) -> None:
+    """Write it where `kept` finds it."""
+    path = _path(calibration.machine)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(calibration.to_dict()))
+
+
+def kept() -> Calibration | None:
+    """This machine's calibration, if there is one that can be read."""
+    try:
+        return Calibration.from_dict(json.loads(_path(this_machine().fingerprint).read_text()))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _path(machine: str) -> Path:
+    return default_folder().parent / "calibrations" / f"{machine}.json"

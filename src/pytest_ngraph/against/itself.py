@@ -1,0 +1,22 @@
+"""A base that is the head: what the gate sees of it is the machine's noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_ngraph.against import Found
+from pytest_ngraph.bench.process import Home
+from pytest_ngraph.case import Case
+
+
+class FromItself:
+    """Every case is its own base, and measured against itself."""
+
+    name = "itself"
+    description = "calibrating: base and head are the same code, so that any difference is noise"
+
+    def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
+        return Found(bases={case: case for _, case in heads}, home=Home(), measures_equals=True)
+
+    def close(self) -> None:
+        """Nothing was made."""

@@ -1,0 +1,203 @@
+"""Stored baselines: runs of the store that are kept under a name, to compare later ones with.
+
+`<store>/baselines/NAME/RUN.jsonl` is a run's journal, so that what reads the store reads these as well. A baseline may
+hold several runs, from which follows how much runs differ; an anchored one stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_ngraph import store
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import StoreError, UsageError
+from pytest_ngraph.record import Record
+from pytest_ngraph.store import Run
+
+LATEST = "latest"
+"""The last run of the store, kept or not."""
+FOLDER = "baselines"
+ANCHOR = ".anchored"
+"""The file that marks a baseline as anchored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """Runs that later ones are compared with, oldest first."""
+
+    name: str
+    runs: tuple[Run, ...]
+    anchored: bool = False
+
+    @property
+    def label(self) -> str:
+        """As people read it: `baseline v1`."""
+        return f"run {self.runs[-1].id}" if self.name == LATEST else f"baseline {self.name}"
+
+    @property
+    def records(self) -> dict[Case, list[Record]]:
+        """What was measured of each case: a record of every run that has one, the last where it has several.
+
+        What was measured in turn with a base is left out: it ran under other conditions.
+        """
+        found: dict[Case, list[Record]] = {}
+        for run in self.runs:
+            last = {r.case: r for r in run.records if r.outcome == "measured" and r.comparison is None}
+            for case, record in last.items():
+                found.setdefault(case, []).append(record)
+        return found
+
+
+def check_name(name: str) -> str:
+    """The name, if a baseline can be called so; else `UsageError`."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) or name == LATEST:
+        raise UsageError(
+            f"a baseline cannot be called {name!r}. A name is made of letters, digits and .-_, begins with a letter or "
+            f"a digit, and is not {LATEST}, which means the last run."
+        )
+    return name
+
+
+def names(folder: Path) -> list[str]:
+    """The baselines of the store in this folder."""
+    return sorted(path.name for path in (folder / FOLDER).glob("*") if store.run_ids(path))
+
+
+def read(folder: Path, name: str) -> Baseline:
+    """A baseline of the store in this folder, or its last run. Raises `UsageError` for one that is not there, and
+    `StoreError` for one that cannot be read."""
+    if name == LATEST:
+        return Baseline(name=name, runs=(store.read(folder),))
+    path = _existing(folder, name)
+    runs = tuple(_whole(path, run) for run in store.run_ids(path))
+    return Baseline(name=name, runs=runs, anchored=(path / ANCHOR).exists())
+
+
+def check_open(folder: Path, name: str) -> None:
+    """Raise `UsageError` when no run can be added to this baseline."""
+    if (folder / FOLDER / check_name(name) / ANCHOR).exists():
+        raise UsageError(
+            f"baseline {name} is anchored: it stays as it is, so that many small losses add up to one that is seen. "
+            f"Save under another name, or free it: pytest-ngraph baseline bless --undo {name}."
+        )
+
+
+def keep(folder: Path, name: str, run: str) -> None:
+    """Add a run of the store to a baseline, which is begun where there is none."""
+    check_open(folder, name)
+    target = folder / FOLDER / name / (run + store.SUFFIX)
+    journal = folder / target.name
+    try:
+        text = journal.read_bytes()
+    except OSError as error:
+        raise StoreError(f"cannot save {journal} as baseline {name}: {error.strerror}.") from error
+    _write(target, text)
+
+
+def bless(folder: Path, name: str, *, anchored: bool = True) -> None:
+    """Anchor a baseline, or free it again."""
+    mark = _existing(folder, name) / ANCHOR
+    if anchored:
+        mark.touch()
+    else:
+        mark.unlink(missing_ok=True)
+
+
+def export(folder: Path, name: str, file: Path) -> int:
+    """Write a baseline's journals, one after another, into one file that is not there yet. Returns how many."""
+    path = _existing(folder, name)
+    if file.exists():
+        raise UsageError(f"{file} exists. Give another file, or delete it first.")
+    runs = store.run_ids(path)
+    _write(file, b"".join(_ended((path / (run + store.SUFFIX)).read_bytes()) for run in runs))
+    return len(runs)
+
+
+def import_from(file: Path, folder: Path, name: str) -> int:
+    """Make a baseline of a file that `export` wrote, once every line was found to be readable. Returns how many runs.
+
+    Raises `UsageError` when the name is taken, and `StoreError` for a file that is something else.
+    """
+    target = folder / FOLDER / check_name(name)
+    if target.exists():
+        raise UsageError(f"baseline {name} exists. Give another name: pytest-ngraph baseline import {file} NAME.")
+    try:
+        lines = file.read_bytes().splitlines(keepends=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot import {file}: {error.strerror}.") from error
+    with tempfile.TemporaryDirectory(prefix=".importing-", dir=target.parent) as scratch:
+        staged = Path(scratch, name)
+        staged.mkdir()
+        for run, text in _split(file, lines):
+            (staged / (run + store.SUFFIX)).write_bytes(text)
+            _whole(staged, run)
+        staged.rename(target)
+    return len(store.run_ids(target))
+
+
+def _existing(folder: Path, name: str) -> Path:
+    known = names(folder)
+    if name not in known:
+        hint = "--ngraph-save=NAME makes one." if not known else ""
+        raise UsageError.unknown("baseline", name, known, hint)
+    return folder / FOLDER / name
+
+
+def _whole(folder: Path, run: str) -> Run:
+    """A run of which every record can be read."""
+    try:
+        found = store.read(folder, run)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"run {run} is no run of pytest-ngraph: {error!r}.") from error
+    if found.damaged:
+        raise StoreError(f"run {run} has {found.damaged} damaged lines.")
+    return found
+
+
+def _split(file: Path, lines: list[bytes]) -> Iterator[tuple[str, bytes]]:
+    """The journals in a file's lines, by the id of their run: each begins with the line that describes it."""
+    headers = [i for i, line in enumerate(lines) if b'"schema"' in line and "schema" in _decoded(line)]
+    if not headers or headers[0] != 0:
+        raise StoreError(f"{file} is no exported baseline: its first line does not describe a run.")
+    seen = set()
+    for start, end in zip(headers, [*headers[1:], len(lines)], strict=True):
+        run = str(_decoded(lines[start]).get("run"))
+        if not re.fullmatch(r"[0-9-]+", run) or run in seen:
+            raise StoreError(f"{file}, line {start + 1}: {run!r} is no id of a run, or not its first appearance.")
+        seen.add(run)
+        yield run, b"".join(lines[start:end])
+
+
+def _decoded(line: bytes) -> dict[str, object]:
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _ended(text: bytes) -> bytes:
+    """With the end of its last line."""
+    return text if text.endswith(b"\n") else text + b"\n"
+
+
+def _write(path: Path, text: bytes) -> None:
+    """Write a file so that it is there whole or not at all. Raises `StoreError` when it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as scratch:
+            staged = Path(scratch, path.name)
+            with staged.open("xb") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            staged.replace(path)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}.") from error

@@ -1,0 +1,130 @@
+"""A run against stored baselines: which of them can be compared with, and the verdicts on what is measured."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+
+from pytest_ngraph import baselines, gate
+from pytest_ngraph.baselines import Baseline
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.gate import Rule, Verdict, holm
+from pytest_ngraph.machine import LIBRARIES, environment
+from pytest_ngraph.options import GateOptions
+from pytest_ngraph.record import Record
+
+MATTERING = ("driver", "governor", "python", *LIBRARIES)
+"""What may differ between two runs on one machine and change how long things take."""
+
+
+class Compare:
+    """A stored baseline, and the verdicts on what is compared with it. problem: what differs besides the code.
+
+    level: the chance that this baseline may spend on calling regressed what is not.
+    """
+
+    def __init__(self, baseline: Baseline, margin: float, level: float) -> None:
+        self.verdicts: dict[Case, Verdict] = {}
+        self.problem = differences(baseline)
+        self._baseline = baseline
+        self._records = baseline.records
+        self._heads: dict[Case, Record] = {}
+        self._rule = Rule(margin=margin, level=level)
+
+    @property
+    def description(self) -> str:
+        """The baseline, in one line."""
+        runs = "1 run" if len(self._baseline.runs) == 1 else f"{len(self._baseline.runs)} runs"
+        anchored = ", anchored" if self._baseline.anchored else ""
+        return f"compared with {self._baseline.label} ({runs}{anchored})"
+
+    def expect(self, cases: Iterable[Case]) -> None:
+        """These will be measured: the level is shared among those of them that the baseline has."""
+        cells = len(self._records.keys() & set(cases))
+        self._rule = dataclasses.replace(self._rule, cells=max(1, cells))
+
+    def judge(self, record: Record) -> None:
+        """Come to a verdict on a record."""
+        if record.outcome != "measured":
+            return
+        self._heads[record.case] = record
+        found = self.verdicts[record.case] = self._verdict(record.case, self._rule)
+        self._rule = dataclasses.replace(self._rule, rejected=self._rule.rejected + (found.name == "regressed"))
+
+    def require(self, selected: Collection[Case], is_gone: Callable[[Case, str], bool]) -> None:
+        """Call missing what the baseline has and was not measured, though a test was selected for it, or though the
+        project no longer has it: `is_gone` tells of a case and the test that it had."""
+        for case, records in self._records.items():
+            if case in self._heads:
+                continue
+            if case in selected:
+                reason = "its test yielded no measurement"
+            elif is_gone(case, records[-1].nodeid):
+                reason = f"only {self._baseline.label} has it"
+            else:
+                continue
+            self.verdicts[case] = Verdict(case=case, name="missing", against=self._baseline.label, reason=reason)
+
+    def conclude(self) -> list[Verdict]:
+        """Judge again in the light of all verdicts. Returns those that fail the run and that no test has failed for."""
+        before = self.verdicts
+        self.verdicts = {each.case: each for each in holm(list(before.values()), self._verdict, self._rule)}
+        late = [v for case, v in self.verdicts.items() if v.name == "regressed" and before[case].name != "regressed"]
+        return late + [v for v in self.verdicts.values() if v.name == "missing"]
+
+    def _verdict(self, case: Case, rule: Rule) -> Verdict:
+        return gate.compare(case, self._heads[case], self._records.get(case, ()), rule, self._baseline.label)
+
+
+def load(folder: Path, options: GateOptions) -> list[Compare]:
+    """The baselines that the options name, of the store in this folder. The level is shared among them.
+
+    Raises `UsageError` for one that is not there or is another machine's, and `StoreError` for one that cannot be read.
+    """
+    found = [baselines.read(folder, name) for name in options.compare]
+    if not options.foreign_baseline:
+        for baseline in found:
+            check_machine(baseline)
+    return [Compare(baseline, options.margin, options.level / len(found)) for baseline in found]
+
+
+def check_can_save(folder: Path, options: GateOptions) -> None:
+    """Raise `UsageError` when this run could not be added to the baseline that it is to be saved as, if any."""
+    if not options.save:
+        return
+    baselines.check_open(folder, options.save)
+    if options.save in baselines.names(folder) and not options.foreign_baseline:
+        check_machine(baselines.read(folder, options.save))
+
+
+def check_machine(baseline: Baseline) -> None:
+    """Raise `UsageError` when a run of the baseline was made on another machine."""
+    now = environment()
+    for run in baseline.runs:
+        then = run.environment
+        if then.get("fingerprint") != now["fingerprint"]:
+            raise UsageError(
+                f"{baseline.label} was measured on another machine: {_machine(then)}; this is {_machine(now)}. What "
+                "differs between machines says nothing of the code. Save a baseline of this one under another name, or "
+                "give --ngraph-foreign-baseline."
+            )
+
+
+def differences(baseline: Baseline) -> str:
+    """What else than the code differs from the last run of the baseline, in one line; empty when nothing does."""
+    then, now = baseline.runs[-1].environment, environment()
+    changed = [
+        f"{name} {then.get(name, 'absent')}, now {now.get(name, 'absent')}"
+        for name in MATTERING
+        if then.get(name) != now.get(name)
+    ]
+    return f"{baseline.label} had {'; '.join(changed)}" if changed else ""
+
+
+def _machine(environment: dict[str, str]) -> str:
+    """`Intel Xeon, 2 cores, 7.6 GiB (1a2b3c4d5e6f)`."""
+    cores = len(environment.get("cores", "").split(","))
+    parts = [environment.get("processor", "unknown processor"), f"{cores} cores", environment.get("memory", "")]
+    return f"{', '.join(filter(None, parts))} ({environment.get('fingerprint', 'no fingerprint')})"

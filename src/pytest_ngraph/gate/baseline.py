@@ -1,0 +1,100 @@
+"""Is this run slower than a stored baseline? Runs made at different times differ by chance, so each is one sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.gate.launches import DRAWS, MOST_PRESSURE_PERCENT, MOST_STEAL_PERCENT, Effect
+from pytest_ngraph.gate.pooling import Pooled, Prior, departure
+from pytest_ngraph.gate.rule import Rule
+from pytest_ngraph.gate.student import t_quantile
+from pytest_ngraph.gate.verdict import Verdict, VerdictName
+from pytest_ngraph.record import Record
+from pytest_ngraph.stats import Estimate, bootstrap_medians
+
+BETWEEN_RUNS = Prior(0.03, 3)
+"""Runs of the same code at different times, each with processes of its own: 3 % on a quiet machine, more on others. It
+is worth few degrees of freedom, so that a baseline of several runs speaks for itself."""
+FEWEST_ROUNDS = 2
+"""One says nothing of how wrong it is."""
+POWER = 0.95
+
+
+class Judged(NamedTuple):
+    """What a run's distance from its baseline says. margin: the tolerated log ratio, widened by what runs differ."""
+
+    name: VerdictName
+    margin: float
+    tail: float
+
+
+def compare(case: Case, head: Record, baseline: Sequence[Record], rule: Rule, against: str) -> Verdict:
+    """The verdict on a record. baseline: those of the equal case in the baseline's runs; none where it has none.
+
+    Runs during which the machine was busy are used only where there are no others.
+    """
+    if not baseline:
+        return Verdict(case=case, name="new", against=against, reason=f"{against} does not have it")
+    usable = [record for record in baseline if len(record.rounds) >= FEWEST_ROUNDS]
+    if not usable or len(head.rounds) < FEWEST_ROUNDS:
+        reason = "too few rounds to tell how wrong they are"
+        return Verdict(case=case, name="inconclusive", against=against, reason=reason)
+    runs = [record for record in usable if not is_busy(record)] or usable
+    distance = departure(log_seconds(head), [log_seconds(record) for record in runs], BETWEEN_RUNS)
+    name, margin, tail = decide(distance, rule)
+    disturbance = _disturbance(head, runs)
+    doubt = "more than runs usually differ, and too little to be sure" if name == "inconclusive" else ""
+    return Verdict(
+        case=case,
+        name="inconclusive" if disturbance else name,
+        against=against,
+        ratio=Estimate(math.exp(distance.mean), math.exp(distance.low(tail)), math.exp(distance.high(tail))),
+        confidence=1 - 2 * tail,
+        p=1.0 if disturbance else distance.p_above(rule.limit),
+        runs=len(runs),
+        margin=math.expm1(margin),
+        pressure_percent=head.contention.pressure_percent,
+        detectable=math.expm1(margin + t_quantile(1 - POWER, distance.dof) * distance.standard_error),
+        reason=disturbance or doubt,
+    )
+
+
+def log_seconds(record: Record) -> Effect:
+    """The logarithm of a record's median seconds per iteration, with its standard error within the run; from two rounds
+    up."""
+    count = len(record.rounds)
+    medians = np.log(bootstrap_medians(record.samples, seed=count, draws=DRAWS))
+    # Draws from a sample scatter as if its own mean were the truth: too little by n - 1 in n.
+    return Effect(math.log(record.latency_s), float(np.std(medians) * math.sqrt(count / (count - 1))))
+
+
+def is_busy(record: Record) -> bool:
+    """Whether the kernel told of other work on the cores while the record was made."""
+    told = record.contention
+    return (told.pressure_percent or 0) > MOST_PRESSURE_PERCENT or (told.steal_percent or 0) > MOST_STEAL_PERCENT
+
+
+def decide(distance: Pooled, rule: Rule) -> Judged:
+    """Slower or faster by more than the margin, beyond what runs differ by chance: the margin is widened by that much.
+    Unchanged is what is surely not slower by more than the widened one, and may well not be slower at all."""
+    level = rule.corrected_level
+    margin = rule.limit + t_quantile(level, distance.dof) * distance.standard_error
+    if distance.p_above(rule.limit) <= level:
+        return Judged("regressed", margin, level)
+    if distance.p_below(-rule.limit) <= level:
+        return Judged("improved", margin, level)
+    if distance.high(rule.miss) < margin and distance.low(rule.miss) < rule.limit:
+        return Judged("unchanged", margin, rule.miss)
+    return Judged("inconclusive", margin, rule.miss)
+
+
+def _disturbance(head: Record, runs: Sequence[Record]) -> str:
+    """Why a difference may come from other work on the machine; empty when there was none."""
+    if is_busy(head):
+        return "the machine was busy during this run"
+    return "the machine was busy during the baseline's runs" if any(map(is_busy, runs)) else ""

@@ -1,0 +1,32 @@
+"""A source of verdicts: what a session hands its records to, whatever they are compared with."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.gate.verdict import Verdict
+from pytest_ngraph.record import Record
+
+
+class Judge(Protocol):
+    """Compares records with a base.
+
+    verdicts: those by now, by the head's case. problem: what a reader of them must know, in one line.
+    """
+
+    verdicts: dict[Case, Verdict]
+    problem: str
+
+    @property
+    def description(self) -> str:
+        """What is compared with, in one line."""
+        ...
+
+    def judge(self, record: Record) -> None:
+        """Come to a verdict on a record, if there is something to compare it with."""
+        ...
+
+    def conclude(self) -> list[Verdict]:
+        """Judge again in the light of all verdicts. Returns those that fail the run and that no test has failed for."""
+        ...

@@ -1,0 +1,68 @@
+"""Records in the formats of other tools, which keep a history of benchmarks and draw it.
+
+Bencher Metric Format: https://bencher.dev/docs/reference/bencher-metric-format. For `customSmallerIsBetter`, see
+https://github.com/benchmark-action/github-action-benchmark. Both identify a benchmark by its name: here the case's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_ngraph.metrics import Metrics
+from pytest_ngraph.metrics.cells import why_not_measured
+from pytest_ngraph.metrics.text import in_words
+from pytest_ngraph.record import Record
+from pytest_ngraph.stats import Estimate
+
+NS, MS = 1e9, 1e3
+"""Per second."""
+
+
+def measured(records: Sequence[Record]) -> list[Record]:
+    """The last record of each case that has a measurement."""
+    latest = {record.case: record for record in records}
+    return [record for record in latest.values() if not why_not_measured(record)]
+
+
+def bencher(records: Sequence[Record], metrics: Metrics) -> dict[str, dict[str, dict[str, float]]]:
+    """`{case: {measure: metric}}` of measured records: `latency` in nanoseconds, and `throughput` in samples per second
+    in the place of bencher's operations."""
+    return {
+        record.case.id: {
+            "latency": _bounded(_estimate(record, metrics, "latency_s").scaled(NS)),
+            "throughput": _bounded(_estimate(record, metrics, "throughput")),
+        }
+        for record in records
+    }
+
+
+def github_action_benchmark(records: Sequence[Record], metrics: Metrics) -> list[dict[str, Any]]:
+    """A list of measured records for `tool: customSmallerIsBetter`: latency in milliseconds, in that unit always,
+    because the tool compares bare values. `range` is half the 95 % interval; `extra` is shown beside a point."""
+    return [_entry(record, metrics) for record in records]
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Record], Metrics], Any]] = {
+    "bencher": bencher,
+    "github-action-benchmark": github_action_benchmark,
+}
+
+
+def _entry(record: Record, metrics: Metrics) -> dict[str, Any]:
+    latency = _estimate(record, metrics, "latency_s").scaled(MS)
+    extra = [f"throughput: {in_words(metrics[record.case]['throughput'])}", f"rounds: {len(record.rounds)}"]
+    entry: dict[str, Any] = {"name": record.case.id, "unit": "ms", "value": latency.value, "extra": "\n".join(extra)}
+    return entry | {"range": f"± {latency.width / 2:.3g}"} if latency.is_bounded else entry
+
+
+def _estimate(record: Record, metrics: Metrics, name: str) -> Estimate:
+    estimate = metrics[record.case][name].estimate
+    assert estimate is not None, f"{record.case.id} was measured, so that it has a {name}"
+    return estimate
+
+
+def _bounded(estimate: Estimate) -> dict[str, float]:
+    """A metric with its interval, where there is one."""
+    value = {"value": estimate.value}
+    return value | {"lower_value": estimate.low, "upper_value": estimate.high} if estimate.is_bounded else value

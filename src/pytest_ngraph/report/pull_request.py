@@ -1,0 +1,153 @@
+"""The summary for a pull request, in GitHub's Markdown: the verdict first, what nobody needs to act on folded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.gate.verdict import Verdict, VerdictName
+from pytest_ngraph.metrics import Metric
+from pytest_ngraph.metrics.cells import why_not_measured
+from pytest_ngraph.record import Record
+from pytest_ngraph.report.block import FIGURES
+from pytest_ngraph.report.comparison import bound, by_severity, change, percent
+from pytest_ngraph.report.lines import shortened
+from pytest_ngraph.report.markdown import LEFT, RIGHT, code, escaped, fenced, folded, table
+from pytest_ngraph.report.result import RunResult
+
+MEASURED = {"case": LEFT, "change": RIGHT, "interval": RIGHT, "launches": RIGHT, "detectable": RIGHT}
+EXPLAINED = {"case": LEFT, "interval": RIGHT, "reason": LEFT}
+SHOWN = ("samples/s", "±%", "latency", "speedup", "compile")
+"""The figures of the results."""
+LONGEST_REASON = 400
+
+
+def page(result: RunResult) -> str:
+    """The whole summary. It can be appended to what others wrote."""
+    lines = [f"**{escaped(headline(result))}**", ""]
+    lines += _compared("Regressed", result, "regressed")
+    lines += _explained("Inconclusive", result, "inconclusive")
+    lines += _compared("Improved", result, "improved")
+    lines += _explained("New", result, "new")
+    lines += _explained("Missing", result, "missing")
+    lines += _not_measured(result)
+    lines += _listed("Thresholds breached", result.breaches)
+    lines += _unchanged(result)
+    lines += _results(result)
+    lines += _circumstances(result)
+    return "\n".join(lines)
+
+
+def headline(result: RunResult) -> str:
+    """The verdict on the whole run: `1 of 24 cases regressed against main at 1a2b3c4; 2 inconclusive`."""
+    cases: dict[VerdictName, set[Case]] = defaultdict(set)
+    for verdict in result.verdicts:
+        cases[verdict.name].add(verdict.case)
+    here = set().union(*(named for name, named in cases.items() if name != "missing"))
+    failed, unmeasured = len(result.failed), len(result.unmeasured)
+    bases = " and ".join(result.bases)
+    if here:
+        first = f"{len(cases['regressed']) or 'None'} of {_counted(len(here) + failed + unmeasured, 'case')} regressed"
+        first += f" against {bases}"
+    elif bases:
+        first = f"Nothing was compared with {bases}"
+    else:
+        measured = sum(not why_not_measured(record) for record in result.run.records)
+        first = f"{_counted(measured, 'case')} measured" if measured else "Nothing was measured"
+    further = {
+        "inconclusive": len(cases["inconclusive"]),
+        "missing": len(cases["missing"]),
+        "failed": failed,
+        "not measured, because the run ended early": unmeasured,
+    }
+    told = [f"{count} {what}" for what, count in further.items() if count]
+    if result.breaches:
+        told.append(f"{_counted(len(result.breaches), 'threshold')} breached")
+    return "; ".join((first, *told))
+
+
+def _named(result: RunResult, name: VerdictName) -> list[Verdict]:
+    return [verdict for verdict in by_severity(result.verdicts) if verdict.name == name]
+
+
+def _compared(title: str, result: RunResult, name: VerdictName) -> list[str]:
+    rows = _measured_table(result, name)
+    return [f"### {title}", "", *rows] if rows else []
+
+
+def _measured_table(result: RunResult, name: VerdictName) -> list[str]:
+    rows = [
+        (_case(v, result), change(v), _interval(v), str(v.launches or ""), percent(v.detectable))
+        for v in _named(result, name)
+    ]
+    return table(MEASURED, rows) if rows else []
+
+
+def _unchanged(result: RunResult) -> list[str]:
+    rows = _measured_table(result, "unchanged")
+    return folded(f"Unchanged: {_counted(len(_named(result, 'unchanged')), 'case')}", rows) if rows else []
+
+
+def _case(verdict: Verdict, result: RunResult) -> str:
+    """The case, and what it was compared with where that can be several."""
+    name = code(verdict.case.id)
+    return f"{name} against {escaped(verdict.against)}" if len(result.bases) > 1 else name
+
+
+def _interval(verdict: Verdict) -> str:
+    low, high = bound(verdict, "low"), bound(verdict, "high")
+    return f"{low} to {high}" if low else ""
+
+
+def _explained(title: str, result: RunResult, name: VerdictName) -> list[str]:
+    """Cases for which the reason says more than a figure."""
+    rows = [(_case(v, result), _interval(v), _reason(v.reason)) for v in _named(result, name)]
+    return [f"### {title}", "", *table(EXPLAINED, rows)] if rows else []
+
+
+def _not_measured(result: RunResult) -> list[str]:
+    rows = [(code(record.case.id), _reason(why_not_measured(record))) for record in result.failed]
+    rows += [(code(case.id), "the run ended before its turn") for case in result.unmeasured]
+    return ["### Not measured", "", *table({"case": LEFT, "reason": LEFT}, rows)] if rows else []
+
+
+def _reason(text: str) -> str:
+    return escaped(shortened(text, LONGEST_REASON))
+
+
+def _listed(title: str, texts: Sequence[str]) -> list[str]:
+    return [f"### {title}", "", *(f"- {_reason(text)}" for text in texts), ""] if texts else []
+
+
+def _results(result: RunResult) -> list[str]:
+    """A row for each case that was measured: in the open where there are no verdicts to show."""
+    records = [record for record in result.run.records if not why_not_measured(record)]
+    if not records:
+        return []
+    columns = {"case": LEFT} | dict.fromkeys(SHOWN, RIGHT)
+    rows = table(columns, [tuple(_row(record, result)) for record in records])
+    return folded(f"Results: {_counted(len(records), 'case')}", rows) if result.verdicts else rows
+
+
+def _row(record: Record, result: RunResult) -> Iterator[str]:
+    yield code(record.case.id)
+    figures = {figure.heading: figure for figure in FIGURES}
+    for heading in SHOWN:
+        metric: Metric = result.metrics[record.case][figures[heading].metric]
+        yield figures[heading].show(metric) if metric.estimate else ""
+
+
+def _circumstances(result: RunResult) -> list[str]:
+    """Machine, versions, and how to repeat it."""
+    lines = [f"{escaped(note)}\n" for note in result.notes]
+    facts = {"head": result.head, "base": " and ".join(result.bases), "run": result.run.id, **result.run.environment}
+    rows = [(escaped(name), escaped(value)) for name, value in facts.items() if value]
+    lines += table({"": LEFT, " ": LEFT}, rows)
+    if result.command:
+        lines += ["To repeat it:", "", *fenced(result.command)]
+    return folded("Machine, versions, and how to repeat it", lines)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,67 @@
+"""Calibrating: what is kept of base against base, and when nothing is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph.against.calibrating import Calibrating, kept
+from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import Build, Comparison, Launch, PairedRound, Quad
+from pytest_ngraph.options import GateOptions
+from pytest_ngraph.record import Record
+
+CASE = Case(workload="w", compiler="c", batch_size=1)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def record(pressure_percent: float) -> Record:
+    """A case whose head took between 1 % less and 1 % more than its base, launch by launch."""
+    launches = []
+    for ratio in (0.99, 1.01, 1.0, 1.005, 0.995):
+        quads = tuple(Quad((1.0, 1.0), (ratio + noise, ratio)) for noise in (-1e-4, 0.0, 1e-4))
+        rounds = tuple(PairedRound(quads=quads, elapsed_s=0.1, pressure_percent=pressure_percent) for _ in range(4))
+        launches.append(Launch(builds=(Build(rounds=rounds),), iterations=1, fresh=bool(launches)))
+    return Record(case=CASE, outcome="measured", comparison=Comparison(launches=tuple(launches)))
+
+
+def test_the_spread_between_launches_is_kept_for_this_machine() -> None:
+    run = Calibrating(GateOptions(calibrate=True))
+    run.judge(record(pressure_percent=0))
+    assert run.conclude() == []
+    assert not run.verdicts, "nothing fails"
+    assert "launches spread by 0.7" in run.note
+    found = kept()
+    assert found is not None
+    assert found.priors["together"].spread == pytest.approx(0.007, rel=0.1)
+    assert (found.cells, found.false_alarms) == (1, 0)
+
+
+def test_a_busy_machine_is_not_calibrated() -> None:
+    run = Calibrating(GateOptions(calibrate=True))
+    run.judge(record(pressure_percent=50))
+    run.conclude()
+    assert "Not calibrated: 20 of 20 rounds were disturbed" in run.note
+    assert kept() is None
+
+
+def test_a_case_is_decided_after_five_launches() -> None:
+    run = Calibrating(GateOptions(calibrate=True))
+    comparison = record(0).comparison
+    assert comparison is not None
+    assert run.is_decided(comparison)
+    assert not run.is_decided(Comparison(launches=comparison.launches[:4]))
+
+
+def test_what_cannot_be_read_is_no_calibration(tmp_path: Path) -> None:
+    run = Calibrating(GateOptions(calibrate=True))
+    run.judge(record(0))
+    run.conclude()
+    (file,) = tmp_path.glob("**/calibrations/*.json")
+    file.write_text("{}")
+    assert kept() is None

@@ -1,0 +1,54 @@
+"""A run with a verdict of each kind, that nobody measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from synthetic import case, failed, measured
+
+from pytest_ngraph.gate.verdict import Verdict, VerdictName
+from pytest_ngraph.metrics import compute
+from pytest_ngraph.record import Record
+from pytest_ngraph.report.result import RunResult
+from pytest_ngraph.stats import Estimate
+from pytest_ngraph.store import Run
+
+MAIN = "main at 1a2b3c4"
+BUSY = "the machine is too busy: 12 of 20 rounds disturbed, CPU pressure 61 %"
+
+
+def judged(name: VerdictName, workload: str, ratio: float | None = None, **fields: Any) -> Verdict:
+    """A verdict on a case of this workload."""
+    told: dict[str, Any] = {"against": MAIN}
+    if ratio is not None:
+        told |= {"ratio": Estimate(ratio, ratio - 0.005, ratio + 0.005), "confidence": 0.999}
+        told |= {"launches": 4, "fresh": 3, "rounds": 20, "detectable": 0.021}
+    return Verdict(case=case("openvino", 8, workload=workload), name=name, **told | fields)
+
+
+def verdicts() -> list[Verdict]:
+    return [
+        judged("unchanged", "same", 1.0),
+        judged("regressed", "slow", 1.03),
+        judged("regressed", "slower", 1.2),
+        judged("inconclusive", "doubtful", 1.01, reason=BUSY),
+        judged("improved", "fast", 0.9),
+        judged("new", "fresh", reason=f"{MAIN} does not have it"),
+        judged("missing", "gone", reason=f"only {MAIN} has it"),
+    ]
+
+
+def result(*found: Verdict, records: tuple[Record, ...] | None = None, **fields: Any) -> RunResult:
+    """A run with these verdicts; `records` has one of each, and one that failed, unless told otherwise."""
+    if records is None:
+        of = [v.case for v in found if v.name != "missing"]
+        records = (*(measured(one, 0.02) for one in of), failed(case("tvm", 8, workload="broken")))
+    defaults: dict[str, Any] = {
+        "run": Run(id="20250102-030405-6", environment={"processor": "Xeon"}, records=records),
+        "metrics": compute(records),
+        "verdicts": found,
+        "bases": [MAIN] if found else [],
+        "head": "feature at 5d6e7f8",
+        "command": "pytest benchmarks/ --ngraph-against=main",
+    }
+    return RunResult(**defaults | fields)

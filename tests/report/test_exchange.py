@@ -1,0 +1,55 @@
+"""The formats of other tools, as they document them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from synthetic import case, failed, measured, noisy, skipped
+
+from pytest_ngraph.metrics import compute
+from pytest_ngraph.record import Record
+from pytest_ngraph.report.exchange import bencher, github_action_benchmark
+from pytest_ngraph.report.exchange import measured as measured_ones
+
+RECORDS = [
+    noisy(case("openvino", 8), 0.02),
+    measured(case("identity", 8), 0.04, rounds=2),
+]
+
+
+def test_bencher_metric_format() -> None:
+    """As in bencher's JSON schema: names, measures, and numbers of which only `value` is required."""
+    exported = bencher(RECORDS, compute(RECORDS))
+    assert list(exported) == ["resnet18-openvino-b8-xeon", "resnet18-identity-b8-xeon"]
+    for measures in exported.values():
+        assert set(measures) == {"latency", "throughput"}
+        for metric in measures.values():
+            assert set(metric) in ({"value"}, {"value", "lower_value", "upper_value"})
+            assert all(isinstance(number, float) and math.isfinite(number) for number in metric.values())
+    latency, throughput = exported["resnet18-openvino-b8-xeon"].values()
+    assert latency["value"] == pytest.approx(0.02e9, rel=0.02)
+    assert latency["lower_value"] < latency["value"] < latency["upper_value"]
+    assert throughput["value"] == pytest.approx(8e9 / latency["value"])
+    assert set(exported["resnet18-identity-b8-xeon"]["latency"]) == {"value"}, "two rounds have no interval"
+
+
+def test_custom_smaller_is_better() -> None:
+    """As in github-action-benchmark's `BenchmarkResult`: texts but for a number, `range` and `extra` optional."""
+    exported = github_action_benchmark(RECORDS, compute(RECORDS))
+    for entry in exported:
+        assert {"name", "unit", "value"} <= set(entry) <= {"name", "unit", "value", "range", "extra"}
+        assert all(isinstance(entry[key], float if key == "value" else str) for key in entry)
+    openvino, identity = exported
+    assert (openvino["name"], openvino["unit"]) == ("resnet18-openvino-b8-xeon", "ms")
+    assert openvino["value"] == pytest.approx(20, rel=0.02)
+    assert openvino["range"].startswith("± 0.")
+    assert openvino["extra"].startswith("throughput: ")
+    assert openvino["extra"].endswith("rounds: 15")
+    assert "range" not in identity
+
+
+def test_only_measurements_are_exported_the_last_of_each_case() -> None:
+    first, second = measured(case(), 0.02), measured(case(), 0.03)
+    records: list[Record] = [first, failed(case("tvm")), skipped(case("tensorrt"), "no GPU"), second]
+    assert measured_ones(records) == [second]

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from judged import BUSY, MAIN, judged, result, verdicts
+from synthetic import case, measured, skipped
+
+from pytest_ngraph.gate.verdict import Verdict
+from pytest_ngraph.report.pull_request import headline, page
+
+
+def test_the_verdict_comes_first_and_the_rest_in_the_order_of_what_needs_a_reader() -> None:
+    lines = page(result(*verdicts(), breaches=["bsr<0.9 breached: slow has bsr 0.8"])).splitlines()
+    assert lines[0] == (
+        "**2 of 7 cases regressed against main at 1a2b3c4; 1 inconclusive; 1 missing; 1 failed; 1 threshold breached**"
+    )
+    headings = [line for line in lines if line.startswith(("### ", "<details>"))]
+    assert headings == [
+        "### Regressed",
+        "### Inconclusive",
+        "### Improved",
+        "### New",
+        "### Missing",
+        "### Not measured",
+        "### Thresholds breached",
+        "<details><summary>Unchanged: 1 case</summary>",
+        "<details><summary>Results: 6 cases</summary>",
+        "<details><summary>Machine, versions, and how to repeat it</summary>",
+    ]
+
+
+def test_rows() -> None:
+    lines = page(result(*verdicts())).splitlines()
+    slower = lines.index("| `slower-openvino-b8-xeon` | +20.0% | +19.5% to +20.5% | 4 | 2.1% |")
+    assert lines[slower + 1] == "| `slow-openvino-b8-xeon` | +3.0% | +2.5% to +3.5% | 4 | 2.1% |"
+    assert lines[slower - 2 : slower] == [
+        "| case | change | interval | launches | detectable |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    assert f"| `doubtful-openvino-b8-xeon` | +0.5% to +1.5% | {BUSY} |" in lines
+    assert "| `gone-openvino-b8-xeon` | only main at 1a2b3c4 has it |" in lines
+    assert "| `broken-tvm-b8-xeon` | failed in compile: RuntimeError: no such operator |" in lines
+    assert "| processor | Xeon |" in lines
+    assert "pytest benchmarks/ --ngraph-against=main" in lines
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ([judged("unchanged", "a", 1.0)], f"None of 1 case regressed against {MAIN}"),
+        ([judged("unchanged", "a", 1.0), judged("new", "b")], f"None of 2 cases regressed against {MAIN}"),
+        ([judged("regressed", "a", 1.1)], f"1 of 1 case regressed against {MAIN}"),
+        ([judged("missing", "a")], f"Nothing was compared with {MAIN}; 1 missing"),
+    ],
+)
+def test_headline(found: list[Verdict], expected: str) -> None:
+    records = tuple(measured(v.case, 0.02) for v in found if v.name != "missing")
+    assert headline(result(*found, records=records)) == expected
+
+
+def test_a_run_that_ended_early_says_so() -> None:
+    pending = [case("openvino", 8, workload="later")]
+    ended = result(judged("unchanged", "a", 1.0), unmeasured=pending)
+    assert headline(ended) == (
+        f"None of 3 cases regressed against {MAIN}; 1 failed; 1 not measured, because the run ended early"
+    )
+    assert "| `later-openvino-b8-xeon` | the run ended before its turn |" in page(ended)
+
+
+def test_with_several_baselines_each_row_names_its_own() -> None:
+    slow = judged("regressed", "slow", 1.03)
+    other = dataclasses.replace(slow, name="unchanged", against="baseline v1")
+    shown = page(result(slow, other, bases=[MAIN, "baseline v1"], records=(measured(slow.case, 0.02),)))
+    assert shown.startswith(f"**1 of 1 case regressed against {MAIN} and baseline v1**\n")
+    assert f"| `slow-openvino-b8-xeon` against {MAIN} | +3.0% |" in shown
+    assert "| `slow-openvino-b8-xeon` against baseline v1 | +3.0% |" in shown
+
+
+def test_without_a_base_the_results_are_in_the_open() -> None:
+    identity, openvino = case("identity", 8), case("openvino", 8)
+    records = (measured(identity, 0.08), measured(openvino, 0.04, compile_s=3.2), skipped(case("tvm", 8), "no tvm"))
+    lines = page(result(records=records)).splitlines()
+    assert lines[:6] == [
+        "**2 cases measured**",
+        "",
+        "| case | samples/s | ±% | latency | speedup | compile |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| `resnet18-identity-b8-xeon` | 100 | 0.0 | 80.0 ms | 1.00 |  |",
+        "| `resnet18-openvino-b8-xeon` | 200 | 0.0 | 40.0 ms | 2.00 | 3.20 s |",
+    ]
+    assert headline(result(records=())) == "Nothing was measured"
+
+
+def test_what_users_name_and_libraries_say_cannot_break_the_page() -> None:
+    evil = "a|b<img src=x onerror=y>\n\n# heading"
+    shown = page(result(judged("inconclusive", evil, reason=f"</details> {evil}"), bases=[f"*{evil}*"]))
+    assert "<img" not in shown
+    assert "\n# heading" not in shown
+    assert shown.count("</details>") == shown.count("<details>")
+    row = next(line for line in shown.splitlines() if line.startswith("| <code>a&#124;b"))
+    assert row.count("|") == 3

@@ -1,0 +1,183 @@
+"""A run against stored baselines: by itself, and as its users see it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic import case, measured
+
+from pytest_ngraph import baselines, compare
+from pytest_ngraph.baselines import Baseline
+from pytest_ngraph.compare import Compare
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.gate import baseline as baseline_gate
+from pytest_ngraph.machine import environment
+from pytest_ngraph.options import GateOptions
+from pytest_ngraph.store import Journal, Run
+
+ONE, TWO, THREE = (case("openvino", size) for size in (1, 2, 3))
+
+
+def against(**seconds: float) -> Compare:
+    """Compared with a baseline of one run, of the cases that are named with their seconds."""
+    cases = {"one": ONE, "two": TWO, "three": THREE}
+    records = tuple(measured(cases[name], value, nodeid=f"test_it.py::{name}") for name, value in seconds.items())
+    return Compare(Baseline(name="v1", runs=(Run(id="1", environment=environment(), records=records),)), 0.01, 0.01)
+
+
+def names(of: Compare) -> dict[Any, str]:
+    return {each.case: each.name for each in of.verdicts.values()}
+
+
+def test_each_record_is_judged_as_it_comes() -> None:
+    ours = against(one=1.0, two=1.0)
+    for case_, seconds in ((ONE, 1.0), (TWO, 2.0), (THREE, 1.0)):
+        ours.judge(measured(case_, seconds))
+    assert names(ours) == {ONE: "unchanged", TWO: "regressed", THREE: "new"}
+    assert ours.conclude() == []
+
+
+def test_a_regression_leaves_more_of_the_level_to_the_cases_before_it() -> None:
+    ours = against(one=1.0, two=1.0)
+    ours.expect([ONE, TWO, THREE])
+    seconds = 1.25
+    ours.judge(measured(ONE, seconds))
+    assert names(ours) == {ONE: "inconclusive"}
+    ours.judge(measured(TWO, 3.0))
+    (late,) = ours.conclude()
+    assert (late.case, late.name) == (ONE, "regressed")
+
+
+def test_what_was_selected_or_is_gone_is_missing_when_it_was_not_measured() -> None:
+    ours = against(one=1.0, two=1.0, three=1.0)
+    asked: list[tuple[object, str]] = []
+
+    def is_gone(case_: object, nodeid: str) -> bool:
+        asked.append((case_, nodeid))
+        return case_ == TWO
+
+    ours.require({ONE}, is_gone)
+    assert names(ours) == {ONE: "missing", TWO: "missing"}
+    assert asked == [(TWO, "test_it.py::two"), (THREE, "test_it.py::three")]
+    assert [each.text for each in ours.conclude()] == [
+        "missing: its test yielded no measurement",
+        "missing: only baseline v1 has it",
+    ]
+
+
+def test_nothing_is_missing_that_was_measured() -> None:
+    ours = against(one=1.0)
+    ours.judge(measured(ONE, 1.0))
+    ours.require({ONE}, lambda case_, nodeid: True)
+    assert names(ours) == {ONE: "unchanged"}
+
+
+def stored(folder: Path, name: str, **changed: str) -> None:
+    journal = Journal(folder, environment() | changed)
+    journal.append(measured(ONE, 1.0))
+    baselines.keep(folder, name, journal.id)
+
+
+def test_another_machine_is_refused_unless_told_otherwise(tmp_path: Path) -> None:
+    stored(tmp_path, "theirs", fingerprint="0123", processor="Another")
+    with pytest.raises(UsageError, match=r"another machine: Another, .*\(0123\); this is .*--ngraph-foreign-baseline"):
+        compare.load(tmp_path, GateOptions(compare=("theirs",)))
+    with pytest.raises(UsageError, match="another machine"):
+        compare.check_can_save(tmp_path, GateOptions(save="theirs"))
+    (found,) = compare.load(tmp_path, GateOptions(compare=("theirs",), foreign_baseline=True))
+    assert found.description == "compared with baseline theirs (1 run)"
+
+
+def test_other_versions_are_told(tmp_path: Path) -> None:
+    stored(tmp_path, "older", numpy="0.1")
+    (found,) = compare.load(tmp_path, GateOptions(compare=("older",)))
+    assert found.problem == f"baseline older had numpy 0.1, now {environment()['numpy']}"
+
+
+def test_an_anchored_baseline_is_not_saved_to(tmp_path: Path) -> None:
+    stored(tmp_path, "release")
+    compare.check_can_save(tmp_path, GateOptions(save="release"))
+    baselines.bless(tmp_path, "release")
+    with pytest.raises(UsageError, match="anchored"):
+        compare.check_can_save(tmp_path, GateOptions(save="release"))
+
+
+@pytest.fixture
+def times(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Multiplies the times of baseline `v1` by a factor so large that no noise of this machine matters."""
+    monkeypatch.setattr(baseline_gate, "is_busy", lambda record: False)
+
+    def scale(factor: float) -> None:
+        (path,) = (project.path / ".ngraph" / "baselines" / "v1").glob("*.jsonl")
+        header, *records = map(json.loads, path.read_text().splitlines())
+        for record in records:
+            record["rounds"] = [[iterations, factor * elapsed_s] for iterations, elapsed_s in record["rounds"]]
+        path.write_text("\n".join(map(json.dumps, (header, *records))) + "\n")
+
+    return scale
+
+
+def test_saved_and_compared(project: pytest.Pytester, times: Callable[[float], None]) -> None:
+    exact = "--compiler=mine:Exact"
+    result = project.runpytest(exact, "--ngraph-save=v1")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["Saved as baseline v1; --ngraph-compare=v1 compares with it."])
+
+    times(1e3)
+    result = project.runpytest(exact, "--ngraph-compare=v1", "-k", "b4")
+    result.assert_outcomes(passed=1, deselected=1)
+    result.stdout.fnmatch_lines(["ngraph: compared with baseline v1 (1 run)", "Against baseline v1: 1 improved"])
+    assert result.ret == 0
+
+    times(1e-6)
+    result = project.runpytest(exact, "--ngraph-compare=v1", "--ngraph-save=v1")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "regressed: * slower than baseline v1 (* % interval *), 1 run, margin widened to * %",
+            "Against baseline v1: 2 regressed",
+            "Not saved as baseline v1: what regressed here would pass from then on.",
+        ]
+    )
+    assert len(baselines.read(project.path / ".ngraph", "v1").runs) == 1
+
+
+def test_a_case_that_the_project_no_longer_has_fails_the_run(
+    project: pytest.Pytester, times: Callable[[float], None]
+) -> None:
+    exact = "--compiler=mine:Exact"
+    project.runpytest(exact, "--ngraph-save=v1")
+    times(1e3)
+    test = project.path / "test_it.py"
+    test.write_text(test.read_text().replace("[1, 4]", "[4, 8]"))
+    result = project.runpytest(exact, "--ngraph-compare=v1")
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "Against baseline v1: 1 missing, 1 new, 1 improved",
+            "mine:network-mine:Exact-b1-cpu missing: only baseline v1 has it",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--ngraph-compare=v9"], "unknown baseline 'v9'. --ngraph-save=NAME makes one."),
+        (["--ngraph-compare=latest"], "the store * has no runs.*"),
+        (["--ngraph-save=a/b"], "a baseline cannot be called 'a/b'.*"),
+        (
+            ["--ngraph-save=v1", "--ngraph-against=main"],
+            "--ngraph-compare and --ngraph-save are for runs on their own*",
+        ),
+    ],
+)
+def test_mistakes_are_one_message(project: pytest.Pytester, arguments: list[str], message: str) -> None:
+    result = project.runpytest(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
