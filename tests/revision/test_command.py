@@ -16,10 +16,11 @@ from pytest_ngraph.revision.interrupts import held_back
 
 ENDLESS = "echo $$ > pid.new; mv pid.new pid; sleep 600 & wait"
 CALLER = f"""
-import os
+import os, signal
 from pathlib import Path
 from pytest_ngraph.revision.command import run
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background without it
 run(["sh", "-c", {ENDLESS!r}], Path.cwd(), os.environ)
 """
 

@@ -83,10 +83,11 @@ def test_hooks_do_not_run(repository: Repository, parent: Path) -> None:
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
 from pathlib import Path
 from pytest_ngraph.revision import Worktree, resolve
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background without it
 with Worktree(resolve("HEAD", Path(sys.argv[1])), Path(sys.argv[2])) as worktree:
     print("ready", flush=True)
     sys.stdin.read()
