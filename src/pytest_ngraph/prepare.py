@@ -59,7 +59,9 @@ def prepare(
     """
     announce("compile")
     compiler = compilers.resolve(case.compiler)
-    for library in ("torch", *compiler.libraries):  # inputs are PyTorch's, whatever compiles
+    # Inputs are PyTorch's, whatever compiles a program or an ONNX file.
+    reading = ["torch"] if artifact.program or artifact.onnx else []
+    for library in (*reading, *compiler.libraries):
         import_module(library)
     is_identity = CompilerSpec.parse(case.compiler).name == IDENTITY
     if is_identity or not artifact.digest:
