@@ -22,7 +22,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def record(pressure_percent: float) -> Record:
     """A case whose head took between 1 % less and 1 % more than its base, launch by launch."""
-    launches = []
+    launches: list[Launch] = []
     for ratio in (0.99, 1.01, 1.0, 1.005, 0.995):
         quads = tuple(Quad((1.0, 1.0), (ratio + noise, ratio)) for noise in (-1e-4, 0.0, 1e-4))
         rounds = tuple(PairedRound(quads=quads, elapsed_s=0.1, pressure_percent=pressure_percent) for _ in range(4))
