@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
@@ -10,7 +9,8 @@ from pytest_ngraph import baselines, gate
 from pytest_ngraph.baselines import Baseline
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.gate import Rule, Verdict, holm
+from pytest_ngraph.gate import Rule, Verdict
+from pytest_ngraph.gate.ledger import Ledger
 from pytest_ngraph.machine import LIBRARIES, environment
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
@@ -26,12 +26,16 @@ class Compare:
     """
 
     def __init__(self, baseline: Baseline, margin: float, level: float) -> None:
-        self.verdicts: dict[Case, Verdict] = {}
         self.problem = differences(baseline)
         self._baseline = baseline
         self._records = baseline.records
         self._heads: dict[Case, Record] = {}
-        self._rule = Rule(margin=margin, level=level)
+        self._ledger = Ledger(Rule(margin=margin, level=level), self._verdict)
+
+    @property
+    def verdicts(self) -> dict[Case, Verdict]:
+        """Those by now."""
+        return self._ledger.verdicts
 
     @property
     def description(self) -> str:
@@ -42,16 +46,14 @@ class Compare:
 
     def expect(self, cases: Iterable[Case]) -> None:
         """These will be measured: the level is shared among those of them that the baseline has."""
-        cells = len(self._records.keys() & set(cases))
-        self._rule = dataclasses.replace(self._rule, cells=max(1, cells))
+        self._ledger.share_among(len(self._records.keys() & set(cases)))
 
     def judge(self, record: Record) -> None:
         """Come to a verdict on a record."""
         if record.outcome != "measured":
             return
         self._heads[record.case] = record
-        found = self.verdicts[record.case] = self._verdict(record.case, self._rule)
-        self._rule = dataclasses.replace(self._rule, rejected=self._rule.rejected + (found.name == "regressed"))
+        self._ledger.enter(record.case)
 
     def require(self, selected: Collection[Case], is_gone: Callable[[Case, str], bool]) -> None:
         """Call missing what the baseline has and was not measured, though a test was selected for it, or though the
@@ -69,10 +71,7 @@ class Compare:
 
     def conclude(self) -> list[Verdict]:
         """Judge again in the light of all verdicts. Returns those that fail the run and that no test has failed for."""
-        before = self.verdicts
-        self.verdicts = {each.case: each for each in holm(list(before.values()), self._verdict, self._rule)}
-        late = [v for case, v in self.verdicts.items() if v.name == "regressed" and before[case].name != "regressed"]
-        return late + [v for v in self.verdicts.values() if v.name == "missing"]
+        return self._ledger.settle() + [v for v in self.verdicts.values() if v.name == "missing"]
 
     def _verdict(self, case: Case, rule: Rule) -> Verdict:
         return gate.compare(case, self._heads[case], self._records.get(case, ()), rule, self._baseline.label)

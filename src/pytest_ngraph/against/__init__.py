@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,8 @@ from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
-from pytest_ngraph.gate import Calibration, Rule, Verdict, decide, holm, missing, verdict
+from pytest_ngraph.gate import Calibration, Rule, Verdict, decide, missing, verdict
+from pytest_ngraph.gate.ledger import Ledger
 from pytest_ngraph.gate.rule import LOOKS
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
@@ -66,14 +66,19 @@ class Against:
 
     def __init__(self, origin: Origin, options: GateOptions, calibration: Calibration | None = None) -> None:
         self.origin = origin
-        self.verdicts: dict[Case, Verdict] = {}
         self.problem = ""
         self.note = ""
         self._comparisons: dict[Case, Comparison] = {}
-        self._rule = Rule(margin=options.margin, level=options.level)
+        rule = Rule(margin=options.margin, level=options.level)
         if calibration is not None:
-            self._rule = calibration.applied(self._rule)
+            rule = calibration.applied(rule)
             self.note = f"Calibrated on {calibration.when[:10]}: {calibration.text}."
+        self._ledger = Ledger(rule, self._verdict)
+
+    @property
+    def verdicts(self) -> dict[Case, Verdict]:
+        """Those by now."""
+        return self._ledger.verdicts
 
     @property
     def description(self) -> str:
@@ -84,8 +89,8 @@ class Against:
         """What the head's cases, given with their node ids, are compared with."""
         found = self.origin.open(heads)
         self.problem = found.problem
-        self.verdicts |= {case: missing(case, self.origin.name) for case in found.missing}
-        self._rule = dataclasses.replace(self._rule, cells=max(1, len(found.bases)))
+        self.verdicts.update({case: missing(case, self.origin.name) for case in found.missing})
+        self._ledger.share_among(len(found.bases))
         return Base(
             name=self.origin.name,
             home=found.home,
@@ -98,26 +103,23 @@ class Against:
 
     def is_decided(self, comparison: Comparison) -> bool:
         """Whether another launch is of no use, or more than may be spent."""
-        launches = comparison.launches
+        launches, rule = comparison.launches, self._ledger.rule
         fresh = sum(launch.fresh for launch in launches)
         longest_s = max((launch.elapsed_s for launch in launches), default=0.0)
         late = comparison.elapsed_s + longest_s > MOST_MEASURED_S
-        spent = fresh >= self._rule.most_launches or (late and fresh >= LOOKS[0])
-        return spent or decide(launches, self._rule, comparison.placement) != "undecided"
+        spent = fresh >= rule.most_launches or (late and fresh >= LOOKS[0])
+        return spent or decide(launches, rule, comparison.placement) != "undecided"
 
     def judge(self, record: Record) -> None:
         """Come to a verdict on a record that was compared with the base."""
         if record.comparison is None or record.outcome != "measured":
             return
         self._comparisons[record.case] = record.comparison
-        found = self.verdicts[record.case] = self._verdict(record.case, self._rule)
-        self._rule = dataclasses.replace(self._rule, rejected=self._rule.rejected + (found.name == "regressed"))
+        self._ledger.enter(record.case)
 
     def conclude(self) -> list[Verdict]:
         """Judge again in the light of all verdicts. Returns those that are regressed only now."""
-        before = self.verdicts
-        self.verdicts = {each.case: each for each in holm(list(before.values()), self._verdict, self._rule)}
-        return [v for case, v in self.verdicts.items() if v.name == "regressed" and before[case].name != "regressed"]
+        return self._ledger.settle()
 
     def close(self) -> None:
         """Remove the base."""

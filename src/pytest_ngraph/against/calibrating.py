@@ -43,7 +43,7 @@ class Calibrating(Against):
             )
         elif rounds:
             machine, when = this_machine().fingerprint, time.strftime("%Y-%m-%dT%H:%M:%S%z")
-            found = calibrate(list(self._comparisons.items()), self._rule, machine=machine, when=when)
+            found = calibrate(list(self._comparisons.items()), self._ledger.rule, machine=machine, when=when)
             keep(found)
             self.note = f"Calibrated: {found.text}. Later runs on this machine use it."
         return []

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.gate.launches import DRAWS, MOST_PRESSURE_PERCENT, MOST_STEAL_PERCENT, Effect
+from pytest_ngraph.gate.launches import DRAWS, Effect, is_contended
 from pytest_ngraph.gate.pooling import Pooled, Prior, departure
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.student import t_quantile
@@ -75,8 +75,7 @@ def log_seconds(record: Record) -> Effect:
 
 def is_busy(record: Record) -> bool:
     """Whether the kernel told of other work on the cores while the record was made."""
-    told = record.contention
-    return (told.pressure_percent or 0) > MOST_PRESSURE_PERCENT or (told.steal_percent or 0) > MOST_STEAL_PERCENT
+    return is_contended(record.contention.pressure_percent, record.contention.steal_percent)
 
 
 def decide(distance: Pooled, rule: Rule) -> Judged:

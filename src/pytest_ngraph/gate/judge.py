@@ -10,13 +10,14 @@ from pytest_ngraph.record import Record
 
 
 class Judge(Protocol):
-    """Compares records with a base.
+    """Compares records with a base. problem: what a reader of the verdicts must know, in one line."""
 
-    verdicts: those by now, by the head's case. problem: what a reader of them must know, in one line.
-    """
-
-    verdicts: dict[Case, Verdict]
     problem: str
+
+    @property
+    def verdicts(self) -> dict[Case, Verdict]:
+        """Those by now, by the head's case."""
+        ...
 
     @property
     def description(self) -> str:

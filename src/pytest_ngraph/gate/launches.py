@@ -37,11 +37,14 @@ class Effect(NamedTuple):
 
 def is_disturbed(measured: PairedRound) -> bool:
     """Whether the kernel tells of other work on the cores meanwhile. What it does not tell does not count."""
-    if measured.pressure_percent is None:
-        crowded = (measured.involuntary_switches or 0) > MOST_SWITCHES_PER_S * measured.elapsed_s
-    else:
-        crowded = measured.pressure_percent > MOST_PRESSURE_PERCENT
-    return crowded or (measured.steal_percent or 0) > MOST_STEAL_PERCENT
+    most_switches = MOST_SWITCHES_PER_S * measured.elapsed_s
+    crowded = measured.pressure_percent is None and (measured.involuntary_switches or 0) > most_switches
+    return crowded or is_contended(measured.pressure_percent, measured.steal_percent)
+
+
+def is_contended(pressure_percent: float | None, steal_percent: float | None) -> bool:
+    """Whether others had the cores for longer than they do on a quiet machine. None does not count."""
+    return (pressure_percent or 0) > MOST_PRESSURE_PERCENT or (steal_percent or 0) > MOST_STEAL_PERCENT
 
 
 def rounds_to_use(rounds: Sequence[PairedRound]) -> Sequence[PairedRound]:
