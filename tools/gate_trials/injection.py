@@ -18,9 +18,9 @@ from pytest_ngraph.comparison import BASE, HEAD, Quad
 from pytest_ngraph.gate.student import t_quantile
 from pytest_ngraph.stats import Estimate
 
-FIRST_ROWS = (16, 64, 160)
+FIRST_ROWS = (32, 96, 320)
 """Tried before anything is known."""
-LAUNCHES = 4
+LAUNCHES = 6
 QUADS = 60
 """Of each build: base, head, head, base."""
 TOLERANCE = 0.1

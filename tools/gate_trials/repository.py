@@ -26,7 +26,7 @@ UNCONFIGURED = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 class Version(NamedTuple):
-    """What a revision makes of a cell: its weights, and how many rows it computes in excess."""
+    """What a revision makes of a cell: its weights, and how many rows it computes more than the base."""
 
     seed: int
     rows: int
