@@ -18,7 +18,7 @@ from pytest_ngraph.comparison import BASE, HEAD, Quad
 from pytest_ngraph.gate.student import t_quantile
 from pytest_ngraph.stats import Estimate
 
-FIRST_ROWS = (32, 96, 320)
+FIRST_ROWS = (16, 64, 240)
 """Tried before anything is known."""
 LAUNCHES = 6
 QUADS = 60

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-EXCESS_INPUTS, EXCESS_OUTPUTS = 64, 512
+EXCESS_INPUTS, EXCESS_OUTPUTS = 64, 1280
 FEWEST_ROWS = 32
 """In every revision, so that what grows is the product alone: to call one at all takes 2 % of these networks' time."""
 
