@@ -22,6 +22,12 @@ for name in compilers.names():
     compilers.resolve(name)
 
 
+@pytest.fixture(autouse=True)
+def _outside_github(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that tests make write nothing into the summary of the job that runs the tests."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
 @pytest.fixture
 def a_case() -> Case:
     return Case(workload="resnet18", compiler="identity", batch_size=8)

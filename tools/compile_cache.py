@@ -9,7 +9,6 @@ table into docs/compilers.md.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,17 +68,12 @@ def _row(names: list[str], pairs: Sequence[Pair]) -> list[str]:
     return [*names, quantity(compile_s, "s"), quantity(load_s, "s"), number(compile_s / load_s), outputs]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true")
-    chosen, options = parser.parse_known_args()
+def find(options: Sequence[str]) -> tuple[Run, str]:
+    """Both sessions, the second of which is told of, and the table."""
     with tempfile.TemporaryDirectory(prefix="ngraph-cache-") as cache:
         first, second = (small_models.measure(*OPTIONS, f"--ngraph-cache={cache}", *options) for _ in range(2))
-    text = f"{small_models.provenance(second)}\n\n{report(pairs_of(first, second))}"
-    print(text)
-    if chosen.write:
-        small_models.write("compile cache", text)
+    return second, report(pairs_of(first, second))
 
 
 if __name__ == "__main__":
-    main()
+    small_models.main(__doc__, "compile cache", find)

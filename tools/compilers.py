@@ -9,7 +9,6 @@ compiling are those of a cold start. `--compiler=identity,tvm` leaves out the ot
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,6 +18,7 @@ from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics.cells import Missing, Panel, panels
 from pytest_ngraph.metrics.text import quantity, with_interval
 from pytest_ngraph.stats import Sampled, weighted_sum
+from pytest_ngraph.store import Run
 
 BATCH_SIZE = 1
 ABSENT = "–"
@@ -95,16 +95,11 @@ def _absences(found: Sequence[Panel]) -> list[str]:
     ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true")
-    chosen, options = parser.parse_known_args()
+def find(options: Sequence[str]) -> tuple[Run, str]:
+    """The session and its tables."""
     run = small_models.measure("--device=cpu", f"--batch-size={BATCH_SIZE}", "--ngraph-cache=off", *options)
-    text = f"{small_models.provenance(run)}\n\n{report(list(panels(run.records).values()))}"
-    print(text)
-    if chosen.write:
-        small_models.write("small models", text)
+    return run, report(list(panels(run.records).values()))
 
 
 if __name__ == "__main__":
-    main()
+    small_models.main(__doc__, "small models", find)

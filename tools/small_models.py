@@ -5,16 +5,18 @@ What `tools/compilers.py` and `tools/compile_cache.py` have in common.
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pytest_ngraph import store
 from pytest_ngraph.machine import LIBRARIES
+from pytest_ngraph.report import markdown
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "compilers.md"
@@ -30,10 +32,25 @@ def measure(*options: str) -> store.Run:
         return store.read(Path(folder))
 
 
+def main(description: str, section: str, find: Callable[[Sequence[str]], tuple[store.Run, str]]) -> None:
+    """Print what is found, and with `--write` put it into that section of the docs.
+
+    find: given options for pytest, the run and what it says.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    chosen, options = parser.parse_known_args()
+    run, found = find(options)
+    text = f"{provenance(run)}\n\n{found}"
+    print(text)
+    if chosen.write:
+        write(section, text)
+
+
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table whose first column is of text, the others of figures."""
-    rule = ["---", *["---:"] * (len(heading) - 1)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heading, rule, *rows))
+    columns = {name: markdown.RIGHT if place else markdown.LEFT for place, name in enumerate(heading)}
+    return "\n".join(markdown.table(columns, rows)).rstrip()
 
 
 def provenance(run: store.Run) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -22,11 +21,6 @@ class Quad(NamedTuple):
 
     base: tuple[float, float]
     head: tuple[float, float]
-
-    @property
-    def log_ratio(self) -> float:
-        """Logarithm of head's time over base's: above 0 the head is slower."""
-        return math.log(math.prod(self.head) / math.prod(self.base)) / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
+from pytest_ngraph import calm
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
@@ -109,6 +110,7 @@ class Worker:
         """Time one round of `calls` calls of the model."""
         model = self._models[HEAD]
         timed, used = _with_usage(lambda: time_round(model, model.stopwatch, calls))
+        calm.wait()
         return {"elapsed_s": timed.elapsed_s, **used}
 
     def compare(self, *, calls: int, quads: int) -> Answer:
@@ -120,6 +122,7 @@ class Worker:
         base, head = self._models[BASE], self._models[HEAD]
         order = [self._random.random() < 0.5 for _ in range(quads)]
         timed, used = _with_usage(lambda: [time_quad(base, head, calls, head_first=first) for first in order])
+        calm.wait()
         return {"quads": timed, **used}
 
     def release(self, *, kind: str) -> Answer:

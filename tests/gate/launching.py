@@ -13,9 +13,13 @@ from pytest_ngraph.comparison import Build, Launch, PairedRound, Quad
 from pytest_ngraph.gate import Rule, decide
 from pytest_ngraph.gate.decision import Decision
 
+BASE_S = 0.002
 
-def quad(log_ratio: float, base_s: float = 0.002) -> Quad:
-    head_s = base_s * math.exp(log_ratio)
+
+def quad(log_ratio: float, base_delay: float = 0.0) -> Quad:
+    """Head's time over base's; and by how much longer the base's took than without noise, as a logarithm."""
+    base_s = BASE_S * math.exp(base_delay)
+    head_s = BASE_S * math.exp(log_ratio)
     return Quad((base_s, base_s), (head_s, head_s))
 
 
@@ -29,16 +33,17 @@ def launch(*rounds: PairedRound, fresh: bool = True) -> Launch:
 
 
 def exact(log_ratio: float, error: float = 0.001, *, fresh: bool = True) -> Launch:
-    """A launch whose median is this to the last digit, with a little noise around it."""
-    return launch(
-        *(paired_round(log_ratio + offset) for offset in (-2 * error, -error, 0, error, 2 * error)), fresh=fresh
-    )
+    """A launch whose effect is this to the last digit: base and head are delayed alike, if not at the same times."""
+    delays = [0, error, 2 * error, 3 * error, 4 * error]
+    quads = [quad(log_ratio + head, base) for head, base in zip(delays, reversed(delays), strict=True)]
+    return launch(*(PairedRound(quads=(each,), elapsed_s=0.1) for each in quads), fresh=fresh)
 
 
 @dataclass(kw_only=True)
 class Machine:
-    """Yields launches of a cell. spread: between launches; noise: between the quads of one (standard deviations of
-    log ratios). order: what is built second is slower by this log ratio. rounds: of each of two builds."""
+    """Yields launches of a cell. spread: between launches (standard deviation of log ratios). noise: what delays a
+    burst on average, as a log ratio. order: what is built second is slower by this log ratio. rounds: of each of two
+    builds."""
 
     random: np.random.Generator
     spread: float = 0.003
@@ -68,8 +73,9 @@ class Machine:
         raise AssertionError("launches never end")
 
     def _build(self, center: float) -> Build:
-        ratios = self.random.normal(center, self.noise, (self.rounds, self.quads)).tolist()
-        return Build(rounds=tuple(paired_round(*each) for each in ratios))
+        delays = self.random.exponential(self.noise, (self.rounds, self.quads, 2)).tolist()
+        quads = ([quad(center + head, base) for head, base in each] for each in delays)
+        return Build(rounds=tuple(PairedRound(quads=tuple(each), elapsed_s=0.1) for each in quads))
 
 
 def shifted(one: Launch, by: float) -> Launch:

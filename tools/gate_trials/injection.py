@@ -14,7 +14,8 @@ import numpy as np
 from gate_trials.models import Models
 from gate_trials.repository import Version, write_networks
 from gate_trials.results import Injection
-from pytest_ngraph.comparison import BASE, HEAD, Quad
+from pytest_ngraph.comparison import BASE, HEAD, Build, Launch, PairedRound, Quad
+from pytest_ngraph.gate.launches import effect
 from pytest_ngraph.gate.student import t_quantile
 from pytest_ngraph.stats import Estimate
 
@@ -91,9 +92,11 @@ def _launch(models: Models, network: str, compiler: str, rows: Sequence[int]) ->
         for count, order in itertools.product(rows, ((BASE, HEAD), (HEAD, BASE))):
             for arm in order:
                 models.prepare(worker, network, compiler, count if arm == HEAD else 0, arm)
-            quads = worker.request("compare", timeout_s=600, calls=1, quads=QUADS)["quads"]
+            answer = worker.request("compare", timeout_s=600, calls=1, quads=QUADS)
             worker.request("release", timeout_s=60, kind="cpu")
-            ratios[count] += statistics.median(Quad(*map(tuple, quad)).log_ratio for quad in quads) / 2
+            quads = tuple(Quad(*map(tuple, quad)) for quad in answer["quads"])
+            build = Build(rounds=(PairedRound(quads=quads, elapsed_s=answer["wall_s"]),))
+            ratios[count] += effect(Launch(builds=(build,), iterations=1, fresh=True)).log_ratio / 2
     return ratios
 
 
