@@ -16,7 +16,6 @@ from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, Worke
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.measure import iterations_per_round
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.settings import Settings
@@ -27,8 +26,6 @@ BUILDS = 2
 """How often the arms are built in a launch: once base first, once head first."""
 FEWEST_QUADS = 3
 """Of a build, however slow the model is."""
-PATIENCE = 2
-"""A build of which half the rounds were disturbed is measured this many times longer."""
 
 
 Start = Callable[[str], WorkerProcess]
@@ -155,11 +152,8 @@ class PairedArm(Arm):
 
     @property
     def _build_satisfied(self) -> bool:
-        rounds = self._builds[-1]
-        quads = sum(len(each.quads) for each in rounds)
-        disturbed = sum(is_disturbed(each) for each in rounds)
-        wanted_s = self._settings.launch_s / BUILDS * (PATIENCE if 2 * disturbed > len(rounds) else 1)
-        return quads >= FEWEST_QUADS and self.measured_s - self._built_at_s >= wanted_s
+        quads = sum(len(each.quads) for each in self._builds[-1])
+        return quads >= FEWEST_QUADS and self.measured_s - self._built_at_s >= self._settings.launch_s / BUILDS
 
     def _prepare_base(self, **listeners: Any) -> float:
         """Seconds that a call of the base takes. Raise `BaseFails` where it does not run."""
