@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ngraph.comparison import Build, Launch, PairedRound, Quad
-from pytest_ngraph.gate import Rule, decide
+from pytest_ngraph.comparison import Build, Launch, PairedRound, Placement, Quad
+from pytest_ngraph.gate import Prior, Rule, decide
 from pytest_ngraph.gate.decision import Decision
 
 BASE_S = 0.002
+PRIORS: dict[Placement, Prior] = {"together": Prior(0.004, 4), "apart": Prior(0.016, 4)}
+"""Fixed here, so that figures in tests do not move with what is found of machines."""
 
 
 def quad(log_ratio: float, base_delay: float = 0.0) -> Quad:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from launching import Machine, exact, launch, paired_round, scaled, shifted, swapped
+from launching import PRIORS, Machine, exact, launch, paired_round, scaled, shifted, swapped
 
 from pytest_ngraph.comparison import Launch
 from pytest_ngraph.errors import UsageError
@@ -67,8 +67,8 @@ def test_the_level_is_shared_by_the_cells_and_looks() -> None:
 def test_more_cells_need_more_evidence_and_regressions_found_need_less() -> None:
     taken = launches(0.024, 0.026, 0.025)
     assert decide(taken, RULE) == "regressed"
-    assert decide(taken, Rule(cells=100)) == "undecided"
-    assert decide(taken, Rule(cells=100, rejected=99)) == "regressed"
+    assert decide(taken, Rule(cells=100, priors=PRIORS)) == "undecided"
+    assert decide(taken, Rule(cells=100, rejected=99, priors=PRIORS)) == "regressed"
 
 
 def test_too_few_launches_are_refused() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
-from launching import exact
+from launching import PRIORS, exact
 from synthetic import case
 
 from pytest_ngraph.case import Case
@@ -12,7 +12,7 @@ from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Rule, holm, verdict
 from pytest_ngraph.gate.verdict import Verdict
 
-RULE = Rule(cells=3)
+RULE = Rule(cells=3, priors=PRIORS)
 
 
 def judged(*ratios: float, launches: int = 3) -> tuple[list[Verdict], dict[Case, Comparison]]:
@@ -67,7 +67,7 @@ def test_a_cell_with_a_problem_does_not_stand_in_the_way() -> None:
 
 def test_two_launches_are_never_enough() -> None:
     verdicts, comparisons = judged(0.1, 0.1, launches=2)
-    assert names(holm(verdicts, judge_of(comparisons), Rule(cells=2, level=0.5))) == ["inconclusive"] * 2
+    assert names(holm(verdicts, judge_of(comparisons), Rule(cells=2, level=0.5, priors=PRIORS))) == ["inconclusive"] * 2
 
 
 def test_what_is_not_inconclusive_stays() -> None:

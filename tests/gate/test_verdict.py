@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from launching import exact, launch, paired_round
+from launching import PRIORS, exact, launch, paired_round
 from synthetic import case
 
 from pytest_ngraph.comparison import Comparison
@@ -12,7 +12,7 @@ from pytest_ngraph.gate import Rule, Verdict, missing, verdict
 from pytest_ngraph.stats import Estimate
 
 CASE = case("openvino", 8)
-RULE = Rule(cells=10)
+RULE = Rule(cells=10, priors=PRIORS)
 MAIN = "main at 1a2b3c4"
 
 
@@ -107,7 +107,7 @@ def test_more_launches_detect_less() -> None:
     found = of()
     assert found.detectable
     assert 0.015 < found.detectable < 0.03
-    smaller = of(rule=Rule(cells=10, most_launches=5)).detectable
+    smaller = of(rule=Rule(cells=10, most_launches=5, priors=PRIORS)).detectable
     assert smaller
     assert smaller > found.detectable
 
