@@ -117,14 +117,14 @@ def test_asv_wants_samples_that_differ() -> None:
     assert not asv_rule.got_worse([1.0, 1.0, 3.0], [1.2, 0.9, 3.0])
 
 
-def test_rows_follow_from_what_was_measured() -> None:
-    found = {rows: [math.log1p((1 + rows / 20) / 100)] * 4 for rows in (10, 50, 150)}
-    assert injection.rows_for(3.0, found) == pytest.approx(40, abs=1)
+def test_rows_follow_from_the_line() -> None:
+    assert injection.rows_for(3.0, [0.0005, 0.01]) == round((math.log(1.03) - 0.01) / 0.0005)
+    assert injection.rows_for(1.0, [0.0005, 0.02]) == 1
 
 
 def test_rows_that_cost_nothing_are_refused() -> None:
     with pytest.raises(RuntimeError, match="quiet machine"):
-        injection.rows_for(3.0, {10: [0.03], 50: [0.02], 150: [0.01]})
+        injection.rows_for(3.0, [-0.0001, 0.02])
 
 
 def test_the_slowdown_has_the_interval_of_students_t() -> None:

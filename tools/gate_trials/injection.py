@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,63 +20,35 @@ from pytest_ngraph.gate.launches import effect
 from pytest_ngraph.gate.student import t_quantile
 from pytest_ngraph.stats import Estimate
 
-FIRST_ROWS = (16, 64, 240)
-"""Tried before anything is known."""
-LAUNCHES = 6
+ROWS = (24, 48, 96, 192)
+"""Tried: 1 to 8 %."""
+LAUNCHES = 10
 QUADS = 60
 """Of each build: base, head, head, base."""
-TOLERANCE = 0.1
-"""Of the slowdown that is wanted."""
-MOST_TRIES = 3
 
-Found = dict[int, list[float]]
-"""For each number of rows, the log ratio of head's time over base's in each launch."""
+Line = Sequence[float]
+"""Slope and intercept of the log ratio of head's time over base's, over the rows in excess."""
 
 
 def calibrate(network: str, compiler: str, threads: int, slowdowns_percent: Sequence[float]) -> list[Injection]:
-    """What to inject into a network for each slowdown. Takes a quiet machine and about a minute."""
+    """What to inject into a network for each slowdown. Takes a quiet machine and some two minutes."""
     with tempfile.TemporaryDirectory(prefix="ngraph-trials-") as folder, Models(Path(folder), threads) as models:
-
-        def measured(rows: Sequence[int], launches: int) -> Found:
-            write_networks(Path(folder), {count: Version(seed=int(count > 0), rows=count) for count in (0, *rows)})
-            found: Found = {count: [] for count in rows}
-            for _ in range(launches):
-                for count, ratio in _launch(models, network, compiler, rows).items():
-                    found[count].append(ratio)
-            return found
-
-        found = measured(FIRST_ROWS, 1)
-        chosen = {slowdown: rows_for(slowdown, found) for slowdown in slowdowns_percent}
-        for _ in range(MOST_TRIES):
-            new = sorted({rows for rows in chosen.values() if len(found.get(rows, ())) < LAUNCHES})
-            if not new:
-                break
-            found |= measured(new, LAUNCHES)
-            chosen = {s: rows if is_near(s, found[rows]) else rows_for(s, found) for s, rows in chosen.items()}
-        # The last choice may not be measured yet; then what comes nearest is taken.
-        thorough = {rows: ratios for rows, ratios in found.items() if len(ratios) >= LAUNCHES}
+        write_networks(Path(folder), {count: Version(seed=int(count > 0), rows=count) for count in (0, *ROWS)})
+        lines = [_line(_launch(models, network, compiler)) for _ in range(LAUNCHES)]
+    mean = np.mean(lines, axis=0)
+    chosen = {slowdown: rows_for(slowdown, mean) for slowdown in slowdowns_percent}
     return [
-        _injection(network, compiler, threads, slowdown, rows, slowdown_percent(thorough[rows]))
-        for slowdown in slowdowns_percent
-        for rows in [min(thorough, key=lambda rows: abs(slowdown_percent(thorough[rows]).value - slowdown))]
+        _injection(network, compiler, threads, slowdown, rows, slowdown_percent([_ratio(line, rows) for line in lines]))
+        for slowdown, rows in chosen.items()
     ]
 
 
-def rows_for(wanted_percent: float, found: Mapping[int, Sequence[float]]) -> int:
-    """The rows that a straight line through what was measured gives, what is near the wanted slowdown counting most."""
-    wanted = math.log1p(wanted_percent / 100)
-    rows = list(found)
-    ratios = np.array([statistics.mean(found[count]) for count in rows])
-    weights = np.sqrt([len(found[count]) for count in rows]) / (0.002 + np.abs(ratios - wanted))
-    slope, intercept = map(float, np.polyfit(rows, ratios, 1, w=weights))
+def rows_for(wanted_percent: float, line: Line) -> int:
+    """How many rows make that slowdown."""
+    slope, intercept = line
     if slope <= 0:
-        raise RuntimeError(f"more rows do not take longer ({found}): calibrate on a quiet machine")
-    return max(1, round((wanted - intercept) / slope))
-
-
-def is_near(wanted_percent: float, ratios: Sequence[float]) -> bool:
-    """Whether these launches show the wanted slowdown, within a tenth of it."""
-    return abs(slowdown_percent(ratios).value - wanted_percent) <= TOLERANCE * wanted_percent
+        raise RuntimeError(f"more rows do not take longer ({slope} per row): calibrate on a quiet machine")
+    return max(1, round((math.log1p(wanted_percent / 100) - intercept) / slope))
 
 
 def slowdown_percent(ratios: Sequence[float]) -> Estimate:
@@ -85,11 +58,11 @@ def slowdown_percent(ratios: Sequence[float]) -> Estimate:
     return Estimate(*(100 * math.expm1(value) for value in (mean, mean - margin, mean + margin)))
 
 
-def _launch(models: Models, network: str, compiler: str, rows: Sequence[int]) -> dict[int, float]:
-    """Log ratios from one process: the mean of building base first and head first, which favours neither."""
+def _launch(models: Models, network: str, compiler: str) -> dict[int, float]:
+    """Log ratios from one process, by rows: the mean of building base first and head first, which favours neither."""
     with models.worker() as worker:
-        ratios = dict.fromkeys(rows, 0.0)
-        for count, order in itertools.product(rows, ((BASE, HEAD), (HEAD, BASE))):
+        ratios = dict.fromkeys(ROWS, 0.0)
+        for count, order in itertools.product(random.sample(ROWS, len(ROWS)), ((BASE, HEAD), (HEAD, BASE))):
             for arm in order:
                 models.prepare(worker, network, compiler, count if arm == HEAD else 0, arm)
             answer = worker.request("compare", timeout_s=600, calls=1, quads=QUADS)
@@ -98,6 +71,16 @@ def _launch(models: Models, network: str, compiler: str, rows: Sequence[int]) ->
             build = Build(rounds=(PairedRound(quads=quads, elapsed_s=answer["wall_s"]),))
             ratios[count] += effect(Launch(builds=(build,), iterations=1, fresh=True)).log_ratio / 2
     return ratios
+
+
+def _line(ratios: Mapping[int, float]) -> Line:
+    slope, intercept = np.polyfit(list(ratios), list(ratios.values()), 1)
+    return float(slope), float(intercept)
+
+
+def _ratio(line: Line, rows: int) -> float:
+    slope, intercept = line
+    return slope * rows + intercept
 
 
 def _injection(network: str, compiler: str, threads: int, slowdown: float, rows: int, measured: Estimate) -> Injection:
