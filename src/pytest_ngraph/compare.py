@@ -10,7 +10,11 @@ from pytest_ngraph.baselines import Baseline
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Rule, Verdict
+from pytest_ngraph.gate import baseline as gate_baseline
+from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_runs
+from pytest_ngraph.gate.judged import Judged
 from pytest_ngraph.gate.ledger import Ledger
+from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.machine import LIBRARIES, environment
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
@@ -33,6 +37,16 @@ class Compare:
         self._ledger = Ledger(Rule(margin=margin, level=level), self._verdict)
 
     @property
+    def name(self) -> str:
+        """The baseline, as people read it."""
+        return self._baseline.label
+
+    @property
+    def rule(self) -> Rule:
+        """By which the next verdict is called."""
+        return self._ledger.rule
+
+    @property
     def verdicts(self) -> dict[Case, Verdict]:
         """Those by now."""
         return self._ledger.verdicts
@@ -43,6 +57,10 @@ class Compare:
         runs = "1 run" if len(self._baseline.runs) == 1 else f"{len(self._baseline.runs)} runs"
         anchored = ", anchored" if self._baseline.anchored else ""
         return f"compared with {self._baseline.label} ({runs}{anchored})"
+
+    def reserve(self, metrics: int) -> None:
+        """So many metrics of the run, beside its cases, have a part in the level."""
+        self._ledger.reserve(metrics)
 
     def expect(self, cases: Iterable[Case]) -> None:
         """These will be measured: the level is shared among those of them that the baseline has."""
@@ -69,9 +87,32 @@ class Compare:
                 continue
             self.verdicts[case] = Verdict(case=case, name="missing", against=self._baseline.label, reason=reason)
 
+    def time(self, case: Case) -> Pooled:
+        """The logarithm of this run's seconds per iteration over the baseline's. Raises `Uncompared`."""
+        return gate_baseline.time_change(*self._pair(case))
+
+    def seconds(self, case: Case) -> Pooled:
+        """The logarithm of this run's seconds per iteration, as other runs would have it. Raises `Uncompared`."""
+        return gate_baseline.seconds_elsewhere(self._pair(case)[0], gate_baseline.BETWEEN_RUNS)
+
+    def reading(self, case: Case, metric: str) -> Reading:
+        """What this run and the baseline's read. Raises `Uncompared`."""
+        head, records = self._pair(case)
+        return reading_of_runs(head, gate_baseline.comparable_runs(head, records), metric)
+
+    def decide(self, worse: Pooled, rule: Rule) -> Judged:
+        """As of a case: the margin is widened by what runs differ by chance."""
+        return gate_baseline.decide(worse, rule)
+
     def conclude(self) -> list[Verdict]:
         """Judge again in the light of all verdicts. Returns those that fail the run and that no test has failed for."""
         return self._ledger.settle() + [v for v in self.verdicts.values() if v.name == "missing"]
+
+    def _pair(self, case: Case) -> tuple[Record, list[Record]]:
+        """What this run and the baseline's measured of a case. Raises `Uncompared`."""
+        if case not in self._heads:
+            raise Uncompared("inconclusive", f"{case.id} was not measured")
+        return self._heads[case], self._records.get(case, [])
 
     def _verdict(self, case: Case, rule: Rule) -> Verdict:
         return gate.compare(case, self._heads[case], self._records.get(case, ()), rule, self._baseline.label)

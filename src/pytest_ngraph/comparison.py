@@ -68,11 +68,25 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AloneLaunch:
+    """One arm in a fresh process of its own: what a process that holds both arms cannot tell of either.
+
+    compile_s: of a cold start; None where nothing is compiled. The others as in `record.Record`.
+    """
+
+    arm: str
+    compile_s: float | None
+    cpu_percent: float | None
+    peak_memory_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """What measuring head beside base yielded.
 
     against: names the base (`main at 1a2b3c4`). base: the id of its case, where that is not the head's own.
     launches: the screen's first, then those that confirm it.
+    alone: launches of one arm each, where a threshold asked for what they tell. alone_problem: why they broke off.
     same: the two start from equal graphs and weights, so that nothing needed measuring.
     new: the base does not have this case. facts: what the base's compiled model says of itself.
     problem: why the two could not be compared, in words.
@@ -82,6 +96,8 @@ class Comparison:
     base: str = ""
     placement: Placement = "together"
     launches: tuple[Launch, ...] = ()
+    alone: tuple[AloneLaunch, ...] = ()
+    alone_problem: str = ""
     same: bool = False
     new: bool = False
     problem: str = ""
@@ -99,7 +115,9 @@ class Comparison:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Comparison:
         """The inverse of `to_dict`."""
-        return cls(**data | {"launches": tuple(_launch(each) for each in data["launches"])})
+        launches = tuple(_launch(each) for each in data["launches"])
+        alone = tuple(AloneLaunch(**each) for each in data.get("alone", ()))
+        return cls(**data | {"launches": launches, "alone": alone})
 
 
 def _launch(data: dict[str, Any]) -> Launch:

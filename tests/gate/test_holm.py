@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -23,8 +23,11 @@ def judged(*ratios: float, launches: int = 3) -> tuple[list[Verdict], dict[Case,
     return [verdict(cell, comparison, RULE) for cell, comparison in comparisons.items()], comparisons
 
 
-def judge_of(comparisons: Mapping[Case, Comparison]) -> Callable[[Case, Rule], Verdict]:
-    return lambda cell, rule: verdict(cell, comparisons[cell], rule)
+def settled(verdicts: list[Verdict], comparisons: Mapping[Case, Comparison], rule: Rule = RULE) -> list[Verdict]:
+    def judge(cell: Case, stricter: Rule) -> Verdict:
+        return verdict(cell, comparisons[cell], stricter)
+
+    return list(holm({each.case: each for each in verdicts}, judge, rule).values())
 
 
 def between(level: float, above: float) -> float:
@@ -44,7 +47,7 @@ def test_a_regression_leaves_more_of_the_level_to_cells_before_it() -> None:
     weaker = between(0.005, 0.01 / 3)
     verdicts, comparisons = judged(weaker, 0.1, 0.01)
     assert names(verdicts) == ["inconclusive", "regressed", "inconclusive"]
-    final = holm(verdicts, judge_of(comparisons), RULE)
+    final = settled(verdicts, comparisons)
     assert names(final) == ["regressed", "regressed", "inconclusive"]
     assert final[0].ratio
     assert final[0].ratio.low > 1.01
@@ -53,8 +56,8 @@ def test_a_regression_leaves_more_of_the_level_to_cells_before_it() -> None:
 
 def test_one_upgraded_cell_may_upgrade_the_next() -> None:
     verdicts, comparisons = judged(between(0.01, 0.005), between(0.005, 0.01 / 3), 0.1)
-    assert names(holm(verdicts, judge_of(comparisons), RULE)) == ["regressed"] * 3
-    assert names(holm(verdicts[:2], judge_of(comparisons), RULE)) == ["inconclusive"] * 2
+    assert names(settled(verdicts, comparisons)) == ["regressed"] * 3
+    assert names(settled(verdicts[:2], comparisons)) == ["inconclusive"] * 2
 
 
 def test_a_cell_with_a_problem_does_not_stand_in_the_way() -> None:
@@ -62,15 +65,15 @@ def test_a_cell_with_a_problem_does_not_stand_in_the_way() -> None:
     broken = verdicts[0].case
     comparisons[broken] = replace(comparisons[broken], problem="no memory")
     verdicts[0] = verdict(broken, comparisons[broken], RULE)
-    assert names(holm(verdicts, judge_of(comparisons), RULE)) == ["inconclusive", "regressed", "regressed"]
+    assert names(settled(verdicts, comparisons)) == ["inconclusive", "regressed", "regressed"]
 
 
 def test_two_launches_are_never_enough() -> None:
     verdicts, comparisons = judged(0.1, 0.1, launches=2)
-    assert names(holm(verdicts, judge_of(comparisons), Rule(cells=2, level=0.5, priors=PRIORS))) == ["inconclusive"] * 2
+    assert names(settled(verdicts, comparisons, Rule(cells=2, level=0.5, priors=PRIORS))) == ["inconclusive"] * 2
 
 
 def test_what_is_not_inconclusive_stays() -> None:
     verdicts, comparisons = judged(0.0, 0.1)
     verdicts.append(Verdict(case=case("openvino", 9), name="new"))
-    assert holm(verdicts, judge_of(comparisons), RULE) == verdicts
+    assert settled(verdicts, comparisons) == verdicts

@@ -9,7 +9,7 @@ from synthetic import case
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold
-from pytest_ngraph.gate.thresholds import KEYS, NUMBERS, OPERATORS, UNITS, Selector
+from pytest_ngraph.gate.thresholds import KEYS, NUMBERS, OPERATORS, RELATIVE, UNITS, Selector
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Scope
 from pytest_ngraph.metrics.definitions import SPANNED
 
@@ -35,6 +35,23 @@ from pytest_ngraph.metrics.definitions import SPANNED
         ("peak_memory>2GiB", Threshold("peak_memory_bytes", ">", 2, "GiB")),
         ("latency >= 5 ms", Threshold("latency_s", ">=", 5, "ms")),
         ("study.tcr_per_s<-3", Threshold("study.tcr_per_s", "<", -3)),
+        ("throughput:5%", Threshold("throughput", ":", 5, "%")),
+        (
+            "bsr[b=16] : 2.5 % if compiler=openvino",
+            Threshold("bsr", ":", 2.5, "%", (("batch_size", 16), ("compiler", "openvino"))),
+        ),
+        (
+            "bsr[compiler=[ot]*:a=[x]:b=2,b=8]:5% if workload=[rs]*",
+            Threshold(
+                "bsr",
+                ":",
+                5,
+                "%",
+                (("batch_size", 8), ("compiler", "[ot]*:a=[x]:b=2"), ("workload", "[rs]*")),
+            ),
+        ),
+        ("friction:.05if compiler=tvm", Threshold("friction", ":", 0.05, "", (("compiler", "tvm"),))),
+        ("rank_inversions[b=8]:new", Threshold("rank_inversions", ":", 0, "new", (("batch_size", 8),))),
     ],
 )
 def test_parse(text: str, threshold: Threshold) -> None:
@@ -51,6 +68,8 @@ def test_parse(text: str, threshold: Threshold) -> None:
         ("peak_memory>2GiB", 2**31),
         ("peak_memory>3kB", 3000),
         ("friction>1", 1),
+        ("peak_memory:5%", 0.05),
+        ("friction:0.05", 0.05),
     ],
 )
 def test_bound_is_in_the_unit_of_the_metric(text: str, bound: float) -> None:
@@ -62,7 +81,7 @@ def test_bound_is_in_the_unit_of_the_metric(text: str, bound: float) -> None:
     [
         ("", "at its end: expected the name of a metric; known: throughput, latency_s"),
         ("sped<1", "at 'sped<1': unknown metric 'sped'. Did you mean 'speedup'?"),
-        ("speedup", "at its end: expected one of <= >= < >"),
+        ("speedup", "at its end: expected one of <= >= < > :"),
         ("speedup==1", "at '==1': expected one of"),
         ("speedup<fast", "at 'fast': expected a number"),
         ("speedup<1e999", "at '1e999': the limit is not finite"),
@@ -76,7 +95,14 @@ def test_bound_is_in_the_unit_of_the_metric(text: str, bound: float) -> None:
         ("ase[b=x]<1", "at 'b=x]<1': b=x: 'x' is not a whole number"),
         ("ase[b=1<2", "at 'b=1<2': expected selectors and a closing ']'"),
         ("friction[b=8]<2", "friction extends over every batch size, so batch_size cannot select it"),
-        ("throughput:5%", "at ':5%': this form compares with a baseline, which this run has not"),
+        ("throughput:5", "at '5': expected a share in per cent: throughput:5%, below 100 %"),
+        ("throughput:100%", "at '100%': expected a share in per cent"),
+        ("compile_s:-5%", "at '-5%': expected a share in per cent: compile_s:5%. Example"),
+        ("bsr:new", "at 'new': expected a share in per cent: bsr:5%"),
+        ("friction:5%", "at '5%': expected a difference: friction:0.05"),
+        ("rank_inversions:1", "at '1': expected 'new': rank_inversions:new"),
+        ("break_even:5%", "at '5%': break_even cannot be held to a base; what can be: throughput, latency_s, speedup"),
+        ("mine.score:5%", "mine.score cannot be held to a base"),
     ],
 )
 def test_error_says_where_the_text_stopped_making_sense(text: str, said: str) -> None:
@@ -97,11 +123,14 @@ def thresholds(draw: st.DrawFn) -> Threshold:
     chosen = draw(st.lists(st.sampled_from(fields), unique=True))
     sizes: list[Selector] = [(key, draw(st.integers(0, 10**6))) for key in chosen if key in NUMBERS.values()]
     patterns: list[Selector] = [(key, draw(names)) for key in chosen if key not in NUMBERS.values()]
+    selectors = tuple(sorted(sizes + patterns))
+    if draw(st.booleans()) and definition.change:
+        limit = 0.0 if definition.change == "new" else draw(st.floats(0, 99))
+        unit = {"share": "%", "difference": "", "new": "new"}[definition.change]
+        return Threshold(definition.name, RELATIVE, limit, unit, selectors)
     unit = draw(st.sampled_from(list(UNITS.get(definition.unit, {"": 1}))))
     limit = draw(st.floats(allow_nan=False, allow_infinity=False))
-    return Threshold(
-        definition.name, draw(st.sampled_from(list(OPERATORS))), limit, unit, tuple(sorted(sizes + patterns))
-    )
+    return Threshold(definition.name, draw(st.sampled_from(list(OPERATORS))), limit, unit, selectors)
 
 
 @given(thresholds())

@@ -6,6 +6,8 @@ from typing import Any
 
 from synthetic import case, failed, measured
 
+from pytest_ngraph.case import Case
+from pytest_ngraph.gate import MetricVerdict, Threshold
 from pytest_ngraph.gate.verdict import Verdict, VerdictName
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.record import Record
@@ -24,6 +26,12 @@ def judged(name: VerdictName, workload: str, ratio: float | None = None, **field
         told |= {"ratio": Estimate(ratio, ratio - 0.005, ratio + 0.005), "confidence": 0.999}
         told |= {"launches": 4, "fresh": 3, "rounds": 20, "detectable": 0.021}
     return Verdict(case=case("openvino", 8, workload=workload), name=name, **told | fields)
+
+
+def held(name: VerdictName, threshold: str, of: Case, **fields: Any) -> MetricVerdict:
+    """A verdict on a metric of this case."""
+    told = {"against": MAIN} | ({"confidence": 0.999} if "change" in fields else {})
+    return MetricVerdict(threshold=Threshold.parse(threshold), scope=of, name=name, **told | fields)
 
 
 def verdicts() -> list[Verdict]:

@@ -3,11 +3,12 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from judged import BUSY, MAIN, judged, result, verdicts
+from judged import BUSY, MAIN, held, judged, result, verdicts
 from synthetic import case, measured, skipped
 
 from pytest_ngraph.gate.verdict import Verdict
 from pytest_ngraph.report.pull_request import headline, page
+from pytest_ngraph.stats import Estimate
 
 
 def test_the_verdict_comes_first_and_the_rest_in_the_order_of_what_needs_a_reader() -> None:
@@ -57,6 +58,21 @@ def test_rows() -> None:
 def test_headline(found: list[Verdict], expected: str) -> None:
     records = tuple(measured(v.case, 0.02) for v in found if v.name != "missing")
     assert headline(result(*found, records=records)) == expected
+
+
+def test_metrics_that_are_held_to_the_base() -> None:
+    of = case("tvm", 8)
+    worse = held("regressed", "bsr:5%", of, change=Estimate(0.9, 0.88, 0.92), head=0.9, base=1.0)
+    shown = result(judged("unchanged", "a", 1.0), metric_verdicts=[held("unchanged", "ase:5%", of), worse])
+    assert headline(shown).startswith(f"None of 2 cases regressed against {MAIN}; 1 metric regressed; ")
+    lines = page(shown).splitlines()
+    table = lines.index("### Metrics regressed") + 2
+    assert lines[table : table + 3] == [
+        "| metric | of | head | base | change |",
+        "| --- | --- | ---: | ---: | ---: |",
+        "| `bsr:5%` | `resnet18-tvm-b8-xeon` | 0.900 | 1.00 | -10.0 % (99.9 % interval -12.0 to -8.0 %) |",
+    ]
+    assert not any("ase:5%" in line for line in lines)
 
 
 def test_a_run_that_ended_early_says_so() -> None:

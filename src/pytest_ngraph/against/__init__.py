@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +12,11 @@ from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Calibration, Rule, Verdict, decide, missing, verdict
+from pytest_ngraph.gate.baseline import seconds_elsewhere
+from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change
+from pytest_ngraph.gate.judged import Judged, decide_worse
 from pytest_ngraph.gate.ledger import Ledger
+from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import LOOKS
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
@@ -68,12 +72,23 @@ class Against:
         self.origin = origin
         self.problem = ""
         self.note = ""
+        self._heads: dict[Case, Record] = {}
         self._comparisons: dict[Case, Comparison] = {}
         rule = Rule(margin=options.margin, level=options.level)
         if calibration is not None:
             rule = calibration.applied(rule)
             self.note = f"Calibrated on {calibration.when[:10]}: {calibration.text}."
         self._ledger = Ledger(rule, self._verdict)
+
+    @property
+    def name(self) -> str:
+        """The base, as people read it."""
+        return self.origin.name
+
+    @property
+    def rule(self) -> Rule:
+        """By which the next verdict is called."""
+        return self._ledger.rule
 
     @property
     def verdicts(self) -> dict[Case, Verdict]:
@@ -85,8 +100,13 @@ class Against:
         """Base and head, in one line."""
         return self.origin.description
 
-    def open(self, heads: Sequence[tuple[str, Case]]) -> Base:
-        """What the head's cases, given with their node ids, are compared with."""
+    def reserve(self, metrics: int) -> None:
+        """So many metrics of the run, beside its cases, have a part in the level."""
+        self._ledger.reserve(metrics)
+
+    def open(self, heads: Sequence[tuple[str, Case]], alone: Collection[Case] = ()) -> Base:
+        """What the head's cases, given with their node ids, are compared with. alone: those of which either arm is also
+        launched alone."""
         found = self.origin.open(heads)
         self.problem = found.problem
         self.verdicts.update({case: missing(case, self.origin.name) for case in found.missing})
@@ -99,6 +119,7 @@ class Against:
             at_base=found.at_base,
             measures_equals=found.measures_equals,
             decided=self.is_decided,
+            alone=alone,
         )
 
     def is_decided(self, comparison: Comparison) -> bool:
@@ -114,8 +135,24 @@ class Against:
         """Come to a verdict on a record that was compared with the base."""
         if record.comparison is None or record.outcome != "measured":
             return
-        self._comparisons[record.case] = record.comparison
+        self._heads[record.case], self._comparisons[record.case] = record, record.comparison
         self._ledger.enter(record.case)
+
+    def time(self, case: Case) -> Pooled:
+        """The logarithm of head's seconds per iteration over base's. Raises `Uncompared`."""
+        return time_change(self._head(case), self.rule)
+
+    def seconds(self, case: Case) -> Pooled:
+        """The logarithm of head's seconds per iteration, as other processes would have it. Raises `Uncompared`."""
+        return seconds_elsewhere(self._head(case), self.rule.priors["apart"])
+
+    def reading(self, case: Case, metric: str) -> Reading:
+        """What either arm needed alone. Raises `Uncompared`."""
+        return reading_of_launches(self._head(case), metric)
+
+    def decide(self, worse: Pooled, rule: Rule) -> Judged:
+        """As of a case: worse or better by more than the margin, beyond the uncertainty."""
+        return decide_worse(worse, rule)
 
     def conclude(self) -> list[Verdict]:
         """Judge again in the light of all verdicts. Returns those that are regressed only now."""
@@ -127,3 +164,9 @@ class Against:
 
     def _verdict(self, case: Case, rule: Rule) -> Verdict:
         return verdict(case, self._comparisons[case], rule)
+
+    def _head(self, case: Case) -> Record:
+        """What was measured of a case beside the base. Raises `Uncompared`."""
+        if case not in self._heads:
+            raise Uncompared("inconclusive", f"{case.id} was not measured beside {self.name}")
+        return self._heads[case]

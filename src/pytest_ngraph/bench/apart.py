@@ -27,7 +27,7 @@ class ApartArm(PairedArm):
     def _request_base(self, do: str, **arguments: Any) -> dict[str, Any]:
         if self._base_worker is None:
             self._base_worker = self._start(BASE)
-        return self._base_worker.request(do, timeout_s=self._settings.timeout_s, phase="compile", **arguments)
+        return self._send(self._base_worker, do, **arguments)
 
     def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
         self._release_base()

@@ -18,6 +18,9 @@ from pytest_ngraph.measure import is_precise, iterations_per_round
 from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
 from pytest_ngraph.settings import Settings
 
+RELEASE_S = 60.0
+"""Seconds after which a worker that does not get its model freed is killed."""
+
 
 class Arm:
     """Prepared once, asked for rounds in turn with the other arms of its group, then finished into a record."""
@@ -95,9 +98,7 @@ class Arm:
     def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
         """Free the model and give the record."""
         if self._worker is not None and self._worker.alive:
-            answer = self._ask("release", kind=self._target.kind)
-            if answer is not None and self.running:
-                self._update(**answer)
+            self._release()
         if self.running:
             self._update(
                 rounds=tuple(self.rounds),
@@ -107,6 +108,16 @@ class Arm:
                 arms=arms,
             )
         return self._record
+
+    def _release(self) -> None:
+        """Free the model, and take note of its peaks of memory. What was measured stands when that fails."""
+        try:
+            peaks = self._request("release", kind=self._target.kind)
+        except (Unsupported, WorkerFailed) as error:
+            self._update(facts=self._record.facts | {"closing": str(error)})
+        else:
+            if self.running:
+                self._update(**peaks)
 
     def _count(self, used: dict[str, Any]) -> None:
         """Take note of what the worker used for some rounds."""
@@ -137,8 +148,12 @@ class Arm:
     def _request(self, do: str, **arguments: Any) -> dict[str, Any]:
         if self._worker is None:
             self._worker = self._start_worker()
+        return self._send(self._worker, do, **arguments)
+
+    def _send(self, worker: WorkerProcess, do: str, **arguments: Any) -> dict[str, Any]:
         phase: Phase = "compile" if do == "prepare" else "measure"
-        return self._worker.request(do, timeout_s=self._settings.timeout_s, phase=phase, **arguments)
+        timeout_s = min(self._settings.timeout_s, RELEASE_S if do == "release" else math.inf)
+        return worker.request(do, timeout_s=timeout_s, phase=phase, **arguments)
 
     def _fail(self, failure: Failure) -> None:
         self._update(outcome="failed", failure=failure)

@@ -55,7 +55,6 @@ class PairedArm(Arm):
         super().__init__(case, artifact, target, settings, lambda: start(HEAD), comparison)
         self.base_problem = ""
         self._start = start
-        self._comparison = comparison
         self._opponent = opponent
         self._builds: list[list[PairedRound]] = [[]]
         self._built_at_s = 0.0
@@ -66,6 +65,17 @@ class PairedArm(Arm):
         return type(self)(
             self.case, self._artifact, self._target, self._settings, start, self._comparison, self._opponent
         )
+
+    def alone(self, which: str, settings: Settings, start: Start) -> Arm:
+        """The head or the base as an arm by itself, in the worker that `start` gives."""
+        is_head, other = which == HEAD, self._opponent
+        case, artifact = (self.case, self._artifact) if is_head else (other.case, other.artifact)
+        return Arm(comparable(case), artifact, self._target, settings, lambda: start(which))
+
+    @property
+    def _comparison(self) -> Comparison:
+        assert self._record.comparison is not None
+        return self._record.comparison
 
     @property
     def running(self) -> bool:
@@ -170,7 +180,7 @@ class PairedArm(Arm):
         agreement = Agreement(**answer["agreement"])
         if not agreement.agrees:
             raise BaseFails(f"its outputs are wrong: {agreement.problem}")
-        self._comparison = dataclasses.replace(self._comparison, facts=answer["facts"])
+        self._update(comparison=dataclasses.replace(self._comparison, facts=answer["facts"]))
         self._base_concurrency = answer["concurrency"]
         seconds: float = answer["seconds_per_call"]
         return seconds

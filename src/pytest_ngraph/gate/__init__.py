@@ -6,6 +6,7 @@ from pytest_ngraph.gate.calibration import Calibration, calibrate, estimate_spre
 from pytest_ngraph.gate.check import Check, check
 from pytest_ngraph.gate.decision import Decision, decide
 from pytest_ngraph.gate.holm import holm
+from pytest_ngraph.gate.metric_verdict import MetricVerdict
 from pytest_ngraph.gate.pooling import Prior
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.thresholds import Threshold
@@ -15,6 +16,7 @@ __all__ = [
     "Calibration",
     "Check",
     "Decision",
+    "MetricVerdict",
     "Prior",
     "Rule",
     "Threshold",

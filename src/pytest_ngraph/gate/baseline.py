@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.gate.changes import Uncompared
+from pytest_ngraph.gate.judged import Judged
 from pytest_ngraph.gate.launches import DRAWS, Effect, is_contended
-from pytest_ngraph.gate.pooling import Pooled, Prior, departure
+from pytest_ngraph.gate.pooling import Pooled, Prior, departure, pool
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.student import t_quantile
-from pytest_ngraph.gate.verdict import Verdict, VerdictName
+from pytest_ngraph.gate.verdict import Verdict
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate, bootstrap_medians
 
@@ -22,15 +23,8 @@ BETWEEN_RUNS = Prior(0.03, 3)
 is worth few degrees of freedom, so that a baseline of several runs speaks for itself."""
 FEWEST_ROUNDS = 2
 """One says nothing of how wrong it is."""
+TOO_FEW = "too few rounds to tell how wrong they are"
 POWER = 0.95
-
-
-class Judged(NamedTuple):
-    """What a run's distance from its baseline says. margin: the tolerated log ratio, widened by what runs differ."""
-
-    name: VerdictName
-    margin: float
-    tail: float
 
 
 def compare(case: Case, head: Record, baseline: Sequence[Record], rule: Rule, against: str) -> Verdict:
@@ -40,12 +34,10 @@ def compare(case: Case, head: Record, baseline: Sequence[Record], rule: Rule, ag
     """
     if not baseline:
         return Verdict(case=case, name="new", against=against, reason=f"{against} does not have it")
-    usable = [record for record in baseline if len(record.rounds) >= FEWEST_ROUNDS]
-    if not usable or len(head.rounds) < FEWEST_ROUNDS:
-        reason = "too few rounds to tell how wrong they are"
-        return Verdict(case=case, name="inconclusive", against=against, reason=reason)
-    runs = [record for record in usable if not is_busy(record)] or usable
-    distance = departure(log_seconds(head), [log_seconds(record) for record in runs], BETWEEN_RUNS)
+    runs = _usable(baseline)
+    if not runs or len(head.rounds) < FEWEST_ROUNDS:
+        return Verdict(case=case, name="inconclusive", against=against, reason=TOO_FEW)
+    distance = _distance(head, runs)
     name, margin, tail = decide(distance, rule)
     disturbance = _disturbance(head, runs)
     doubt = "more than runs usually differ, and too little to be sure" if name == "inconclusive" else ""
@@ -62,6 +54,39 @@ def compare(case: Case, head: Record, baseline: Sequence[Record], rule: Rule, ag
         detectable=math.expm1(margin + t_quantile(1 - POWER, distance.dof) * distance.standard_error),
         reason=disturbance or doubt,
     )
+
+
+def time_change(head: Record, baseline: Sequence[Record]) -> Pooled:
+    """The logarithm of a record's seconds per iteration over those of the baseline's runs. Raises `Uncompared`."""
+    runs = comparable_runs(head, baseline)
+    if not runs or len(head.rounds) < FEWEST_ROUNDS:
+        raise Uncompared("inconclusive", TOO_FEW)
+    return _distance(head, runs)
+
+
+def seconds_elsewhere(record: Record, prior: Prior) -> Pooled:
+    """The logarithm of a record's seconds per iteration, as well as it tells what another of the same code would take.
+    prior: how much those differ. Raises `Uncompared`."""
+    if len(record.rounds) < FEWEST_ROUNDS:
+        raise Uncompared("inconclusive", TOO_FEW)
+    return pool([log_seconds(record)], prior)
+
+
+def comparable_runs(head: Record, baseline: Sequence[Record]) -> list[Record]:
+    """The records of the baseline's runs that one can be compared with. Raises `Uncompared`."""
+    if not baseline:
+        raise Uncompared("new", "the baseline does not have it")
+    runs = _usable(baseline)
+    disturbance = _disturbance(head, runs)
+    if disturbance:
+        raise Uncompared("inconclusive", disturbance)
+    return runs
+
+
+def _usable(baseline: Sequence[Record]) -> list[Record]:
+    """Those with rounds enough: undisturbed ones, where there are any."""
+    known = [record for record in baseline if len(record.rounds) >= FEWEST_ROUNDS]
+    return [record for record in known if not is_busy(record)] or known
 
 
 def log_seconds(record: Record) -> Effect:
@@ -90,6 +115,10 @@ def decide(distance: Pooled, rule: Rule) -> Judged:
     if distance.high(rule.miss) < margin and distance.low(rule.miss) < rule.limit:
         return Judged("unchanged", margin, rule.miss)
     return Judged("inconclusive", margin, rule.miss)
+
+
+def _distance(head: Record, runs: Sequence[Record]) -> Pooled:
+    return departure(log_seconds(head), [log_seconds(record) for record in runs], BETWEEN_RUNS)
 
 
 def _disturbance(head: Record, runs: Sequence[Record]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.gate.changes import READINGS
 from pytest_ngraph.gate.thresholds import Threshold
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.text import in_words
@@ -34,7 +35,8 @@ class Check:
 
 
 def check(thresholds: Sequence[Threshold], metrics: Metrics) -> list[Check]:
-    """Every threshold against every metric that it selects, in the order of the thresholds.
+    """Every threshold against every metric that it selects, in the order of the thresholds; of relative ones, only what
+    they cannot be held to.
 
     Metrics that are what they are by definition (identity's speedup, its compile time, the scaling at batch size 1)
     are passed over.
@@ -59,6 +61,8 @@ def _checks(threshold: Threshold, by_name: Mapping[str, Iterable[Metric]]) -> It
     if not selected:
         yield Check(threshold, None, "unmatched", f"{threshold} matches nothing that this run measured")
     for metric in selected:
+        if threshold.is_relative and (metric.estimate or metric.name in READINGS):
+            continue  # a verdict tells of it
         found = "absent" if metric.estimate is None else outcome(threshold, metric.estimate)
         yield Check(threshold, metric, found, _text(threshold, metric, found))
 

@@ -36,6 +36,12 @@ class Evidence:
     complete: bool
 
     @property
+    def confirmed(self) -> Pooled:
+        """What the last look saw, in fresh launches only; of a cell that needed none, all launches. A screen that asked
+        for more of them did so because it saw a difference, and so exaggerates it."""
+        return self.seen[-1][1] if self.seen else self.everything
+
+    @property
     def slower(self) -> Finding | None:
         """Evidence that head is slower by more than the margin; None before the first look."""
         return self._strongest(lambda pooled: pooled.p_above(self.rule.limit))

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Generic
 
-from pytest_ngraph.case import Case
-from pytest_ngraph.gate.holm import holm
+from pytest_ngraph.gate.holm import AnyRuling, Subject, holm
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.verdict import Verdict
 
 
-class Ledger:
-    """verdicts: those by now. judge: what makes a verdict of what was measured of a case."""
+class Ledger(Generic[Subject, AnyRuling]):
+    """verdicts: those by now. judge: what makes a verdict of what was measured of a subject."""
 
-    def __init__(self, rule: Rule, judge: Callable[[Case, Rule], Verdict]) -> None:
+    def __init__(self, rule: Rule, judge: Callable[[Subject, Rule], AnyRuling]) -> None:
         self.rule = rule
-        self.verdicts: dict[Case, Verdict] = {}
+        self.verdicts: dict[Subject, AnyRuling] = {}
         self._judge = judge
+        self._reserved = 0
 
-    def share_among(self, cells: int) -> None:
-        """The run compares so many cells."""
-        self.rule = replace(self.rule, cells=max(1, cells))
+    def reserve(self, subjects: int) -> None:
+        """So many others, in another ledger, have a part in this one's level."""
+        self._reserved = subjects
 
-    def enter(self, case: Case) -> None:
-        """Come to a verdict on a case that was measured."""
-        found = self.verdicts[case] = self._judge(case, self.rule)
+    def share_among(self, subjects: int) -> None:
+        """The run judges so many here."""
+        self.rule = replace(self.rule, cells=max(1, subjects + self._reserved))
+
+    def enter(self, subject: Subject) -> AnyRuling:
+        """Come to a verdict on what was measured."""
+        found = self.verdicts[subject] = self._judge(subject, self.rule)
         self.rule = replace(self.rule, rejected=self.rule.rejected + (found.name == "regressed"))
+        return found
 
-    def settle(self) -> list[Verdict]:
+    def settle(self) -> list[AnyRuling]:
         """Judge again in the light of all verdicts. Returns those that are regressed only now."""
         before = self.verdicts
-        self.verdicts = {each.case: each for each in holm(list(before.values()), self._judge, self.rule)}
-        return [v for case, v in self.verdicts.items() if v.name == "regressed" and before[case].name != "regressed"]
+        self.verdicts = holm(before, self._judge, self.rule)
+        return [v for key, v in self.verdicts.items() if v.name == "regressed" and before[key].name != "regressed"]

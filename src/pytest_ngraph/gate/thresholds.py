@@ -1,10 +1,15 @@
 """Thresholds as text: `metric[selectors] op value[unit] [if key=value and key=value...]` states what breaches.
 
+A relative one has a colon for its operator, and says by how much a metric may be worse than the base's.
+
 bsr<0.9
 ase[b=16]<0.5
 speedup<1.2 if compiler=openvino
 throughput<100 if workload=swin* and b=8
 peak_memory>2GiB
+bsr[b=16]:5% if compiler=openvino
+friction:0.05
+rank_inversions:new
 """
 
 from __future__ import annotations
@@ -31,6 +36,9 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
+RELATIVE = ":"
+NEW = "new"
+"""In place of a limit: what breaches is what the base did not have."""
 NUMBERS = {"b": "batch_size", "d": "depth", "w": "width"}
 PATTERNS = ("compiler", "workload", "device", "precision", "objective")
 KEYS = {**NUMBERS, **{name: name for name in NUMBERS.values()}, **{name: name for name in PATTERNS}}
@@ -48,6 +56,8 @@ UNITS: dict[Unit, dict[str, float]] = {
 EXAMPLE = "Example: 'ase[b=16]<0.5 if compiler=openvino'."
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
+_BRACKET = re.compile(r"[^<>]*?\](?=\s*(?:[<>]|:\s*(?:[-+.\d]|new\b)))|[^<>]*\]")
+"""Up to the bracket before an operator: a pattern may hold brackets and colons of its own."""
 _LIMIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z%/]*)")
 _NEXT_SELECTOR = re.compile(rf",\s*(?=(?:{'|'.join(KEYS)})\s*=)")
 
@@ -56,7 +66,8 @@ _NEXT_SELECTOR = re.compile(rf",\s*(?=(?:{'|'.join(KEYS)})\s*=)")
 class Threshold:
     """What breaches: metrics of this name, of the cases selected, on this side of the limit.
 
-    limit: as written, in `unit`; `bound` is in the metric's own unit.
+    limit: as written, in `unit`; `bound` is in the metric's own unit. Of a relative one, what the metric may lose: a
+    share in per cent, a difference, or nothing where the unit is `new`.
     """
 
     metric: str
@@ -71,7 +82,7 @@ class Threshold:
         return _Reader(text).threshold()
 
     def __str__(self) -> str:
-        number = f"{self.limit!r}".removesuffix(".0")
+        number = "" if self.unit == NEW else f"{self.limit!r}".removesuffix(".0")
         short = {name: letter for letter, name in NUMBERS.items()}
         sizes = ",".join(f"{short[key]}={value}" for key, value in self.selectors if key in short)
         names = " and ".join(f"{key}={value}" for key, value in self.selectors if key not in short)
@@ -79,12 +90,20 @@ class Threshold:
         return f"{self.metric}{bracket}{self.op}{number}{self.unit}{condition}"
 
     @property
+    def is_relative(self) -> bool:
+        """Whether it holds a metric to the base's."""
+        return self.op == RELATIVE
+
+    @property
     def bound(self) -> float:
-        """The limit in the metric's own unit: seconds, bytes, per cent or a plain ratio."""
+        """The limit in the metric's own unit: seconds, bytes, per cent or a plain ratio. Of a relative one, the share
+        or the difference that may be lost."""
+        if self.is_relative:
+            return self.limit / 100 if self.unit == "%" else self.limit
         return self.limit * _units(self.metric)[self.unit]
 
     def breaches(self, value: float) -> bool:
-        """Whether a value lies on the side that breaches."""
+        """Whether a value lies on the side that breaches; of a threshold that is not relative."""
         return OPERATORS[self.op](value, self.bound)
 
     def selects(self, metric: Metric) -> bool:
@@ -103,7 +122,7 @@ class _Reader:
         name = self._metric()
         selectors = self._bracket(name)
         op = self._operator()
-        limit, unit = self._limit(name)
+        limit, unit = self._loss(name) if op == RELATIVE else self._limit(name)
         selectors |= self._condition(name)
         return Threshold(name, op, limit, unit, tuple(sorted(selectors.items())))
 
@@ -126,8 +145,7 @@ class _Reader:
     def _bracket(self, metric: str) -> dict[str, str | int]:
         if self._take(re.compile(r"\[")) is None:
             return {}
-        # A pattern may hold brackets of its own: the last one before the operator ends the selectors.
-        match = self._take(re.compile(r"[^<>]*\]"))
+        match = self._take(_BRACKET)
         if match is None:
             raise self._error("expected selectors and a closing ']'")
         selectors = self._selectors(metric, _NEXT_SELECTOR.split(match[0][:-1]))
@@ -135,33 +153,54 @@ class _Reader:
         return selectors
 
     def _operator(self) -> str:
-        if self._text[self._at :].lstrip().startswith(":"):
-            raise self._error(
-                "this form compares with a baseline, which this run has not. Give an absolute limit, such as "
-                "'throughput<100'"
-            )
-        match = self._take(re.compile(r"<=|>=|<|>"))
+        match = self._take(re.compile(r"<=|>=|<|>|:"))
         if match is None:
-            raise self._error(f"expected one of {' '.join(OPERATORS)}")
+            raise self._error(f"expected one of {' '.join((*OPERATORS, RELATIVE))}")
         return match[0]
 
     def _limit(self, metric: str) -> tuple[float, str]:
-        match = self._take(_LIMIT)
-        if match is None:
-            raise self._error("expected a number")
-        number, unit = match[1], match[2]
-        if unit == "if":
-            self._at, unit = match.start(2), ""
+        number, unit, at = self._number_and_unit("expected a number")
         known = _units(metric)
         if unit not in known:
-            self._at = match.start(2)
+            self._at = at
             allowed = ", ".join(name for name in known if name) or "none"
             raise self._error(f"unknown unit {unit!r} of {metric}; known: {allowed}")
-        limit = float(number)
-        if not math.isfinite(limit):
+        return number, unit
+
+    def _loss(self, metric: str) -> tuple[float, str]:
+        """What a metric may be worse than the base's by."""
+        definition = DEFINITIONS.get(metric)
+        if definition is None or definition.change is None:
+            held = ", ".join(each.name for each in DEFINITIONS.values() if each.change)
+            raise self._error(f"{metric} cannot be held to a base; what can be: {held}")
+        if definition.change == "new":
+            if self._take(re.compile(rf"{NEW}\b")) is None:
+                raise self._error(f"expected {NEW!r}: {metric}:{NEW}")
+            return 0.0, NEW
+        unit = "%" if definition.change == "share" else ""
+        example = f"{metric}:5%" if unit else f"{metric}:0.05"
+        wanted = f"expected a share in per cent: {example}" if unit else f"expected a difference: {example}"
+        start = self._at
+        number, given, _ = self._number_and_unit(wanted)
+        most = 100.0 if definition.change == "share" and definition.better == "higher" else math.inf
+        if given != unit or not 0 <= number < most:
+            self._at = start
+            raise self._error(wanted + (", below 100 %" if math.isfinite(most) else ""))
+        return number, unit
+
+    def _number_and_unit(self, wanted: str) -> tuple[float, str, int]:
+        """A finite number, the unit behind it, and where that begins."""
+        match = self._take(_LIMIT)
+        if match is None:
+            raise self._error(wanted)
+        unit, at = match[2], match.start(2)
+        if unit == "if":
+            self._at, unit = at, ""
+        number = float(match[1])
+        if not math.isfinite(number):
             self._at = match.start()
             raise self._error("the limit is not finite")
-        return limit, unit
+        return number, unit, at
 
     def _condition(self, metric: str) -> dict[str, str | int]:
         if not self._text[self._at :].strip():

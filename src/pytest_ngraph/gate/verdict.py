@@ -19,6 +19,7 @@ from pytest_ngraph.stats import Estimate
 VerdictName = Literal["improved", "unchanged", "regressed", "inconclusive", "new", "missing"]
 NAMES: tuple[VerdictName, ...] = get_args(VerdictName)
 
+SAME = "same graph and weights, nothing to measure"
 BUSY_SHARE = 0.5
 """Of the rounds disturbed: from here on the machine is to blame for what could not be decided."""
 
@@ -84,8 +85,7 @@ def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
         reason = comparison.problem or f"{against or 'the base'} does not have it"
         return Verdict(case=case, name="new", against=against, reason=reason)
     if comparison.same:
-        reason = "same graph and weights, nothing to measure"
-        return Verdict(case=case, name="unchanged", against=against, ratio=Estimate.exactly(1.0), reason=reason)
+        return Verdict(case=case, name="unchanged", against=against, ratio=Estimate.exactly(1.0), reason=SAME)
     evidence = weigh(comparison.launches, rule, comparison.placement)
     if evidence is None:
         reason = comparison.problem or "too little was measured to tell how wrong it is"
@@ -168,16 +168,17 @@ def _change(ratio: Estimate, confidence: float, against: str) -> str:
     sign, word = (100, "slower") if ratio.value >= 1 else (-100, "faster")
     value, *bounds = (sign * (one - 1) for one in ratio)
     low, high = sorted(bounds)
-    interval = f"{_percent(confidence)} % interval {_tenths(low)} to {_tenths(high)} %"
-    return f"{_tenths(value)} % {word} than {against or 'the base'} ({interval})"
+    interval = f"{in_percent(confidence)} % interval {tenths(low)} to {tenths(high)} %"
+    return f"{tenths(value)} % {word} than {against or 'the base'} ({interval})"
 
 
-def _tenths(percent: float) -> str:
+def tenths(percent: float) -> str:
+    """With one decimal."""
     # Adding zero turns a negative zero, which rounding leaves behind, into a plain one.
     return f"{round(percent, 1) + 0.0:.1f}"
 
 
-def _percent(confidence: float) -> str:
+def in_percent(confidence: float) -> str:
     """With as many decimals as tell it from 100."""
     decimals = max(0, math.ceil(-math.log10(100 * (1 - confidence))))
     return f"{100 * confidence:.{decimals}f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from pytest_ngraph.case import Case
@@ -14,12 +14,15 @@ from pytest_ngraph.report.block import FIGURES
 from pytest_ngraph.report.comparison import bound, by_severity, change, percent
 from pytest_ngraph.report.lines import shortened
 from pytest_ngraph.report.markdown import LEFT, RIGHT, code, escaped, fenced, folded, table
+from pytest_ngraph.report.metric_comparison import metrics_by_severity
 from pytest_ngraph.report.result import RunResult
 
 MEASURED = {"case": LEFT, "change": RIGHT, "interval": RIGHT, "launches": RIGHT, "detectable": RIGHT}
 EXPLAINED = {"case": LEFT, "interval": RIGHT, "reason": LEFT}
 SHOWN = ("samples/s", "±%", "latency", "speedup", "compile")
 """The figures of the results."""
+HELD = {"metric": LEFT, "of": LEFT, "head": RIGHT, "base": RIGHT, "change": RIGHT, "": LEFT}
+METRICS_TOLD: tuple[VerdictName, ...] = ("regressed", "inconclusive")
 LONGEST_REASON = 400
 
 
@@ -27,8 +30,11 @@ def page(result: RunResult) -> str:
     """The whole summary. It can be appended to what others wrote."""
     lines = [f"**{escaped(headline(result))}**", ""]
     lines += _compared("Regressed", result, "regressed")
+    lines += _metrics("Metrics regressed", result, "regressed")
     lines += _explained("Inconclusive", result, "inconclusive")
+    lines += _metrics("Metrics inconclusive", result, "inconclusive")
     lines += _compared("Improved", result, "improved")
+    lines += _metrics("Metrics improved", result, "improved")
     lines += _explained("New", result, "new")
     lines += _explained("Missing", result, "missing")
     lines += _not_measured(result)
@@ -61,7 +67,9 @@ def headline(result: RunResult) -> str:
         "failed": failed,
         "not measured, because the run ended early": unmeasured,
     }
-    told = [f"{count} {what}" for what, count in further.items() if count]
+    metrics = Counter(verdict.name for verdict in result.metric_verdicts)
+    told = [f"{_counted(metrics[name], 'metric')} {name}" for name in METRICS_TOLD if metrics[name]]
+    told += [f"{count} {what}" for what, count in further.items() if count]
     if result.breaches:
         told.append(f"{_counted(len(result.breaches), 'threshold')} breached")
     return "; ".join((first, *told))
@@ -87,6 +95,23 @@ def _measured_table(result: RunResult, name: VerdictName) -> list[str]:
 def _unchanged(result: RunResult) -> list[str]:
     rows = _measured_table(result, "unchanged")
     return folded(f"Unchanged: {_counted(len(_named(result, 'unchanged')), 'case')}", rows) if rows else []
+
+
+def _metrics(title: str, result: RunResult, name: VerdictName) -> list[str]:
+    """Metrics that are held to a base's."""
+    rows = [
+        (
+            code(str(v.threshold)),
+            code(v.scope.id),
+            "" if v.head is None else escaped(v.shown(v.head)),
+            "" if v.base is None else escaped(v.shown(v.base)),
+            escaped(v.interval),
+            _reason(v.reason),
+        )
+        for v in metrics_by_severity(result.metric_verdicts)
+        if v.name == name
+    ]
+    return [f"### {title}", "", *table(HELD, rows)] if rows else []
 
 
 def _case(verdict: Verdict, result: RunResult) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.gate import Verdict
+from pytest_ngraph.gate import MetricVerdict, Verdict
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.record import Record
@@ -32,6 +32,7 @@ class RunResult:
     run: Run
     metrics: Metrics
     verdicts: Sequence[Verdict] = ()
+    metric_verdicts: Sequence[MetricVerdict] = ()
     unmeasured: Sequence[Case] = ()
     breaches: Sequence[str] = ()
     bases: Sequence[str] = ()
@@ -55,6 +56,7 @@ class RunResult:
             "environment": self.run.environment,
             "counts": dict(Counter(verdict.name for verdict in self.verdicts)),
             "verdicts": [{"id": verdict.case.id} | verdict.to_dict() for verdict in self.verdicts],
+            "metrics": [verdict.to_dict() for verdict in self.metric_verdicts],
             "results": [self._result(record) for record in self.run.records],
             "unmeasured": [case.id for case in self.unmeasured],
             "breaches": list(self.breaches),

@@ -1,0 +1,100 @@
+"""Rank inversions of the head: did the base have them, too?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.gate.changes import Changes, Uncompared
+from pytest_ngraph.gate.combination import combine
+from pytest_ngraph.gate.metric_verdict import MetricVerdict
+from pytest_ngraph.gate.pooling import Pooled
+from pytest_ngraph.gate.rule import Rule
+from pytest_ngraph.metrics import Inversion
+from pytest_ngraph.metrics.text import number
+
+
+class AtBase(NamedTuple):
+    """What is known of an inversion at the base.
+
+    before, after: the logarithm of the winner's throughput over the loser's there, under the reference and under the
+    other arm. same: none of its cases changed, so that the base has what the head has.
+    """
+
+    before: Pooled
+    after: Pooled
+    same: bool = False
+
+    @property
+    def p_inverted(self) -> float:
+        """p-value of "the base has an inversion": small where both orders surely are the same one."""
+        if self.same:
+            return 1.0
+        return _p(
+            max(self.before.p_above(0), self.after.p_above(0)), max(self.before.p_below(0), self.after.p_below(0))
+        )
+
+    @property
+    def p_not_inverted(self) -> float:
+        """p-value of "the base has no inversion": small where the orders surely differ."""
+        if self.same:
+            return 0.0
+        return _p(
+            max(self.before.p_above(0), self.after.p_below(0)), max(self.before.p_below(0), self.after.p_above(0))
+        )
+
+
+def judge_inversions(verdict: MetricVerdict, found: Sequence[Inversion], changes: Changes, rule: Rule) -> MetricVerdict:
+    """The verdict on the head's inversions between two arms: regressed where one of them is surely new. They share what
+    of the level is this verdict's. verdict: whom it is about."""
+    known: list[tuple[Inversion, AtBase]] = []
+    untold = 0
+    for inversion in found:
+        try:
+            known.append((inversion, at_base(inversion, changes)))
+        except Uncompared as reason:
+            untold += reason.name != "new"  # what the base cannot have had is no change of it
+    p = min([1.0, *(len(known) * base.p_inverted for _, base in known)])
+    new = [each for each in known if len(known) * each[1].p_inverted <= rule.corrected_level]
+    if new:
+        told = "; ".join(_in_words(*each) for each in new)
+        return replace(verdict, name="regressed", p=p, reason=f"{_counted(len(new), 'new inversion')}: {told}")
+    untold += sum(base.p_not_inverted > rule.miss for _, base in known)
+    counted = _counted(len(found), "inversion")
+    if untold:
+        return replace(verdict, p=p, reason=f"{counted}; of {untold} it cannot be told whether the base has them")
+    return replace(verdict, name="unchanged", p=p, reason=f"{counted}, none of them new")
+
+
+def at_base(inversion: Inversion, changes: Changes) -> AtBase:
+    """The inversion's orders at the base: the head's times, less what they changed by. Raises `Uncompared`."""
+    arms = list(zip(inversion.of_winner, inversion.of_loser, strict=True))
+    changed = {case: changes.time(case) for arm in arms for case in arm}
+
+    def order(winner: Case, loser: Case) -> Pooled:
+        terms = [(-1.0, changes.seconds(winner)), (1.0, changed[winner])]
+        return combine([*terms, (1.0, changes.seconds(loser)), (-1.0, changed[loser])])
+
+    before, after = (order(*arm) for arm in arms)
+    return AtBase(before, after, same=not any(each.standard_error for each in changed.values()))
+
+
+def _p(one: float, other: float) -> float:
+    """Either will do: Bonferroni."""
+    return min(1.0, 2 * min(one, other))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _in_words(inversion: Inversion, base: AtBase) -> str:
+    winner, loser = inversion.winner, inversion.loser
+    then = " and ".join(f"× {number(math.exp(order.mean))}" for order in (base.before, base.after))
+    return (
+        f"{winner.group_label} beats {loser.group_label} under {winner.compiler} (× {number(inversion.before.value)}) "
+        f"but loses under {inversion.compiler} (× {number(inversion.after.value)}); at the base, {then}"
+    )

@@ -1,0 +1,138 @@
+"""Metrics held to the base's: which of a run's metrics relative thresholds are about, and the verdicts on them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
+from pytest_ngraph.gate.changes import READINGS, Uncompared
+from pytest_ngraph.gate.combination import combine
+from pytest_ngraph.gate.inversions import judge_inversions
+from pytest_ngraph.gate.judge import Judge
+from pytest_ngraph.gate.ledger import Ledger
+from pytest_ngraph.gate.metric_verdict import MetricVerdict, judge_change
+from pytest_ngraph.gate.rule import Rule
+from pytest_ngraph.gate.thresholds import Threshold
+from pytest_ngraph.metrics import Inversion, Metric, Metrics, Scope
+from pytest_ngraph.metrics.ranks import arms_compared, scope_between
+from pytest_ngraph.metrics.sensitivity import sensitivities
+
+RANKS = "rank_inversions"
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """A metric that a relative threshold is about. weights: of `Sensitivity`; none where it does not follow from times
+    alone."""
+
+    threshold: Threshold
+    scope: Case | Scope
+    weights: Mapping[Case, float] = field(default_factory=dict, compare=False)
+
+
+def gated(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> list[Gated]:
+    """What each relative threshold selects of the metrics that these cases have. A threshold may be one case's own."""
+    relative = [(threshold, owner) for threshold, owner in thresholds if threshold.is_relative]
+    if not relative:
+        return []
+    by_name: dict[str, list[tuple[Metric, Mapping[Case, float]]]] = defaultdict(list)
+    for metric, weights in _metrics_of(cases):
+        by_name[metric.name].append((metric, weights))
+    found = (
+        Gated(threshold, metric.scope, weights)
+        for threshold, owner in relative
+        for metric, weights in by_name[threshold.metric]
+        if owner in (None, metric.scope) and threshold.selects(metric)
+    )
+    return list(dict.fromkeys(found))
+
+
+def _metrics_of(cases: Sequence[Case]) -> Iterator[tuple[Metric, Mapping[Case, float]]]:
+    """Every metric that can be held to a base, without its value."""
+    for each in sensitivities(cases):
+        yield Metric(each.name, each.scope), each.weights
+    for case in cases:
+        compiles = CompilerSpec.parse(case.compiler).name != IDENTITY
+        yield from ((Metric(name, case), {}) for name in READINGS if name != "compile_s" or compiles)
+    for scope, _ in arms_compared(cases):
+        yield Metric(RANKS, scope), {}
+
+
+class MetricGate:
+    """Holds the metrics of a run to one base's. judge: what the run's cases are compared with there."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._gated: Sequence[Gated] = ()
+        self._own: dict[Case, list[Gated]] = defaultdict(list)
+        self._values: dict[tuple[str, Case | Scope], float] = {}
+        self._inversions: Sequence[Inversion] = ()
+        self._ledger: Ledger[Gated, MetricVerdict] = Ledger(judge.rule, self._verdict)
+
+    def expect(self, gated: Sequence[Gated]) -> None:
+        """These are to be judged: they have a part in the level of the run."""
+        self._gated = gated
+        for each in gated:
+            if isinstance(each.scope, Case):
+                self._own[each.scope].append(each)
+        self._judge.reserve(len(gated))
+
+    @property
+    def alone(self) -> set[Case]:
+        """The cases that have to be launched alone for it."""
+        return {case for case, own in self._own.items() if any(each.threshold.metric in READINGS for each in own)}
+
+    @property
+    def verdicts(self) -> list[MetricVerdict]:
+        """Those by now."""
+        return list(self._ledger.verdicts.values())
+
+    def holds(self, case: Case) -> bool:
+        """Whether a metric of this case is to be judged."""
+        return case in self._own
+
+    def judge(self, case: Case, metrics: Metrics) -> list[MetricVerdict]:
+        """The verdicts on a case's own metrics, as far as what is measured by now can tell. metrics: of that."""
+        self._observe(metrics)
+        self._enter(each for each in self._own[case] if each.weights.keys() <= metrics.by_case.keys())
+        return [self._ledger.verdicts[each] for each in self._own[case] if each in self._ledger.verdicts]
+
+    def conclude(self, metrics: Metrics) -> list[MetricVerdict]:
+        """Come to the other verdicts, and judge again in the light of all. Returns those that no test was told of."""
+        self._observe(metrics)
+        told = set(self._ledger.verdicts)
+        self._enter(each for each in self._gated if each not in told)
+        changed = self._ledger.settle()
+        return [v for each, v in self._ledger.verdicts.items() if each not in told or v in changed]
+
+    def _observe(self, metrics: Metrics) -> None:
+        self._values = {(each.name, each.scope): each.estimate.value for each in metrics if each.estimate}
+        self._inversions = metrics.inversions
+
+    def _enter(self, ready: Iterable[Gated]) -> None:
+        """Judge those that the head has."""
+        self._ledger.share_among(self._judge.rule.cells)
+        for each in ready:
+            name = "throughput" if each.threshold.metric in READINGS else each.threshold.metric
+            if (name, each.scope) in self._values:
+                self._ledger.enter(each)
+
+    def _verdict(self, of: Gated, rule: Rule) -> MetricVerdict:
+        unjudged = MetricVerdict(threshold=of.threshold, scope=of.scope, name="inconclusive", against=self._judge.name)
+        name = of.threshold.metric
+        try:
+            if name == RANKS:
+                return judge_inversions(unjudged, self._inversions_of(of.scope), self._judge, rule)
+            if name in READINGS and isinstance(of.scope, Case):
+                head, change = self._judge.reading(of.scope, name)
+            else:
+                head = self._values[name, of.scope]
+                change = combine((weight, self._judge.time(case)) for case, weight in of.weights.items())
+        except Uncompared as reason:
+            return replace(unjudged, name=reason.name, reason=str(reason))
+        return judge_change(unjudged, head, change, rule, self._judge.decide)
+
+    def _inversions_of(self, scope: Case | Scope) -> list[Inversion]:
+        return [each for each in self._inversions if scope_between(*each.of_winner) == scope]

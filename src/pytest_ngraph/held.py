@@ -1,0 +1,99 @@
+"""The thresholds of a session, and what the metrics that it measures come to beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.options import GateOptions
+
+if TYPE_CHECKING:
+    from pytest_ngraph.gate import Check, Threshold
+    from pytest_ngraph.gate.judge import Judge
+    from pytest_ngraph.gate.metric_gate import MetricGate
+    from pytest_ngraph.gate.metric_verdict import MetricVerdict
+    from pytest_ngraph.metrics import Metrics
+
+
+class Outcome(NamedTuple):
+    """What all metrics of a session come to. breaches: what no test has failed for, a line each."""
+
+    checks: list[Check]
+    verdicts: list[MetricVerdict]
+    breaches: list[str]
+
+
+class Held:
+    """Holds metrics to limits, and to what they were at the bases that the session compares with."""
+
+    def __init__(self, thresholds: Iterable[Threshold]) -> None:
+        self._thresholds: list[tuple[Threshold, Case | None]] = [(threshold, None) for threshold in thresholds]
+        self._gates: list[MetricGate] = []
+        self._told: set[str] = set()
+
+    def add(self, case: Case, thresholds: Iterable[Threshold]) -> None:
+        """Hold a case to thresholds of its own."""
+        self._thresholds += [(threshold, case) for threshold in thresholds]
+
+    def to_bases(self, cases: Sequence[Case], judges: Iterable[Judge], options: GateOptions) -> None:
+        """These cases will be measured: find out which of their metrics are held to a base's. Raises `UsageError` when
+        a threshold needs a base, and the options give none."""
+        relative = [(threshold, owner) for threshold, owner in self._thresholds if threshold.is_relative]
+        if not relative:
+            return
+        if not options.has_base:
+            raise UsageError(
+                f"threshold '{relative[0][0]}' compares with a base, which this run has not. Give one "
+                "(--ngraph-against, --ngraph-against-python or --ngraph-compare), or an absolute limit, such as "
+                "'throughput<100'."
+            )
+        from pytest_ngraph.gate.metric_gate import MetricGate, gated
+
+        self._gates = [MetricGate(judge) for judge in judges]
+        for gate in self._gates:
+            gate.expect(gated(relative, cases))
+
+    @property
+    def alone(self) -> set[Case]:
+        """The cases that have to be launched alone, at head and base."""
+        return {case for gate in self._gates for case in gate.alone}
+
+    def breaches_of(self, case: Case, metrics: Callable[[], Metrics]) -> list[str]:
+        """Limits that a case breaches, each told once. metrics: as far as what is measured by now can tell."""
+        thresholds = [t for t, owner in self._thresholds if owner in (None, case) and not t.is_relative]
+        if not thresholds:
+            return []
+        from pytest_ngraph.gate import check
+
+        return self._news(c for c in check(thresholds, metrics()) if c.case == case)
+
+    def verdicts_of(self, case: Case, metrics: Callable[[], Metrics]) -> list[MetricVerdict]:
+        """The verdicts on a case's own metrics, one for each base. metrics: as above."""
+        gates = [gate for gate in self._gates if gate.holds(case)]
+        return [verdict for gate in gates for verdict in gate.judge(case, metrics())]
+
+    def conclude(self, metrics: Metrics, options: GateOptions) -> Outcome:
+        """Hold all metrics to everything."""
+        checks = self._checks(metrics)
+        late = [verdict for gate in self._gates for verdict in gate.conclude(metrics)]
+        failing = ("regressed", "inconclusive") if options.inconclusive == "fail" else ("regressed",)
+        breaches = [*self._news(checks), *(verdict.text for verdict in late if verdict.name in failing)]
+        return Outcome(checks, [verdict for gate in self._gates for verdict in gate.verdicts], breaches)
+
+    def _checks(self, metrics: Metrics) -> list[Check]:
+        """Every threshold against every metric that it selects."""
+        from pytest_ngraph.gate import check
+
+        everywhere = [t for t, owner in self._thresholds if owner is None]
+        own = [(t, owner) for t, owner in self._thresholds if owner is not None]
+        return [
+            *check(everywhere, metrics),
+            *(c for t, owner in own for c in check([t], metrics) if c.case == owner),
+        ]
+
+    def _news(self, checks: Iterable[Check]) -> list[str]:
+        texts = [c.text for c in checks if c.outcome == "breached" and c.text not in self._told]
+        self._told.update(texts)
+        return texts

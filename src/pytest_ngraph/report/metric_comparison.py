@@ -1,0 +1,36 @@
+"""The verdicts on metrics that are held to a base's, for the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pytest_ngraph.gate.metric_verdict import MetricVerdict
+from pytest_ngraph.report.comparison import ORDER, STYLES
+from pytest_ngraph.report.lines import Line, wrapped
+
+
+def metric_comparison(verdicts: Sequence[MetricVerdict], width: int) -> list[Line]:
+    """A count for each base, and a sentence on each metric that is not unchanged: the worst first."""
+    lines: list[Line] = []
+    for against in dict.fromkeys(verdict.against for verdict in verdicts):
+        own = metrics_by_severity([verdict for verdict in verdicts if verdict.against == against])
+        lines += [Line(""), Line(f"Metrics against {against}: {_counts(own)}", "heading")]
+        for verdict in own:
+            if verdict.name != "unchanged":
+                lines += wrapped(verdict.text, width, STYLES.get(verdict.name, "plain"))
+        kept = Counter(str(verdict.threshold) for verdict in own if verdict.name == "unchanged")
+        if kept:
+            listed = ", ".join(f"{count} by {threshold}" for threshold, count in kept.items())
+            lines += wrapped(f"unchanged: {listed}", width, "note")
+    return lines
+
+
+def metrics_by_severity(verdicts: Sequence[MetricVerdict]) -> list[MetricVerdict]:
+    """The worst verdict first, and of each the surest."""
+    return sorted(verdicts, key=lambda verdict: (ORDER.index(verdict.name), verdict.p))
+
+
+def _counts(verdicts: Sequence[MetricVerdict]) -> str:
+    counts = Counter(verdict.name for verdict in verdicts)
+    return ", ".join(f"{counts[name]} {name}" for name in ORDER if counts[name])

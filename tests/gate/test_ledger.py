@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from synthetic import case
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.gate import Rule, Verdict
+from pytest_ngraph.gate.ledger import Ledger
+
+
+def judge(of: Case, rule: Rule) -> Verdict:
+    """Regressed where the level left is at least a hundredth of the batch size."""
+    p = of.batch_size / 100
+    return Verdict(case=of, name="regressed" if p <= rule.corrected_level else "inconclusive", p=p)
+
+
+def test_what_is_reserved_has_a_part_in_the_level() -> None:
+    ledger = Ledger(Rule(), judge)
+    ledger.reserve(5)
+    ledger.share_among(3)
+    assert ledger.rule.cells == 8
+
+
+def test_each_rejection_leaves_more_to_those_that_come_and_to_those_before() -> None:
+    ledger = Ledger(Rule(level=0.06), judge)
+    ledger.share_among(3)
+    found = [ledger.enter(case("tvm", size)).name for size in (3, 2, 6)]
+    assert found == ["inconclusive", "regressed", "inconclusive"]
+    assert [each.case.batch_size for each in ledger.settle()] == [3, 6]
+    assert {each.name for each in ledger.verdicts.values()} == {"regressed"}

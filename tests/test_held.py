@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+from changing import Base, known
+from synthetic import case, measured
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.gate import Threshold
+from pytest_ngraph.gate.combination import EXACTLY_EQUAL
+from pytest_ngraph.held import Held
+from pytest_ngraph.metrics import compute
+from pytest_ngraph.options import GateOptions
+
+ONE, EIGHT = case("tvm", 1), case("tvm", 8)
+METRICS = compute([measured(ONE, 0.1), measured(EIGHT, 0.2)])
+AGAINST_MAIN = GateOptions(against="main")
+
+
+def held(*texts: str, by: float = 0.0, error: float = 0.002) -> Held:
+    """Held to a base whose batches of eight took this log ratio less."""
+    ours = Held(map(Threshold.parse, texts))
+    base = Base(times={ONE: EXACTLY_EQUAL, EIGHT: known(by, error)})
+    ours.to_bases([ONE, EIGHT], [base], AGAINST_MAIN)
+    return ours
+
+
+def test_what_needs_a_base_is_refused_without_one() -> None:
+    ours = Held([Threshold.parse("bsr<0.9")])
+    ours.to_bases([ONE], [], GateOptions())
+    ours.add(ONE, [Threshold.parse("throughput:5%")])
+    with pytest.raises(UsageError, match=r"'throughput:5%' compares with a base, which this run has not"):
+        ours.to_bases([ONE], [], GateOptions(calibrate=True))
+
+
+def test_a_limit_and_a_base_are_held_to_side_by_side() -> None:
+    ours = held("throughput<100", "throughput:5%", by=0.5)
+    (breach,) = ours.breaches_of(EIGHT, lambda: METRICS)
+    assert breach.startswith("throughput<100 breached")
+    (verdict,) = ours.verdicts_of(EIGHT, lambda: METRICS)
+    assert (verdict.name, verdict.case) == ("regressed", EIGHT)
+    outcome = ours.conclude(METRICS, AGAINST_MAIN)
+    assert {(each.case, each.name) for each in outcome.verdicts} == {(ONE, "unchanged"), (EIGHT, "regressed")}
+    assert [text.split(":")[0] for text in outcome.breaches] == ["throughput<100 breached"], "the other case's"
+
+
+def test_what_spans_cases_fails_the_run() -> None:
+    outcome = held("friction:0.05", by=0.5).conclude(METRICS, AGAINST_MAIN)
+    assert [text.partition(" ")[0] for text in outcome.breaches] == ["friction:0.05"]
+
+
+@pytest.mark.parametrize(("policy", "failures"), [("warn", 0), ("pass", 0), ("fail", 1)])
+def test_what_cannot_be_decided_fails_the_run_where_the_policy_says_so(policy: str, failures: int) -> None:
+    options = GateOptions(against="main", inconclusive=policy)  # type: ignore[arg-type]  # one of the policies
+    outcome = held("friction:0.05", by=0.1, error=0.2).conclude(METRICS, options)
+    assert [each.name for each in outcome.verdicts] == ["inconclusive"]
+    assert len(outcome.breaches) == failures
+
+
+def test_what_selects_nothing_or_is_absent_is_told() -> None:
+    checks = held("bsr:5%", "throughput:5% if b=3").conclude(METRICS, AGAINST_MAIN).checks
+    assert {(str(each.threshold), each.outcome) for each in checks} == {
+        ("bsr:5%", "absent"),
+        ("throughput[b=3]:5%", "unmatched"),
+    }
