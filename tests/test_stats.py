@@ -11,23 +11,18 @@ from hypothesis.extra.numpy import arrays
 from pytest_ngraph.stats import (
     DRAWS,
     FEWEST_ROUNDS,
-    ONE,
     Estimate,
     Floats,
-    Sampled,
     bootstrap_medians,
+    bootstrap_medians_of_each,
     interval_rank,
     median_interval,
+    median_intervals,
     relative_half_width,
-    weighted_sum,
 )
 
 rounds = arrays(np.float64, st.integers(1, 40), elements=st.floats(1e-6, 1e3))
 enough_rounds = arrays(np.float64, st.integers(FEWEST_ROUNDS, 40), elements=st.floats(1e-6, 1e3))
-
-
-def sampled(samples: Floats, seed: int = 0) -> Sampled:
-    return Sampled(float(np.median(samples)), bootstrap_medians(samples, seed), len(samples) >= FEWEST_ROUNDS)
 
 
 @pytest.mark.parametrize(("count", "rank"), [(1, None), (5, None), (6, 0), (8, 0), (9, 1), (20, 5), (100, 39)])
@@ -48,19 +43,8 @@ def test_interval_covers_the_median_at_least_as_often_as_it_says(count: int) -> 
     assert 0.94 <= coverage < 0.995
 
 
-def test_bootstrap_interval_of_a_ratio_covers_it() -> None:
-    random = np.random.default_rng(3)
-    covered = []
-    for trial in range(1000):
-        above, below = (sampled(random.lognormal(0, 0.1, 20), 2 * trial + arm) for arm in range(2))
-        _, low, high = (above / below).estimate()
-        covered.append(low <= 1.0 <= high)
-    assert np.mean(covered) == pytest.approx(0.95, abs=0.03)
-
-
 def test_too_few_samples_have_an_infinite_interval() -> None:
     assert median_interval(np.array([1.0, 2.0, 3.0])) == Estimate(2.0, -math.inf, math.inf)
-    assert not sampled(np.array([1.0, 1.0])).estimate().is_bounded
 
 
 def test_no_samples_are_an_error() -> None:
@@ -102,31 +86,13 @@ def test_draws_of_two_records_are_independent() -> None:
     assert abs(np.corrcoef(one, other)[0, 1]) < 4 / math.sqrt(DRAWS)
 
 
-@given(enough_rounds, enough_rounds, st.floats(0.1, 10))
-def test_ratio_contains_its_value_and_knows_no_unit(above: Floats, below: Floats, unit: float) -> None:
-    ratio = (sampled(above, 1) / sampled(below, 2)).estimate()
-    assert ratio.low <= ratio.value <= ratio.high
-    assert (sampled(above * unit, 1) / sampled(below * unit, 2)).estimate() == pytest.approx(ratio)
-
-
-@given(rounds)
-def test_ratio_to_itself_is_one(samples: Floats) -> None:
-    own = sampled(samples)
-    assert own / own is ONE
-    assert ONE.estimate() == Estimate.exactly(1.0)
-
-
-def test_what_numerator_and_denominator_share_cancels() -> None:
-    shared, a, b = (sampled(np.random.default_rng(seed).lognormal(0, 0.1, 20), seed) for seed in range(3))
-    assert ((a / shared) / (b / shared)).estimate() == pytest.approx((a / b).estimate())
-
-
-def test_weighted_sum_by_hand() -> None:
-    parts = [Sampled(2.0, np.full(DRAWS, 3.0)), Sampled(5.0, np.full(DRAWS, 7.0), known=False)]
-    total = weighted_sum(np.array([10.0, -1.0]), parts)
-    assert total.value == 15.0
-    assert np.all(total.draws == 23.0)
-    assert not total.known
+def test_many_at_once_are_what_each_is_alone() -> None:
+    samples = np.random.default_rng(1).lognormal(size=(3, 15))
+    medians = bootstrap_medians_of_each(samples, [4, 5, 6])
+    intervals = median_intervals(samples)
+    for row, own in enumerate(samples):
+        assert np.array_equal(medians[row], bootstrap_medians(own, row + 4))
+        assert intervals[row] == median_interval(own)
 
 
 def test_relative_half_width() -> None:

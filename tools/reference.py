@@ -49,11 +49,16 @@ def options_table() -> str:
 
 def metrics_table() -> str:
     rows = [
-        f"| `{d.name}` | {d.extent} | {d.unit} | {d.better} | {d.formula.replace('|', chr(92) + '|')} | {d.source} |"
+        f"| `{d.name}` | {d.extent} | {d.unit} | {d.better} | {d.formula.replace('|', chr(92) + '|')} "
+        f"| {d.change or ''} | {d.source} |"
         for d in DEFINITIONS.values()
     ]
     return "\n".join(
-        ["| metric | of a | unit | better | formula | source |", "| --- | --- | --- | --- | --- | --- |", *rows]
+        [
+            "| metric | of a | unit | better | formula | against a base | source |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+            *rows,
+        ]
     )
 
 

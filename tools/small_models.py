@@ -20,13 +20,14 @@ from pytest_ngraph.report import markdown
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "compilers.md"
+TESTS = [f"benchmarks/test_models.py::{name}" for name in ("test_small", "test_small_efficientnet")]
 
 
 def measure(*options: str) -> store.Run:
     """What a pytest session with these options recorded. Its own output goes to standard error."""
     with tempfile.TemporaryDirectory(prefix="ngraph-store-") as folder:
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "benchmarks/test_models.py::test_small"]
-        subprocess.run([*command, f"--ngraph-store={folder}", *options], cwd=ROOT, stdout=sys.stderr, check=False)
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *TESTS, f"--ngraph-store={folder}"]
+        subprocess.run([*command, *options], cwd=ROOT, stdout=sys.stderr, check=False)
         if not store.run_ids(Path(folder)):
             sys.exit("nothing was measured: see pytest's messages above")
         return store.read(Path(folder))

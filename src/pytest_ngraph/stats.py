@@ -8,7 +8,7 @@ more. The gate, which compares revisions, therefore takes the process as its sam
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -53,6 +53,22 @@ class Estimate(NamedTuple):
         return Estimate(self.value * factor, self.low * factor, self.high * factor)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """n numbers and their intervals, shape (n,) each."""
+
+    values: Floats
+    lows: Floats
+    highs: Floats
+
+    def __getitem__(self, row: int) -> Estimate:
+        return Estimate(float(self.values[row]), float(self.lows[row]), float(self.highs[row]))
+
+    def scaled(self, factors: Floats) -> Estimates:
+        """The estimates of positive multiples."""
+        return Estimates(self.values * factors, self.lows * factors, self.highs * factors)
+
+
 def relative_half_width(estimate: Estimate) -> float:
     """Half the interval's width as a share of the value: 0.01 reads "plus or minus 1 %"."""
     return estimate.width / 2 / abs(estimate.value) if estimate.value else math.inf
@@ -64,12 +80,20 @@ def median_interval(samples: Floats, level: float = LEVEL) -> Estimate:
     Distribution-free: k samples of n lie below the median with the binomial probability of k, so the interval covers
     the median with *at least* this level. It is infinite where n is too small for any two samples to do so.
     """
-    ordered = np.sort(samples)
-    value = float(_middle(ordered))
-    rank = interval_rank(len(ordered), level)
+    if not len(samples):
+        raise ValueError("a median needs at least one sample")
+    return median_intervals(samples[None, :], level)[0]
+
+
+def median_intervals(samples: Floats, level: float = LEVEL) -> Estimates:
+    """`median_interval` of n cases with equally many samples, at least one; shape (n, rounds)."""
+    ordered = np.sort(samples, axis=1)
+    count = samples.shape[1]
+    values = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
+    rank = interval_rank(count, level)
     if rank is None:
-        return Estimate(value, -math.inf, math.inf)
-    return Estimate(value, float(ordered[rank]), float(ordered[-1 - rank]))
+        return Estimates(values, np.full(len(values), -math.inf), np.full(len(values), math.inf))
+    return Estimates(values, ordered[:, rank], ordered[:, -1 - rank])
 
 
 @cache
@@ -84,63 +108,24 @@ def interval_rank(count: int, level: float = LEVEL) -> int | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
-    """A statistic and its bootstrap draws, shape (DRAWS,). What is computed from the same parts shares their draws,
-    so that a ratio's interval knows what its numerator and denominator have in common.
-
-    known: whether every part had enough rounds for an interval.
-    """
-
-    value: float
-    draws: Floats
-    known: bool = True
-
-    def __truediv__(self, other: Sampled) -> Sampled:
-        if other is self:
-            return ONE
-        return Sampled(self.value / other.value, self.draws / other.draws, self.known and other.known)
-
-    def log(self) -> Sampled:
-        """The natural logarithm of something positive."""
-        return Sampled(math.log(self.value), np.log(self.draws), self.known)
-
-    def scaled(self, factor: float) -> Sampled:
-        """A positive multiple."""
-        return self if factor == 1 else Sampled(self.value * factor, self.draws * factor, self.known)
-
-    def estimate(self) -> Estimate:
-        """The value within the percentiles of its draws (widened to the value where a skewed bootstrap misses it)."""
-        if not self.known:
-            return Estimate(self.value, -math.inf, math.inf)
-        tail = int(len(self.draws) * (1 - LEVEL) / 2)
-        ordered = np.partition(self.draws, (tail, len(self.draws) - 1 - tail))
-        low, high = float(ordered[tail]), float(ordered[-1 - tail])
-        return Estimate(self.value, min(low, self.value), max(high, self.value))
-
-
-ONE = Sampled(1.0, np.ones(DRAWS))
-"""A ratio of something to itself: one by definition."""
-
-
-def weighted_sum(weights: Floats, parts: Sequence[Sampled]) -> Sampled:
-    """The sum of `parts`, each times its weight; the draws stay joint."""
-    value = float(weights @ np.array([part.value for part in parts]))
-    draws: Floats = weights @ np.array([part.draws for part in parts])
-    return Sampled(value, draws, all(part.known for part in parts))
-
-
 def bootstrap_medians(samples: Floats, seed: int, draws: int = DRAWS) -> Floats:
     """Medians of `draws` resamples of `samples`, without resampling: shape (draws,), in random order.
 
     The medians are a Latin hypercube sample: each stands for an equal share of the bootstrap distribution, so that only
     their order, which decides what meets what in a ratio, is left to chance.
     """
-    lower, upper = _middle_ranks(len(samples), draws)
-    order = np.random.Generator(np.random.PCG64(seed)).permutation(draws)
-    ordered = np.sort(samples)
-    medians: Floats = (ordered[lower] + ordered[upper]) / 2
-    return medians[order]
+    medians: Floats = bootstrap_medians_of_each(samples[None, :], [seed], draws)[0]
+    return medians
+
+
+def bootstrap_medians_of_each(samples: Floats, seeds: Iterable[int], draws: int = DRAWS) -> Floats:
+    """`bootstrap_medians` of n cases with equally many samples: shape (n, rounds) to (n, draws)."""
+    lower, upper = _middle_ranks(samples.shape[1], draws)
+    ordered = np.sort(samples, axis=1)
+    medians: Floats = (ordered[:, lower] + ordered[:, upper]) / 2
+    for own, seed in zip(medians, seeds, strict=True):
+        np.random.Generator(np.random.PCG64(seed)).shuffle(own)
+    return medians
 
 
 @cache
@@ -163,13 +148,6 @@ def _middle_ranks(count: int, draws: int) -> tuple[npt.NDArray[np.intp], npt.NDA
     ranks = np.minimum(np.array([lower, upper]) * count, count - 1).astype(np.intp)
     ranks = ranks[:, np.lexsort((ranks[1], ranks[0]))][:, OVERSAMPLING // 2 :: OVERSAMPLING]
     return ranks[0], ranks[1]
-
-
-def _middle(ordered: Floats) -> float:
-    count = len(ordered)
-    if not count:
-        raise ValueError("a median needs at least one sample")
-    return float(ordered[(count - 1) // 2] + ordered[count // 2]) / 2
 
 
 def _binomial_half(count: int, successes: int) -> float:

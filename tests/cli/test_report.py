@@ -10,6 +10,18 @@ from pytest_ngraph.record import Record, Round
 from pytest_ngraph.store import Journal
 
 
+def a_store(folder: Path, device: str = "cpu", seconds: float = 0.01, **environment: str) -> str:
+    """A store of one run: a model under identity and twice as fast under OpenVINO, at two batch sizes."""
+    journal = Journal(folder, {"processor": "Xeon", **environment})
+    for compiler, factor in (("identity", 1.0), ("openvino", 0.5)):
+        for size in (1, 8):
+            case = Case(workload="resnet18", compiler=compiler, batch_size=size, device=device)
+            rounds = (Round(1, seconds * factor * size),) * 9
+            journal.append(Record(case=case, outcome="measured", rounds=rounds, stable=True))
+    journal.close()
+    return str(folder)
+
+
 def test_report_prints_the_summary_of_the_latest_run(
     tmp_path: Path, a_case: Case, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -20,6 +32,85 @@ def test_report_prints_the_summary_of_the_latest_run(
     assert f"run {journal.id}: 1 records, Xeon" in printed
     assert "resnet18 on cpu" in printed
     assert "16.0" in printed
+
+
+def test_several_stores_become_one_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stores = [a_store(tmp_path / device, device) for device in ("xeon", "orin")]
+    assert main(["report", *stores, "-o", str(tmp_path / "report")]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'report' / 'index.html'}\n"
+    assert (tmp_path / "report" / "records.parquet").exists()
+    devices = (tmp_path / "report" / "tables" / "devices.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in devices] == ["device", "xeon", "orin"]
+
+
+def test_one_table_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = a_store(tmp_path / "store")
+    assert main(["report", store, "--table", "deploy"]) == 0
+    assert capsys.readouterr().out.startswith("## Which should I deploy?\n")
+    assert main(["report", store, "--table", "deploy", "-o", str(tmp_path / "report")]) == 0
+    folder = tmp_path / "report" / "tables"
+    assert capsys.readouterr().out.splitlines() == [str(folder / f"deploy.{e}") for e in ("csv", "md", "tex")]
+    assert sorted(path.name for path in tmp_path.glob("report/**/*") if path.is_file()) == [
+        "deploy.csv",
+        "deploy.md",
+        "deploy.tex",
+    ]
+
+
+def test_one_figure_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = a_store(tmp_path / "store")
+    assert main(["report", store, "--figure", "multiplier", "-o", str(tmp_path / "report")]) == 0
+    folder = tmp_path / "report" / "figures"
+    assert capsys.readouterr().out.splitlines() == [str(folder / f"multiplier.{e}") for e in ("svg", "png", "pdf")]
+    assert (folder / "multiplier.svg").read_text().startswith("<svg")
+
+
+def test_changes_since_an_earlier_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = a_store(tmp_path / "before", seconds=0.02), a_store(tmp_path / "after", seconds=0.01)
+    assert main(["report", after, "--before", before, "--table", "changes"]) == 0
+    assert "| -50.0 | faster |" in capsys.readouterr().out
+
+
+def test_a_device_that_is_two_machines_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stores = [a_store(tmp_path / name, fingerprint=name) for name in ("one", "other")]
+    assert main(["report", *stores, "--table", "devices"]) == 0
+    assert "device cpu is 2 different machines" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{store}", "-o", "{file}"], "cannot write a report to {file}: File exists. Give another folder."),
+        (["{empty}", "-o", "{new}"], "the store {empty} has no runs. Run pytest first, or give another folder."),
+        (["{store}", "--figure", "bsr"], "a figure or a comparison needs a folder to be written to: -o DIR."),
+        (["{store}", "--table", "famlies"], "unknown table 'famlies'. Did you mean 'families'? Known: architectures, "),
+        (["{store}", "--figure", "brs", "-o", "{new}"], "unknown figure 'brs'. Did you mean 'bsr'? Known: ase, "),
+        (["{store}", "--figure", "changes", "-o", "{new}"], "figure changes has no data: "),
+        (["{store}", "--run", "never", "-o", "{new}"], "the store {store} has no run 'never'. Runs: "),
+    ],
+    ids=["file", "empty", "folder", "table", "figure", "missing", "run"],
+)
+def test_mistakes_are_one_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    paths = {name: str(tmp_path / name) for name in ("store", "file", "empty", "new")}
+    a_store(tmp_path / "store")
+    (tmp_path / "file").touch()
+    assert main(["report", *(argument.format(**paths) for argument in arguments)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"pytest-ngraph: {message.format(**paths)}")
+    assert told.count("\n") == 1
+
+
+def test_a_missing_library_is_told_with_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ngraph.study.LIBRARIES", ("polars", "no_such_library"))
+    assert main(["report", a_store(tmp_path / "store"), "-o", str(tmp_path / "report")]) == 2
+    assert capsys.readouterr().err == (
+        'pytest-ngraph: a report needs no_such_library: pip install "pytest-ngraph[report]"\n'
+    )
+    assert not (tmp_path / "report").exists()
 
 
 def test_a_store_without_runs_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,30 +1,87 @@
-"""`pytest-ngraph report`: the summary of a stored run, again."""
+"""`pytest-ngraph report`: stored runs again, on the terminal or as the tables, figures and page of a study."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph import store
-from pytest_ngraph.metrics import compute
-from pytest_ngraph.report.summary import summary
+from pytest_ngraph import store, study
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.store import Run
+
+if TYPE_CHECKING:
+    from pytest_ngraph.study.data import Study
+
+LATEST = "latest"
 
 
 def declare(commands: Any) -> None:
-    parser = commands.add_parser("report", help="print the summary of a stored run again")
-    parser.add_argument("store", nargs="?", type=Path, default=Path(".ngraph"), help="default: .ngraph")
-    parser.add_argument("--run", dest="id", default="latest", help="a run's id; default: the latest")
+    parser = commands.add_parser("report", help="show stored runs again, or write every table and figure of a study")
+    parser.add_argument("stores", nargs="*", type=Path, metavar="STORE", help="default: .ngraph; several are merged")
+    parser.add_argument(
+        "--run", dest="id", metavar="ID", help="one run; default: the latest on the terminal, all of them with -o"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a report into this folder")
+    parser.add_argument("--before", nargs="+", type=Path, default=[], metavar="STORE", help="what changed since these")
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--figure", metavar="NAME", help="this figure alone, into the folder")
+    one.add_argument("--table", metavar="NAME", help="this table alone; without a folder, on the terminal")
     parser.set_defaults(run=_run)
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    run = store.read(parsed.store, parsed.id)
+    stores = parsed.stores or [Path(".ngraph")]
+    if parsed.output is not None:
+        study.check(parsed.output)
+        _write(_study(stores, parsed), parsed)
+    elif parsed.table:
+        study.check_libraries()
+        print(study.table_as_text(_study(stores, parsed), parsed.table), end="")
+    elif parsed.figure or parsed.before:
+        raise UsageError("a figure or a comparison needs a folder to be written to: -o DIR.")
+    else:
+        for folder in stores:
+            _print(store.read(folder, parsed.id or LATEST))
+    return 0
+
+
+def _write(of: Study, parsed: argparse.Namespace) -> None:
+    if parsed.figure:
+        written = study.write_figure(of, parsed.figure, parsed.output)
+    elif parsed.table:
+        written = study.write_table(of, parsed.table, parsed.output)
+    else:
+        written = study.write(of, parsed.output)[:1]
+    for path in written:
+        print(path)
+
+
+def _study(stores: Sequence[Path], parsed: argparse.Namespace) -> Study:
+    from pytest_ngraph.study.data import Study
+
+    of = Study.of(_runs(stores, parsed.id), _runs(parsed.before, None))
+    for warning in of.warnings:
+        print(f"pytest-ngraph: {warning}", file=sys.stderr)
+    return of
+
+
+def _runs(stores: Sequence[Path], run: str | None) -> Iterator[Run]:
+    """One run of each store, or all of them. Raises `StoreError` for a store that has none."""
+    for folder in stores:
+        for each in [run] if run else store.run_ids(folder) or [LATEST]:
+            yield store.read(folder, each)
+
+
+def _print(run: Run) -> None:
+    from pytest_ngraph.metrics import compute
+    from pytest_ngraph.report.summary import summary
+
     print(f"run {run.id}: {len(run.records)} records, {run.environment.get('processor', 'unknown processor')}")
     if run.damaged:
         print(f"{run.damaged} damaged lines were left out")
-    width = shutil.get_terminal_size().columns
-    for line in summary(run.records, compute(run.records), width=width):
+    for line in summary(run.records, compute(run.records), width=shutil.get_terminal_size().columns):
         print(line.text)
-    return 0

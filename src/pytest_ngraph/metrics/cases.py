@@ -1,140 +1,237 @@
-"""The metrics of one case."""
+"""The metrics of single cases, for all cases at once."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_ngraph.case import IDENTITY, Case
-from pytest_ngraph.metrics.cells import Cell, Inapplicable, Missing, Panel
-from pytest_ngraph.metrics.metric import Metric
-from pytest_ngraph.stats import ONE, Estimate, Sampled
+from pytest_ngraph.case import IDENTITY
+from pytest_ngraph.metrics.cells import Cells
+from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.metrics.panels import NONE, Chunk, Neighbour, Panels
+from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
+from pytest_ngraph.stats import Estimates, Floats
 
-Formula = Callable[[Panel, Case], Sampled | Estimate]
-
-
-def case_metrics(panel: Panel, cell: Cell) -> dict[str, Metric]:
-    """Every metric of a cell's case by name, absent ones included."""
-    case = cell.case
-    try:
-        panel.throughput(case.compiler, case.batch_size)
-    except Missing as reason:
-        return {name: Metric(name, case, absent=str(reason)) for name in FORMULAS}
-    return {name: _metric(name, formula, panel, case) for name, formula in FORMULAS.items()}
-
-
-def _metric(name: str, formula: Formula, panel: Panel, case: Case) -> Metric:
-    try:
-        result = formula(panel, case)
-    except Missing as reason:
-        return Metric(name, case, absent=str(reason), by_definition=isinstance(reason, Inapplicable))
-    if isinstance(result, Sampled):
-        return Metric(name, case, result.estimate(), by_definition=result is ONE)
-    return Metric(name, case, result)
+INAPPLICABLE_TO_IDENTITY = "identity is what the others are compared with"
+UNREAD = {
+    "compile_s": ("nothing is compiled", True),
+    "cpu_percent": ("CPU time was not recorded", False),
+    "peak_memory_bytes": ("memory was not recorded", False),
+    "device_memory_bytes": ("there is no accelerator", True),
+}
+"""Why a reading is absent, and whether it is so by definition."""
 
 
-def _throughput(panel: Panel, case: Case) -> Estimate:
-    latency = _latency_s(panel, case)
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A metric that is computed from the draws of throughputs.
+
+    needs: the other cells it takes, in the order in which a missing one is told. compute: it, for rows that have all.
+    trivial: where it is one by definition.
+    """
+
+    needs: tuple[Neighbour, ...]
+    compute: Callable[[Chunk, Rows], Sampled]
+    trivial: Callable[[Panels], Bools]
+
+
+def case_columns(panels: Panels) -> dict[str, Column]:
+    """Every metric by name; what is computed from draws is still to be filled in, chunk by chunk."""
+    cells = panels.cells
+    return {
+        "throughput": _throughput(cells),
+        "latency_s": _latency_s(cells),
+        "speedup": _ratio(panels, RATIOS["speedup"]),
+        "rtr": _ratio(panels, RATIOS["rtr"]),
+        "ase": _ratio(panels, RATIOS["rtr"]),
+        "bsr": _ratio(panels, RATIOS["bsr"]),
+        "compile_s": _reading(cells, "compile_s"),
+        "break_even": _break_even(panels),
+        "cpu_percent": _reading(cells, "cpu_percent"),
+        "cpu_reduction": _cpu_reduction(panels),
+        "peak_memory_bytes": _reading(cells, "peak_memory_bytes"),
+        "device_memory_bytes": _reading(cells, "device_memory_bytes"),
+    }
+
+
+def fill(columns: Mapping[str, Column], chunk: Chunk) -> None:
+    """Compute what is computed from draws, for the cells of a chunk."""
+    for name, ratio in RATIOS.items():
+        rows = _missing_in(columns[name], chunk)
+        columns[name].put(rows, ratio.compute(chunk, rows).estimates())
+    rates = columns["rtr"].estimates
+    sizes = chunk.panels.cells.batch_sizes[chunk.rows]
+    own = Estimates(rates.values[chunk.rows], rates.lows[chunk.rows], rates.highs[chunk.rows])
+    columns["ase"].put(chunk.rows, own.scaled(1 / sizes))
+    rows = _missing_in(columns["break_even"], chunk)
+    columns["break_even"].put(rows, break_even(chunk, rows).estimates())
+
+
+def break_even(chunk: Chunk, rows: Rows) -> Sampled:
+    """compile_s / (1 / T_identity - 1 / T_c) in samples, infinite where c is not faster."""
+    own, identity = chunk.throughput(rows), chunk.throughput(chunk.panels.identity[rows])
+    compile_s = chunk.panels.cells.readings["compile_s"][rows]
+    return Sampled(
+        _paid_back(compile_s, 1 / identity.values - 1 / own.values),
+        _paid_back(compile_s[:, None], 1 / identity.draws - 1 / own.draws),
+        own.known & identity.known,
+    )
+
+
+def _paid_back(compile_s: Floats, gains_s: Floats) -> Floats:
+    paid: Floats = np.divide(compile_s, gains_s, out=np.full_like(gains_s, math.inf), where=gains_s > 0)
+    return paid
+
+
+def _missing_in(column: Column, chunk: Chunk) -> Rows:
+    """The chunk's rows whose estimate is still to be computed."""
+    empty = np.isnan(column.estimates.values[chunk.rows])
+    absent = np.array([row in column.absent for row in chunk.rows.tolist()], dtype=np.bool_)
+    rows: Rows = chunk.rows[empty & ~absent]
+    return rows
+
+
+def _unmeasured(cells: Cells) -> dict[int, str]:
+    return {row: unmeasured(cells, row) for row in np.flatnonzero(~cells.measured).tolist()}
+
+
+def unmeasured(cells: Cells, row: int) -> str:
+    """Why a cell has no measurement, with its name."""
+    case = cells.cases[row]
+    return f"{case.compiler} at batch size {case.batch_size} {cells.problems[row]}"
+
+
+def lacking(panels: Panels, row: int, neighbour: Neighbour) -> str:
+    """Why a cell's neighbour is not measured; empty when it is."""
+    other = int(getattr(panels, neighbour)[row])
+    if other != NONE:
+        return "" if panels.cells.measured[other] else unmeasured(panels.cells, other)
+    if neighbour == "single":
+        return "batch size 1 was not measured"
+    size = 1 if neighbour == "identity_single" else panels.cells.cases[row].batch_size
+    return f"{IDENTITY} was not measured at batch size {size}"
+
+
+def _lacking(panels: Panels, needs: tuple[Neighbour, ...], among: Bools) -> dict[int, str]:
+    """Why the neighbours of these rows are not measured: the first reason of each row that lacks one."""
+    reasons: dict[int, str] = {}
+    for neighbour in needs:
+        for row in np.flatnonzero(among & ~panels.has(neighbour)).tolist():
+            reasons.setdefault(row, lacking(panels, row, neighbour))
+    return reasons
+
+
+def _ratio(panels: Panels, ratio: Ratio) -> Column:
+    cells = panels.cells
+    absent = _unmeasured(cells) | _lacking(panels, ratio.needs, cells.measured)
+    column = Column.empty(len(cells.cases), absent)
+    ones = column.present & ratio.trivial(panels)
+    column.by_definition[ones] = True
+    one = np.ones(int(ones.sum()))
+    column.put(np.flatnonzero(ones), Estimates(one, one, one))
+    return column
+
+
+def _break_even(panels: Panels) -> Column:
+    cells = panels.cells
+    inapplicable = dict.fromkeys(np.flatnonzero(_is_identity(panels)).tolist(), INAPPLICABLE_TO_IDENTITY)
+    uncompiled = np.flatnonzero(np.isnan(cells.readings["compile_s"])).tolist()
+    by_definition = dict.fromkeys(uncompiled, UNREAD["compile_s"][0]) | inapplicable
+    column = Column.empty(
+        len(cells.cases), _lacking(panels, ("identity",), cells.measured) | by_definition | _unmeasured(cells)
+    )
+    column.by_definition[[row for row in by_definition if cells.measured[row]]] = True
+    return column
+
+
+def _cpu_reduction(panels: Panels) -> Column:
+    cells = panels.cells
+    own = cells.readings["cpu_percent"]
+    identity = own[panels.identity]
+    inapplicable = _reasons(_is_identity(panels), INAPPLICABLE_TO_IDENTITY)
+    column = Column.empty(
+        len(cells.cases),
+        _unread_cpu(panels, own, identity)
+        | _lacking(panels, ("identity",), cells.measured)
+        | inapplicable
+        | _unmeasured(cells),
+    )
+    column.by_definition[_is_identity(panels) & cells.measured] = True
+    rows = np.flatnonzero(column.present)
+    column.put(rows, _exactly(1 - own[rows] / identity[rows]))
+    return column
+
+
+def _unread_cpu(panels: Panels, own: Floats, identity: Floats) -> dict[int, str]:
+    """Where CPU time cannot be compared, though both cells are measured. identity: CPU percent of each cell's."""
+    has_identity = panels.has("identity")
+    idle = np.flatnonzero(has_identity & (identity == 0)).tolist()
+    sizes = [panels.cells.cases[row].batch_size for row in idle]
+    unread = UNREAD["cpu_percent"][0]
+    return (
+        _reasons(np.isnan(own), unread)
+        | {row: f"{IDENTITY} at batch size {size} used no CPU time" for row, size in zip(idle, sizes, strict=True)}
+        | _reasons(has_identity & np.isnan(identity), unread)
+    )
+
+
+def _reasons(where: Bools, reason: str) -> dict[int, str]:
+    """The same reason for each of these rows."""
+    return dict.fromkeys(np.flatnonzero(where).tolist(), reason)
+
+
+def _throughput(cells: Cells) -> Column:
+    column = Column.empty(len(cells.cases), _unmeasured(cells))
+    sizes, latency = cells.batch_sizes, cells.latency_s
     # Fewer seconds are more samples: the bounds change places.
-    low = case.batch_size / latency.high
-    high = case.batch_size / latency.low if latency.low > 0 else math.inf
-    return Estimate(case.batch_size / latency.value, low, high)
+    highs = np.divide(sizes, latency.lows, out=np.full_like(sizes, math.inf), where=latency.lows > 0)
+    every = Estimates(sizes / latency.values, sizes / latency.highs, highs)
+    rows = np.flatnonzero(cells.measured)
+    column.put(rows, Estimates(every.values[rows], every.lows[rows], every.highs[rows]))
+    return column
 
 
-def _latency_s(panel: Panel, case: Case) -> Estimate:
-    latency = panel.cell(case.compiler, case.batch_size).latency_s
-    assert latency is not None
-    return latency._replace(low=max(0.0, latency.low))
+def _latency_s(cells: Cells) -> Column:
+    column = Column.empty(len(cells.cases), _unmeasured(cells))
+    rows = np.flatnonzero(cells.measured)
+    latency = cells.latency_s
+    column.put(rows, Estimates(latency.values[rows], np.maximum(0.0, latency.lows[rows]), latency.highs[rows]))
+    return column
 
 
-def _speedup(panel: Panel, case: Case) -> Sampled:
-    return panel.speedup(case.compiler, case.batch_size)
-
-
-def rtr(panel: Panel, compiler: str, batch_size: int) -> Sampled:
-    """Relative throughput rate, T_c(b) / T_c(1) (study V-A4). Raises `Missing`."""
-    return panel.throughput(compiler, batch_size) / panel.throughput(compiler, 1)
-
-
-def _rtr(panel: Panel, case: Case) -> Sampled:
-    if (case.compiler, 1) not in panel:
-        raise Missing("batch size 1 was not measured")
-    return rtr(panel, case.compiler, case.batch_size)
-
-
-def _ase(panel: Panel, case: Case) -> Sampled:
-    return _rtr(panel, case).scaled(1 / case.batch_size)
-
-
-def _bsr(panel: Panel, case: Case) -> Sampled:
-    # Both efficiencies are at the same batch size, so the ratio of the rates is the ratio of the efficiencies.
-    own = _rtr(panel, case)
-    return own / (own if case.compiler == IDENTITY else rtr(panel, IDENTITY, case.batch_size))
-
-
-def _break_even(panel: Panel, case: Case) -> Sampled:
-    _refuse_identity(case)
-    compile_s = _compile_s(panel, case).value
-    own = panel.throughput(case.compiler, case.batch_size)
-    identity = panel.throughput(IDENTITY, case.batch_size)
-    gains_s = 1 / identity.draws - 1 / own.draws
-    draws = np.divide(compile_s, gains_s, out=np.full_like(gains_s, math.inf), where=gains_s > 0)
-    gain_s = 1 / identity.value - 1 / own.value
-    return Sampled(compile_s / gain_s if gain_s > 0 else math.inf, draws, own.known and identity.known)
-
-
-def _compile_s(panel: Panel, case: Case) -> Estimate:
-    return _reading(panel, case, "compile_s", Inapplicable("nothing is compiled"))
-
-
-def _cpu_percent(panel: Panel, case: Case) -> Estimate:
-    return _reading(panel, case, "cpu_percent", Missing("CPU time was not recorded"))
-
-
-def _cpu_reduction(panel: Panel, case: Case) -> Estimate:
-    _refuse_identity(case)
-    panel.throughput(IDENTITY, case.batch_size)
-    identity = _cpu_percent(panel, dataclasses.replace(case, compiler=IDENTITY)).value
-    if identity == 0:
-        raise Missing(f"identity at batch size {case.batch_size} used no CPU time")
-    return Estimate.exactly(1 - _cpu_percent(panel, case).value / identity)
-
-
-def _peak_memory_bytes(panel: Panel, case: Case) -> Estimate:
-    return _reading(panel, case, "peak_memory_bytes", Missing("memory was not recorded"))
-
-
-def _device_memory_bytes(panel: Panel, case: Case) -> Estimate:
-    return _reading(panel, case, "device_memory_bytes", Inapplicable("there is no accelerator"))
-
-
-def _reading(panel: Panel, case: Case, field: str, otherwise: Missing) -> Estimate:
+def _reading(cells: Cells, name: str) -> Column:
     """What was read once for a case: no samples, so no interval."""
-    value: float | None = getattr(panel.cell(case.compiler, case.batch_size).record, field)
-    if value is None:
-        raise otherwise
-    return Estimate.exactly(value)
+    reason, inapplicable = UNREAD[name]
+    values = cells.readings[name]
+    unread = np.isnan(values)
+    column = Column.empty(len(cells.cases), dict.fromkeys(np.flatnonzero(unread).tolist(), reason) | _unmeasured(cells))
+    column.by_definition[unread & cells.measured] = inapplicable
+    rows = np.flatnonzero(column.present)
+    column.put(rows, _exactly(values[rows]))
+    return column
 
 
-def _refuse_identity(case: Case) -> None:
-    if case.compiler == IDENTITY:
-        raise Inapplicable("identity is what the others are compared with")
+def _exactly(values: Floats) -> Estimates:
+    return Estimates(values, values, values)
 
 
-FORMULAS: dict[str, Formula] = {
-    "throughput": _throughput,
-    "latency_s": _latency_s,
-    "speedup": _speedup,
-    "rtr": _rtr,
-    "ase": _ase,
-    "bsr": _bsr,
-    "compile_s": _compile_s,
-    "break_even": _break_even,
-    "cpu_percent": _cpu_percent,
-    "cpu_reduction": _cpu_reduction,
-    "peak_memory_bytes": _peak_memory_bytes,
-    "device_memory_bytes": _device_memory_bytes,
+def _is_identity(panels: Panels) -> Bools:
+    own: Bools = panels.identity == np.arange(len(panels.identity))
+    return own
+
+
+def _is_single(panels: Panels) -> Bools:
+    own: Bools = panels.single == np.arange(len(panels.single))
+    return own
+
+
+RATIOS: dict[str, Ratio] = {
+    "speedup": Ratio(("identity",), Chunk.speedup, _is_identity),
+    "rtr": Ratio(("single",), Chunk.rtr, _is_single),
+    "bsr": Ratio(
+        ("single", "identity", "identity_single"), Chunk.bsr, lambda panels: _is_identity(panels) | _is_single(panels)
+    ),
 }

@@ -1,106 +1,143 @@
-"""The cells from which metrics are computed: each case's throughput with its draws, or the reason why there is none."""
+"""The cells from which metrics are computed: what was measured of each case, or the reason why there is nothing."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
-from pytest_ngraph.case import IDENTITY, Case, Scalar
-from pytest_ngraph.record import Record
-from pytest_ngraph.stats import FEWEST_ROUNDS, Estimate, Sampled, bootstrap_medians, median_interval
+import numpy as np
+
+from pytest_ngraph.case import Case, Scalar
+from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
+from pytest_ngraph.record import Record, Round
+from pytest_ngraph.stats import (
+    DRAWS,
+    FEWEST_ROUNDS,
+    Estimates,
+    Floats,
+    bootstrap_medians_of_each,
+    median_intervals,
+)
+
+READINGS = ("compile_s", "cpu_percent", "peak_memory_bytes", "device_memory_bytes")
+"""The fields of a record that were read once."""
 
 Key = tuple[str, tuple[tuple[str, Scalar], ...], int | None, int | None, str, str, str]
 """Workload, its arguments, depth, width, precision, objective, device: what compilers and batch sizes share."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cell:
-    """A case's record and its throughput; None with a problem where the record has no measurement that counts.
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One row per case.
 
-    latency_s: the median with its distribution-free interval, which the stopping rule looks at as well.
+    problems: why a case has no measurement that counts, to be read after its name; empty where it has one.
+    samples: seconds per iteration of all rounds of one case after another. rounds: how many each case has; shape (n,).
+    readings: what was read once, by the names of `READINGS`; NaN where it was not; shape (n,) each.
     """
 
-    record: Record
-    throughput: Sampled | None
-    latency_s: Estimate | None
-    problem: str
+    cases: Sequence[Case]
+    problems: Sequence[str]
+    samples: Floats
+    rounds: Rows
+    readings: Mapping[str, Floats]
 
-    @property
-    def case(self) -> Case:
-        return self.record.case
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> Cells:
+        """Of a case recorded twice the later record counts."""
+        return cls.of_each(list({record.case: record for record in records}.values()))
+
+    @classmethod
+    def of_each(cls, records: Sequence[Record]) -> Cells:
+        """A row for each record, whether or not their cases differ."""
+        rounds = [record.rounds for record in records]
+        iterations, elapsed_s = flattened(rounds)
+        return cls(
+            cases=[record.case for record in records],
+            problems=[why_not_measured(record) for record in records],
+            samples=elapsed_s / iterations,
+            rounds=np.array([len(own) for own in rounds], dtype=np.intp),
+            readings={name: np.array([getattr(r, name) for r in records], dtype=np.float64) for name in READINGS},
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Cells]) -> Cells:
+        """The rows of all parts, one part after another."""
+        return cls(
+            cases=[case for part in parts for case in part.cases],
+            problems=[problem for part in parts for problem in part.problems],
+            samples=np.concatenate([np.empty(0), *(part.samples for part in parts)]),
+            rounds=np.concatenate([np.empty(0, dtype=np.intp), *(part.rounds for part in parts)]),
+            readings={
+                name: np.concatenate([np.empty(0), *(part.readings[name] for part in parts)]) for name in READINGS
+            },
+        )
+
+    def take(self, rows: Rows) -> Cells:
+        """These rows, in this order."""
+        ends = self._begins + self.rounds
+        own = [self.samples[self._begins[row] : ends[row]] for row in rows]
+        return Cells(
+            cases=[self.cases[row] for row in rows],
+            problems=[self.problems[row] for row in rows],
+            samples=np.concatenate([np.empty(0), *own]),
+            rounds=self.rounds[rows],
+            readings={name: values[rows] for name, values in self.readings.items()},
+        )
+
+    @cached_property
+    def measured(self) -> Bools:
+        return np.array([not problem for problem in self.problems], dtype=np.bool_)
+
+    @cached_property
+    def batch_sizes(self) -> Floats:
+        return np.array([case.batch_size for case in self.cases], dtype=np.float64)
+
+    @cached_property
+    def latency_s(self) -> Estimates:
+        """The medians with their distribution-free intervals, which the stopping rule looks at as well; NaN where
+        nothing was measured."""
+        columns = np.full((3, len(self.cases)), np.nan)
+        for rows, samples in self._of_equal_rounds(np.flatnonzero(self.measured)):
+            found = median_intervals(samples)
+            columns[:, rows] = found.values, found.lows, found.highs
+        return Estimates(*columns)
+
+    def throughput(self, rows: Rows) -> Sampled:
+        """T_c(b) in samples per second of these rows, all of which are measured."""
+        draws = np.empty((len(rows), DRAWS))
+        places = np.empty(len(self.cases), dtype=np.intp)
+        places[rows] = np.arange(len(rows))
+        for own, samples in self._of_equal_rounds(rows):
+            # The seed is the case's own, so that its intervals do not depend on which other records are looked at.
+            seeds = [zlib.crc32(self.cases[row].id.encode()) for row in own]
+            draws[places[own]] = self.batch_sizes[own, None] / bootstrap_medians_of_each(samples, seeds)
+        values = self.batch_sizes[rows] / self.latency_s.values[rows]
+        return Sampled(values, draws, self.rounds[rows] >= FEWEST_ROUNDS)
+
+    @cached_property
+    def _begins(self) -> Rows:
+        """Where each case's samples begin."""
+        return np.cumsum(self.rounds) - self.rounds
+
+    def _of_equal_rounds(self, rows: Rows) -> Iterator[tuple[Rows, Floats]]:
+        """The rows by their number of rounds, and their samples, shape (n, rounds)."""
+        counts = self.rounds[rows]
+        for count in np.unique(counts):
+            own = rows[counts == count]
+            yield own, self.samples[self._begins[own, None] + np.arange(count)]
 
 
-class Missing(Exception):
-    """A metric lacks a cell; the text says which and why."""
-
-
-class Inapplicable(Missing):
-    """A metric means nothing here, whatever had been measured."""
-
-
-class Panel:
-    """The cells of one workload on one device, by compiler and batch size."""
-
-    def __init__(self) -> None:
-        self._cells: dict[tuple[str, int], Cell] = {}
-
-    def add(self, cell: Cell) -> None:
-        self._cells[cell.case.compiler, cell.case.batch_size] = cell
-
-    def __iter__(self) -> Iterator[Cell]:
-        return iter(self._cells.values())
-
-    def __contains__(self, key: tuple[str, int]) -> bool:
-        """Whether a compiler was asked for at a batch size."""
-        return key in self._cells
-
-    def throughput(self, compiler: str, batch_size: int) -> Sampled:
-        """T_c(b) in samples per second. Raises `Missing`."""
-        cell = self.cell(compiler, batch_size)
-        if cell.throughput is None:
-            raise Missing(f"{compiler} at batch size {batch_size} {cell.problem}")
-        return cell.throughput
-
-    def cell(self, compiler: str, batch_size: int) -> Cell:
-        """A cell, measured or not. Raises `Missing` when it was never recorded."""
-        try:
-            return self._cells[compiler, batch_size]
-        except KeyError:
-            raise Missing(f"{compiler} was not measured at batch size {batch_size}") from None
-
-    def speedup(self, compiler: str, batch_size: int) -> Sampled:
-        """T_c(b) / T_identity(b) (study V-C). Raises `Missing`."""
-        return self.throughput(compiler, batch_size) / self.throughput(IDENTITY, batch_size)
-
-    def batch_sizes(self, compiler: str) -> list[int]:
-        """The batch sizes at which a compiler has a record, rising."""
-        return sorted(batch_size for name, batch_size in self._cells if name == compiler)
-
-
-def panels(records: Iterable[Record]) -> dict[Key, Panel]:
-    """The records by what their compilers and batch sizes share. Of a case recorded twice the later record counts."""
-    latest = {record.case: record for record in records}
-    by_key: dict[Key, Panel] = {}
-    for case, record in latest.items():
-        by_key.setdefault(key_of(case), Panel()).add(_cell(record))
-    return by_key
+def flattened(rounds: Iterable[Sequence[Round]]) -> tuple[Floats, Floats]:
+    """Iterations and seconds of all rounds, one after another."""
+    flat = np.fromiter(chain.from_iterable(chain.from_iterable(rounds)), dtype=np.float64).reshape(-1, 2)
+    return flat[:, 0], flat[:, 1]
 
 
 def key_of(case: Case) -> Key:
     return (case.workload, case.model_args, case.depth, case.width, case.precision, case.objective, case.device)
-
-
-def _cell(record: Record) -> Cell:
-    problem = why_not_measured(record)
-    if problem:
-        return Cell(record, None, None, problem)
-    samples = record.samples
-    latency = median_interval(samples)
-    # The seed is the case's own, so that its intervals do not depend on which other records are looked at.
-    draws = record.case.batch_size / bootstrap_medians(samples, zlib.crc32(record.case.id.encode()))
-    throughput = Sampled(record.case.batch_size / latency.value, draws, len(samples) >= FEWEST_ROUNDS)
-    return Cell(record, throughput, latency, "")
 
 
 def why_not_measured(record: Record) -> str:

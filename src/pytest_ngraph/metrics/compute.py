@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.metrics.cases import case_metrics
-from pytest_ngraph.metrics.cells import key_of, panels
+from pytest_ngraph.metrics.cases import case_columns, fill
+from pytest_ngraph.metrics.cells import Cells
+from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.metrics.curves import Curves
 from pytest_ngraph.metrics.definitions import DEFINITIONS
-from pytest_ngraph.metrics.fits import curve_metrics, stack_metrics
-from pytest_ngraph.metrics.metric import Metric, Metrics
+from pytest_ngraph.metrics.metric import Inversion, Metric, Metrics
+from pytest_ngraph.metrics.panels import Panels
 from pytest_ngraph.metrics.ranks import rank_inversions
+from pytest_ngraph.metrics.stacks import Stacks
 from pytest_ngraph.record import Record
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """What `Metrics` holds, with the metrics of cases as columns: `by_name` has a row for each cell."""
+
+    cells: Cells
+    by_name: Mapping[str, Column]
+    wider: tuple[Metric, ...]
+    inversions: tuple[Inversion, ...]
 
 
 def compute(records: Sequence[Record], extra: Iterable[Metric] = ()) -> Metrics:
@@ -21,24 +35,38 @@ def compute(records: Sequence[Record], extra: Iterable[Metric] = ()) -> Metrics:
     which compare the workloads of one batch size pair by pair.
     extra: metrics of the user's own. Raises `UsageError` when one is named like a built-in.
     """
-    by_key = panels(records)
-    by_case = {}
-    for case in dict.fromkeys(record.case for record in records):
-        panel = by_key[key_of(case)]
-        by_case[case] = case_metrics(panel, panel.cell(case.compiler, case.batch_size))
-    wider = [metric for panel in by_key.values() for metric in curve_metrics(panel)]
-    wider += stack_metrics(by_key.values())
-    inversions = []
-    for metric, found in rank_inversions(by_key.values()):
-        wider.append(metric)
-        inversions += found
+    columns = columns_of(Cells.of(records))
+    by_case = {
+        case: {name: column.metric(name, row, case) for name, column in columns.by_name.items()}
+        for row, case in enumerate(columns.cells.cases)
+    }
+    wider = [*columns.wider]
     for metric in extra:
         _check_own(metric)
         if metric.case in by_case:
             by_case[metric.case][metric.name] = metric
         else:
             wider.append(metric)
-    return Metrics(by_case, tuple(wider), tuple(inversions))
+    return Metrics(by_case, tuple(wider), columns.inversions)
+
+
+def columns_of(cells: Cells) -> Columns:
+    """Every metric of some cells.
+
+    Memory grows with the cells, but not with their draws: these are made for a chunk of cells at a time.
+    """
+    panels = Panels.of(cells)
+    by_name, curves, stacks = case_columns(panels), Curves(panels), Stacks(panels)
+    for chunk in panels.chunks():
+        fill(by_name, chunk)
+        curves.fill(chunk)
+        stacks.fill(chunk)
+    wider = [*curves.metrics(), *stacks.metrics()]
+    inversions = []
+    for metric, found in rank_inversions(cells):
+        wider.append(metric)
+        inversions += found
+    return Columns(cells, by_name, tuple(wider), tuple(inversions))
 
 
 def _check_own(metric: Metric) -> None:

@@ -8,6 +8,8 @@ from typing import Literal
 Extent = Literal["case", "curve", "stack", "comparison"]
 """What a metric belongs to: one case, its curve over batch sizes, its stack over depths, or two arms."""
 Unit = Literal["samples/s", "s", "B", "%", "ratio", "samples", "count"]
+Change = Literal["share", "difference", "new"]
+"""How a metric is held to a base's: by the share of it that was lost, by how much was, or by what the base had not."""
 
 SPANNED: dict[Extent, tuple[str, ...]] = {
     "case": (),
@@ -20,7 +22,9 @@ SPANNED: dict[Extent, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A metric. better: whether more or less of it is good. formula: as documented. source: where it comes from."""
+    """A metric. better: whether more or less of it is good. formula: as documented. source: where it comes from.
+    change: how it is held to a base's; None where it cannot be.
+    """
 
     name: str
     extent: Extent
@@ -28,6 +32,7 @@ class Definition:
     unit: Unit
     formula: str
     source: str = "this plugin"
+    change: Change | None = None
 
     @property
     def short_name(self) -> str:
@@ -50,8 +55,16 @@ DEFINITIONS = _table(
         unit="samples/s",
         formula="T_c(b) = b / median seconds per iteration",
         source="study V-A4",
+        change="share",
     ),
-    Definition(name="latency_s", extent="case", better="lower", unit="s", formula="median seconds per iteration"),
+    Definition(
+        name="latency_s",
+        extent="case",
+        better="lower",
+        unit="s",
+        formula="median seconds per iteration",
+        change="share",
+    ),
     Definition(
         name="speedup",
         extent="case",
@@ -59,12 +72,25 @@ DEFINITIONS = _table(
         unit="ratio",
         formula="S = T_c(b) / T_identity(b)",
         source="study V-C",
+        change="share",
     ),
     Definition(
-        name="rtr", extent="case", better="higher", unit="ratio", formula="T_c(b) / T_c(1)", source="study V-A4"
+        name="rtr",
+        extent="case",
+        better="higher",
+        unit="ratio",
+        formula="T_c(b) / T_c(1)",
+        source="study V-A4",
+        change="share",
     ),
     Definition(
-        name="ase", extent="case", better="higher", unit="ratio", formula="T_c(b) / (b T_c(1))", source="study V-A4"
+        name="ase",
+        extent="case",
+        better="higher",
+        unit="ratio",
+        formula="T_c(b) / (b T_c(1))",
+        source="study V-A4",
+        change="share",
     ),
     Definition(
         name="bsr",
@@ -73,6 +99,7 @@ DEFINITIONS = _table(
         unit="ratio",
         formula="ASE_c(b) / ASE_identity(b)",
         source="study V-A4",
+        change="share",
     ),
     Definition(
         name="compile_s",
@@ -81,6 +108,7 @@ DEFINITIONS = _table(
         unit="s",
         formula="seconds from the exported program to the first possible iteration",
         source="study, Table III",
+        change="share",
     ),
     Definition(
         name="break_even",
@@ -96,6 +124,7 @@ DEFINITIONS = _table(
         unit="%",
         formula="CPU seconds of the worker / (wall seconds x logical CPUs)",
         source="study V-F",
+        change="share",
     ),
     Definition(
         name="cpu_reduction",
@@ -106,7 +135,12 @@ DEFINITIONS = _table(
         source="study V-F",
     ),
     Definition(
-        name="peak_memory_bytes", extent="case", better="lower", unit="B", formula="resident peak of the worker"
+        name="peak_memory_bytes",
+        extent="case",
+        better="lower",
+        unit="B",
+        formula="resident peak of the worker",
+        change="share",
     ),
     Definition(name="device_memory_bytes", extent="case", better="lower", unit="B", formula="peak on the accelerator"),
     Definition(
@@ -116,6 +150,7 @@ DEFINITIONS = _table(
         unit="ratio",
         formula="φ of ASE(b) = b^-φ: -Σ ln b ln ASE(b) / Σ (ln b)²; 0 perfect, 1 saturated, above 1 batching hurts",
         source="after study V-E",
+        change="difference",
     ),
     Definition(
         name="friction_mitigation",
@@ -124,6 +159,7 @@ DEFINITIONS = _table(
         unit="ratio",
         formula="φ_identity - φ_c",
         source="after study V-E",
+        change="difference",
     ),
     Definition(
         name="depth_slope",
@@ -140,6 +176,7 @@ DEFINITIONS = _table(
         unit="ratio",
         formula="speedup of the deepest stack / speedup at depth 1",
         source="study V-C",
+        change="share",
     ),
     Definition(
         name="rank_inversions",
@@ -148,5 +185,6 @@ DEFINITIONS = _table(
         unit="count",
         formula="pairs of workloads whose order by throughput reverses; both intervals exclude a tie",
         source="study, Figure 1",
+        change="new",
     ),
 )

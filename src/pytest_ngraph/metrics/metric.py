@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pytest_ngraph.case import Case, Objective, Precision, Scalar
 from pytest_ngraph.stats import Estimate
+
+FIELDS = tuple(each.name for each in dataclasses.fields(Case))
+"""Of a case: a scope has them too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,19 @@ class Inversion:
     before: Estimate
     after: Estimate
 
+    @property
+    def of_winner(self) -> tuple[Case, Case]:
+        """The winner's cases: under the reference, and where it loses."""
+        return self.winner, self._there(self.winner)
+
+    @property
+    def of_loser(self) -> tuple[Case, Case]:
+        """The loser's cases: under the reference, and where it wins."""
+        return self.loser, self._there(self.loser)
+
+    def _there(self, case: Case) -> Case:
+        return dataclasses.replace(case, compiler=self.compiler, device=self.device)
+
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
@@ -102,3 +119,9 @@ class Metrics:
         for own in self.by_case.values():
             yield from own.values()
         yield from self.wider
+
+
+def scope_of(case: Case, spanned: str) -> Scope:
+    """The scope of a metric of a case's compiler over all values of one field."""
+    fields = {name: getattr(case, name) for name in FIELDS}
+    return Scope(**fields | {spanned: None})

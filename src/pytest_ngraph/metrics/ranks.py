@@ -8,9 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from pytest_ngraph.case import IDENTITY
-from pytest_ngraph.metrics.cells import Cell, Panel
+from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.metric import Inversion, Metric, Scope
+from pytest_ngraph.metrics.panels import AT_ONCE
 from pytest_ngraph.stats import Estimate
 
 MOST_WORKLOADS = 200
@@ -22,84 +23,82 @@ Place = tuple[int, str, str]
 """Batch size, precision and objective: only at the same place are workloads compared."""
 Network = tuple[object, ...]
 """Workload, its arguments, depth and width."""
-Cells = Mapping[Network, Cell]
 
 
-def rank_inversions(panels: Iterable[Panel]) -> Iterator[tuple[Metric, list[Inversion]]]:
+def rank_inversions(cells: Cells) -> Iterator[tuple[Metric, list[Inversion]]]:
     """For every two arms that share at least two workloads: the number of inversions, and the inversions.
 
     The first arm of a pair is the reference: identity where it is one of them.
     """
-    for arms in _places(panels).values():
+    rows = {cells.cases[row]: row for row in np.flatnonzero(cells.measured).tolist()}
+    for scope, shared in arms_compared(rows):
+        if len(shared) > MOST_WORKLOADS:
+            reason = f"{len(shared)} workloads are too many to compare pair by pair; {MOST_WORKLOADS} are the most"
+            yield Metric("rank_inversions", scope, absent=reason), []
+        else:
+            inversions = list(_inversions(cells, [(rows[before], rows[after]) for before, after in shared]))
+            yield Metric("rank_inversions", scope, Estimate.exactly(len(inversions))), inversions
+
+
+def arms_compared(cases: Iterable[Case]) -> Iterator[tuple[Scope, list[tuple[Case, Case]]]]:
+    """For every two arms of these cases that share at least two workloads: the scope of their inversions, and the cases
+    of each shared workload, under the reference and under the other."""
+    for arms in _places(cases).values():
         for reference, other in combinations(sorted(arms, key=_identity_first), 2):
             shared = [network for network in arms[reference] if network in arms[other]]
             if len(shared) > 1:
-                cells = [(arms[reference][network], arms[other][network]) for network in shared]
-                yield _compare(cells)
+                pairs = [(arms[reference][network], arms[other][network]) for network in shared]
+                yield scope_between(*pairs[0]), pairs
 
 
-def _compare(cells: list[tuple[Cell, Cell]]) -> tuple[Metric, list[Inversion]]:
-    scope = _scope(*cells[0])
-    if len(cells) > MOST_WORKLOADS:
-        reason = f"{len(cells)} workloads are too many to compare pair by pair; {MOST_WORKLOADS} are the most"
-        return Metric("rank_inversions", scope, absent=reason), []
-    inversions = list(_inversions(cells))
-    return Metric("rank_inversions", scope, Estimate.exactly(len(inversions))), inversions
+def scope_between(reference: Case, other: Case) -> Scope:
+    """The scope of the inversions between the arms of two cases, which differ in compiler or device only."""
+    return Scope(
+        compiler=other.compiler,
+        batch_size=other.batch_size,
+        precision=other.precision,
+        objective=other.objective,
+        device=other.device,
+        against=reference.compiler
+        if reference.device == other.device
+        else f"{reference.compiler} on {reference.device}",
+    )
 
 
-def _inversions(cells: list[tuple[Cell, Cell]]) -> Iterator[Inversion]:
-    logs = np.log([[_value(before), _value(after)] for before, after in cells])
-    differences = logs[:, None, :] - logs[None, :, :]
+def _inversions(cells: Cells, shared: list[tuple[int, int]]) -> Iterator[Inversion]:
+    """shared: of each workload its rows under the reference and under the other arm."""
+    references, others = (np.array(rows, dtype=np.intp) for rows in zip(*shared, strict=True))
+    before, after = (np.log(cells.batch_sizes[rows] / cells.latency_s.values[rows]) for rows in (references, others))
     # The values say in one stroke where an inversion can be; only there the intervals are worth their cost.
-    for winner, loser in np.argwhere((differences[..., 0] > 0) & (differences[..., 1] < 0)):
-        before = _ratio(cells[winner][0], cells[loser][0])
-        after = _ratio(cells[winner][1], cells[loser][1])
-        if before.low > 1 and after.high < 1:
-            there = cells[winner][1].case
+    reversed_ = (before[:, None] > before[None, :]) & (after[:, None] < after[None, :])
+    winners, losers = np.nonzero(reversed_)
+    if not len(winners):
+        return
+    under_reference, there = cells.throughput(references), cells.throughput(others)
+    for begin in range(0, len(winners), AT_ONCE):
+        won, lost = winners[begin : begin + AT_ONCE], losers[begin : begin + AT_ONCE]
+        befores = (under_reference.take(won) / under_reference.take(lost)).estimates()
+        afters = (there.take(won) / there.take(lost)).estimates()
+        for each in np.flatnonzero((befores.lows > 1) & (afters.highs < 1)).tolist():
+            arm = cells.cases[others[won[each]]]
             yield Inversion(
-                winner=cells[winner][0].case,
-                loser=cells[loser][0].case,
-                compiler=there.compiler,
-                device=there.device,
-                before=before,
-                after=after,
+                winner=cells.cases[references[won[each]]],
+                loser=cells.cases[references[lost[each]]],
+                compiler=arm.compiler,
+                device=arm.device,
+                before=befores[each],
+                after=afters[each],
             )
 
 
-def _places(panels: Iterable[Panel]) -> Mapping[Place, Mapping[Arm, Cells]]:
-    places: dict[Place, dict[Arm, dict[Network, Cell]]] = defaultdict(lambda: defaultdict(dict))
-    for panel in panels:
-        for cell in panel:
-            case = cell.case
-            if cell.throughput is not None:
-                place = case.batch_size, case.precision, case.objective
-                network = case.workload, case.model_args, case.depth, case.width
-                places[place][case.compiler, case.device][network] = cell
+def _places(cases: Iterable[Case]) -> Mapping[Place, Mapping[Arm, Mapping[Network, Case]]]:
+    places: dict[Place, dict[Arm, dict[Network, Case]]] = defaultdict(lambda: defaultdict(dict))
+    for case in cases:
+        place = case.batch_size, case.precision, case.objective
+        network = case.workload, case.model_args, case.depth, case.width
+        places[place][case.compiler, case.device][network] = case
     return places
 
 
 def _identity_first(arm: Arm) -> bool:
     return arm[0] != IDENTITY
-
-
-def _scope(reference: Cell, other: Cell) -> Scope:
-    before, after = reference.case, other.case
-    return Scope(
-        compiler=after.compiler,
-        batch_size=after.batch_size,
-        precision=after.precision,
-        objective=after.objective,
-        device=after.device,
-        against=before.compiler if before.device == after.device else f"{before.compiler} on {before.device}",
-    )
-
-
-def _value(cell: Cell) -> float:
-    assert cell.throughput is not None
-    return cell.throughput.value
-
-
-def _ratio(winner: Cell, loser: Cell) -> Estimate:
-    assert winner.throughput is not None
-    assert loser.throughput is not None
-    return (winner.throughput / loser.throughput).estimate()

@@ -1,0 +1,95 @@
+"""The columns of the study's frames: the one definition of their names, types, meanings and units."""
+
+from __future__ import annotations
+
+import polars as pl
+
+Schema = dict[str, type[pl.DataType] | pl.DataType]
+
+SCOPE: Schema = {
+    "device": pl.String,
+    "workload": pl.String,
+    "label": pl.String,  # the workload with its arguments: resnet18,img_size=192
+    "family": pl.String,  # ResNet; the label itself for what the study does not have
+    "size": pl.String,  # small, medium, large, or empty
+    "style": pl.String,  # Convolutional, Transformer, Hybrid, or empty
+    "compiler": pl.String,
+    "batch_size": pl.Int64,
+    "depth": pl.Int64,  # null for whole models
+    "width": pl.Int64,  # null for whole models
+    "precision": pl.String,
+    "objective": pl.String,
+}
+"""What a row belongs to. In `metrics`, null where a metric extends over it: friction has no batch size."""
+
+CASES: Schema = {
+    "case": pl.String,  # Case.id
+    "run": pl.String,
+    **SCOPE,
+    "outcome": pl.String,  # measured, failed, skipped
+    "reason": pl.String,  # why it is not measured; else empty
+    "latency_s": pl.Float64,  # median seconds per iteration; null unless measured
+    "throughput": pl.Float64,  # samples per second, with its 95 % interval; bounds are null with too few rounds
+    "throughput_low": pl.Float64,
+    "throughput_high": pl.Float64,
+    "compile_s": pl.Float64,
+    "cpu_percent": pl.Float64,  # of all logical CPUs
+    "peak_memory_bytes": pl.Int64,
+    "device_memory_bytes": pl.Int64,
+    "agreement_error": pl.Float64,  # relative to eager in fp32, and what is allowed
+    "agreement_tolerance": pl.Float64,
+    "stable": pl.Boolean,  # whether the rounds settled within the budget
+    "parameters": pl.Int64,
+    "mult_adds": pl.Int64,  # of one sample, as torchinfo counts: the study's MACs
+    "flops": pl.Int64,  # of one sample, attention included
+    "pressure_percent": pl.Float64,
+    "rounds": pl.Int64,
+}
+"""One row per case, in the order in which the records were begun."""
+
+METRICS: Schema = {
+    "metric": pl.String,  # a name of metrics.DEFINITIONS, or one of the user's own
+    "value": pl.Float64,  # null when absent; break_even is infinite where nothing is paid back
+    "low": pl.Float64,  # 95 % interval; null when unknown; equal to the value where that was read once
+    "high": pl.Float64,
+    "absent": pl.String,  # why there is no value; else empty
+    "unit": pl.String,
+    **SCOPE,
+    "against": pl.String,  # of rank_inversions: the arm that is compared with, in words; else empty
+}
+"""One row per metric of a case, of a curve over batch sizes, of a stack over depths, or of two arms."""
+
+INVERSIONS: Schema = {
+    "reference_device": pl.String,
+    "reference_compiler": pl.String,
+    "device": pl.String,
+    "compiler": pl.String,
+    "batch_size": pl.Int64,
+    "precision": pl.String,
+    "objective": pl.String,
+    "workload_a": pl.String,  # label with depth and width: the faster one under the reference, the slower one here
+    "workload_b": pl.String,
+    "before": pl.Float64,  # throughput of a over b under the reference, above 1, with its 95 % interval
+    "before_low": pl.Float64,
+    "before_high": pl.Float64,
+    "after": pl.Float64,  # the same here, below 1
+    "after_low": pl.Float64,
+    "after_high": pl.Float64,
+}
+"""One row per rank inversion; both intervals exclude a tie."""
+
+MACHINES: Schema = {
+    "device": pl.String,
+    "run": pl.String,
+    "key": pl.String,  # of machine.environment: processor, memory, torch
+    "value": pl.String,
+}
+"""One row per run, device that it measured as, and fact about its environment; the newest run comes last."""
+
+RECORDS: Schema = {
+    **CASES,
+    "started_at": pl.Float64,  # seconds since the epoch
+    "iterations": pl.List(pl.Int64),  # of each round
+    "elapsed_s": pl.List(pl.Float64),  # of each round
+}
+"""One row per record, also of cases that were recorded again later."""

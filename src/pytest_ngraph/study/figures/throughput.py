@@ -1,0 +1,25 @@
+"""Figure 5: throughput of models, compiled and not."""
+
+from __future__ import annotations
+
+from pytest_ngraph.study.data import Study
+from pytest_ngraph.study.figures import panels
+from pytest_ngraph.study.figures.figure import Figure
+from pytest_ngraph.study.figures.palette import Palette
+from pytest_ngraph.study.figures.rows import fitting, in_panels, of_metric, of_models, side_by_side
+
+
+def throughput(study: Study) -> Figure:
+    figure = Figure(
+        name="throughput",
+        number="5",
+        title="Throughput, compiled against uncompiled",
+        note="A panel for each model and device: a column for each family, a row for each size. "
+        "Batch size over the median seconds per iteration; bars are 95 % intervals. Panels have axes of their own.",
+    )
+    rows = of_models(of_metric(study, "throughput"))
+    if rows.is_empty():
+        return figure.without("needs a measured model")
+    shown, left_out = fitting(in_panels(rows, "{} on {}", "label", "place"))
+    x, columns = panels.batch_sizes(), side_by_side(shown)
+    return figure.drawn(panels.curves(shown, Palette.of(study), x, "samples/s", columns=columns), left_out)

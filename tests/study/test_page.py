@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from drawing import HOSTILE, hostile_study
+
+from pytest_ngraph.study.data import Study
+from pytest_ngraph.study.figures import FIGURES
+from pytest_ngraph.study.page import contents, render
+from pytest_ngraph.study.tables import TABLES
+
+
+class Page(HTMLParser):
+    """The elements of a page, its visible text, and what its scripts hold."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.visible: list[str] = []
+        self.data: list[str] = []
+        self._within: tuple[str, dict[str, str | None]] = ("", {})
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._within = (tag, dict(attrs))
+        self.elements.append(self._within)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._within = ("", {})
+
+    def handle_data(self, data: str) -> None:
+        tag, attributes = self._within
+        if attributes.get("type") == "application/json":
+            self.data.append(data)
+        elif tag not in ("script", "style"):
+            self.visible.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.visible))
+
+
+def page_of(study: Study) -> Page:
+    figures = [make(study) for make in FIGURES.values()]
+    return Page(render(study, figures, [make(study) for make in TABLES.values()]))
+
+
+@pytest.fixture(scope="module")
+def page(synthetic: Study) -> Page:
+    return page_of(synthetic)
+
+
+def test_nothing_on_the_page_comes_from_elsewhere(page: Page) -> None:
+    addresses = [
+        value for _, attributes in page.elements for name, value in attributes.items() if name in ("src", "href")
+    ]
+    assert addresses == []
+    (policy,) = [a["content"] for _, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    assert "http" not in policy
+
+
+def test_the_page_holds_every_figure_as_data(page: Page, synthetic: Study) -> None:
+    specs = [json.loads(text) for text in page.data]
+    drawn = [attributes["data-figure"] for tag, attributes in page.elements if tag == "figure"]
+    assert drawn == [name for name in FIGURES if name != "changes"]
+    assert len(specs) == len(drawn)
+    assert all({"name": "show_intervals", "value": True} in spec["params"] for spec in specs)
+    assert "Not drawn: needs an earlier store to compare with" in page.text
+
+
+def test_the_first_screen_says_what_was_measured_and_what_follows(page: Page) -> None:
+    assert "1,230: 1,166 measured, 48 skipped, 16 failed" in page.text
+    assert "Intel Xeon, 8 logical CPUs, 32.0 GiB" in page.text
+    assert "tensorrt is fastest in 75" in page.text
+
+
+def test_failures_are_told_with_their_reason(page: Page) -> None:
+    assert "failed in compile: NotImplementedError: roll" in page.text
+    assert "TensorRT has no plugin for it" in page.text
+
+
+def test_the_reader_can_filter_by_all_fields(page: Page) -> None:
+    hides = [attributes["data-hides"] for tag, attributes in page.elements if tag == "details"]
+    assert hides == ["hidden_device", "hidden_compiler", "hidden_family", "hidden_batch_size"]
+
+
+def test_numbers_sort_by_value_and_not_by_text(page: Page) -> None:
+    orders = [a["data-order"] for tag, a in page.elements if tag == "td" and "data-order" in a]
+    assert orders
+    assert all(order == "" or float(order or "nan") is not None for order in orders)
+
+
+def test_hostile_names_are_text_wherever_they_stand() -> None:
+    page = page_of(hostile_study())
+    scripts = [attributes.get("type") for tag, attributes in page.elements if tag == "script"]
+    assert [kind for kind in scripts if kind != "application/json"] == [None, "module"]
+    assert not [tag for tag, _ in page.elements if tag == "b"]
+    assert any(HOSTILE in text for text in page.visible)
+    assert any('alert(\\"' in json.dumps(json.loads(data)) for data in page.data)
+
+
+def test_a_long_table_is_cut_and_says_where_the_rest_is(synthetic: Study) -> None:
+    sheet = contents.sheet(TABLES["inversions"](synthetic))
+    assert len(sheet.rows) == contents.MOST_ROWS
+    assert sheet.cut.endswith("tables/inversions.csv has all.")
+
+
+def test_an_empty_study_makes_a_page_that_says_what_is_missing() -> None:
+    page = page_of(Study())
+    assert "Nothing yet" in page.text
+    assert "Not drawn: needs a measured model" in page.text

@@ -1,0 +1,121 @@
+"""The page in a real browser: skipped where there is none."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from drawing import hostile_study
+
+from pytest_ngraph.study import page
+from pytest_ngraph.study.data import Study
+from pytest_ngraph.study.figures import FIGURES
+from pytest_ngraph.study.tables import TABLES
+
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="the browser test needs playwright: pip install playwright"
+)
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        installed = next(filter(None, map(shutil.which, BROWSERS)), None)
+        try:
+            launched = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
+        except sync_api.Error as error:
+            pytest.skip(f"no browser: playwright install chromium-headless-shell ({error.message.splitlines()[0]})")
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def file(synthetic: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(synthetic, tmp_path_factory.mktemp("page"))
+
+
+def written(study: Study, folder: Path) -> Path:
+    return page.write(
+        study, [make(study) for make in FIGURES.values()], [make(study) for make in TABLES.values()], folder
+    )
+
+
+class Opened:
+    """A page that is open, with what it asked for and complained about."""
+
+    def __init__(self, browser: Any, file: Path, viewport: dict[str, int], scheme: str) -> None:
+        self.tab = browser.new_page(viewport=viewport, color_scheme=scheme)
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.tab.on("request", lambda request: self.requests.append(request.url))
+        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.tab.on("console", lambda message: self.complaints.append(message.text))
+        self.tab.goto(file.as_uri())
+
+    def figure(self, name: str) -> Any:
+        """A figure, drawn."""
+        figure = self.tab.locator(f"figure[data-figure={name}]")
+        figure.scroll_into_view_if_needed()
+        self.tab.locator(f"figure[data-figure={name}][data-drawn]").wait_for()
+        return figure
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
+def test_figures_and_tables_work_without_network_and_complaints(
+    browser: Any, file: Path, viewport: dict[str, int], scheme: str
+) -> None:
+    opened = Opened(browser, file, viewport, scheme)
+    for name in FIGURES:
+        if name != "changes":
+            assert opened.figure(name).locator("svg path").count() > 0
+    opened.tab.locator("#failures").scroll_into_view_if_needed()
+    opened.tab.locator("section:has(#failures) .dt-search").wait_for()
+    assert [address for address in opened.requests if not address.startswith("data:")] == [file.as_uri()]
+    assert opened.complaints == []
+    assert opened.tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_filters_and_intervals_reach_the_figures(browser: Any, file: Path) -> None:
+    opened = Opened(browser, file, WIDE, "light")
+    figure = opened.figure("throughput")
+    panels = figure.get_by_text(" on orin")
+    assert panels.count() == 15
+    opened.tab.locator("details[data-hides=hidden_device] summary").click()
+    opened.tab.locator("details[data-hides=hidden_device] input[value=orin]").uncheck()
+    panels.first.wait_for(state="detached")
+    assert figure.get_by_text(" on xeon").count() == 15
+    intervals = figure.locator(".mark-rule.role-mark line")
+    assert intervals.first.get_attribute("opacity") == "0.8"
+    opened.tab.locator("input[data-shows]").uncheck()
+    figure.locator(".mark-rule.role-mark line[opacity='0']").first.wait_for(state="attached")
+
+
+def test_tables_sort_by_number(browser: Any, file: Path) -> None:
+    opened = Opened(browser, file, WIDE, "light")
+    table = opened.tab.locator("section:has(#architectures) table.dataTable")
+    opened.tab.locator("#architectures").scroll_into_view_if_needed()
+    table.wait_for()
+    parameters = table.locator("th", has_text="parameters")
+    column = 1 + table.locator("th").all_text_contents().index(parameters.text_content())
+    parameters.click()
+    opened.tab.wait_for_function("document.querySelector('section:has(#architectures) th[aria-sort=ascending]')")
+    shown = [int(text.replace(",", "")) for text in table.locator(f"tbody td:nth-child({column})").all_text_contents()]
+    assert shown == sorted(shown)
+
+
+def test_hostile_names_run_nothing(browser: Any, tmp_path: Path) -> None:
+    opened = Opened(browser, written(hostile_study(), tmp_path), WIDE, "light")
+    asked: list[str] = []
+    opened.tab.on("dialog", lambda dialog: asked.append(dialog.message))
+    figure = opened.figure("throughput")
+    figure.locator(".mark-symbol path").first.hover(force=True)
+    opened.tab.locator("#vg-tooltip-element.visible").wait_for()
+    assert "alert" in opened.tab.locator("#vg-tooltip-element").inner_text()
+    assert asked == []
+    assert opened.tab.locator("#vg-tooltip-element b, #vg-tooltip-element script").count() == 0

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from synthetic import case, measured
+
+from pytest_ngraph.store import Run
+from pytest_ngraph.study.data import Study
+from pytest_ngraph.study.findings import findings
+
+
+def told(study: Study) -> dict[str, str]:
+    return {finding.topic: " ".join(finding.sentences) for finding in findings(study)}
+
+
+def test_the_fastest_compiler_of_each_device(synthetic: Study) -> None:
+    text = told(synthetic)["Fastest compiler"]
+    assert "On orin, of 75 cells (a workload at a batch size): tensorrt is fastest in 75." in text
+    assert "The greatest gain over identity: × " in text
+
+
+def test_intervals_that_overlap_are_too_close_to_call() -> None:
+    wide = [0.1 + 0.01 * number for number in range(11)]
+    records = tuple(measured(case(compiler), wide) for compiler in ("identity", "tvm"))
+    text = told(Study.of([Run(id="1", environment={}, records=records)]))
+    assert text["Fastest compiler"] == "On xeon, of 1 cell (a workload at a batch size): 1 are too close to call."
+
+
+def test_rank_inversions_are_told_with_both_intervals(synthetic: Study) -> None:
+    text = told(synthetic)["Rank inversions"]
+    assert "Compiling reverses which of two workloads is faster in" in text
+    assert "under identity, but × 0." in text
+
+
+def test_batching_stops_paying_where_no_larger_batch_is_faster(synthetic: Study) -> None:
+    text = told(synthetic)["Batching"]
+    assert "1 for tvm" in text or "1 more" in text
+    assert "16 for openvino" in text
+    assert "tensorrt keeps most efficiency as batches grow: median friction 0.60" in text
+
+
+def test_failures_and_unstable_cases_are_counted_with_the_reason(synthetic: Study) -> None:
+    text = told(synthetic)["Failures and noise"]
+    assert "tvm fails in 15 of 123 cases on xeon; most often: failed in compile: NotImplementedError: roll." in text
+    assert "31 of onnxruntime on xeon" in text
+
+
+def test_an_empty_study_has_no_findings() -> None:
+    assert findings(Study()) == []

@@ -1,0 +1,82 @@
+"""`--ngraph-report`, from the run of a user's project."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph import store
+
+REPORT = ("--compiler=mine:Exact", "--ngraph-report=report")
+ONE = (*REPORT, "--batch-size=4")
+
+
+def table(project: pytest.Pytester, name: str) -> list[dict[str, str]]:
+    with (project.path / "report" / "tables" / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_run_leaves_a_report_of_what_it_measured(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        from pytest_ngraph.metrics import Metric
+        from pytest_ngraph.stats import Estimate
+
+        def pytest_ngraph_metrics(records):
+            return [Metric("mine.answer", record.case, Estimate.exactly(42.0)) for record in records]
+        """
+    )
+    result = project.runpytest_subprocess(*ONE)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["Report: *report/index.html"])
+    assert {row["label"] for row in table(project, "deploy")} == {"mine:network"}
+    assert table(project, "failures") == []
+    assert (project.path / "report" / "index.html").read_text().startswith("<!doctype html>")
+
+
+def test_an_interrupted_run_leaves_a_report_of_what_it_has(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import pytest
+
+        def pytest_ngraph_record(record):
+            if record.case.batch_size == 1:
+                raise KeyboardInterrupt
+        """
+    )
+    result = project.runpytest_subprocess(*REPORT)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["Report: *report/index.html"])
+    assert {row["batch_size"] for row in table(project, "deploy")} == {"1"}
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--benchmark-disable"])
+def test_what_measures_nothing_leaves_no_report(project: pytest.Pytester, option: str) -> None:
+    assert project.runpytest_subprocess(*ONE, option).ret == 0
+    assert not (project.path / "report").exists()
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_measured(project: pytest.Pytester) -> None:
+    Path(project.path / "report").touch()
+    result = project.runpytest_subprocess(*ONE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: cannot write a report to *report: File exists. Give another folder."])
+    assert store.run_ids(project.path / ".ngraph") == []
+
+
+def test_a_report_that_fails_in_the_end_takes_nothing_with_it(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import shutil
+
+        def pytest_ngraph_record(record):
+            shutil.rmtree("report", ignore_errors=True)
+            open("report", "w").close()
+        """
+    )
+    result = project.runpytest_subprocess(*ONE)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["The report could not be written to *report: *"])
+    assert len(store.read(project.path / ".ngraph").records) == 1

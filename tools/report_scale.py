@@ -1,0 +1,205 @@
+"""What a report of many records costs: seconds and peak memory of reading, metrics, tables, raw records and the page.
+
+    python tools/report_scale.py [--records=10000] [--rounds=30] [--stages=read,study,tables,records,page]
+    python tools/report_scale.py --records=1000000 --stages=metrics
+
+Makes a store of so many records and one of a tenth, measured by nobody, and works on each in a fresh process. `study`
+reads as well, run by run. `metrics` is of cells that are in memory already, without a store. The last column is the
+slope between the two sizes in logarithms: 1 is in proportion to the records, 2 to their square.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pytest_ngraph import store, study
+from pytest_ngraph.case import Case
+from pytest_ngraph.metrics.cells import READINGS, Cells
+from pytest_ngraph.metrics.compute import columns_of
+from pytest_ngraph.record import Agreement, Model, Record
+from pytest_ngraph.store import SCHEMA, SUFFIX
+
+DEVICES = ("xeon", "gpu", "orin")
+GAINS = {"identity": 1.0, "torchscript": 1.1, "onnxruntime": 1.3, "openvino": 1.6, "tvm": 0.9, "tensorrt": 2.0}
+BATCH_SIZES = (1, 2, 4, 8, 16)
+DEPTHS = range(1, 7)
+STAGES = ("read", "study", "tables", "records", "page")
+METRICS = "metrics"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--stages", default=",".join(STAGES), help="each but the first two needs those before it")
+    parser.add_argument("--here", action="store_true", help="work in this process, and print the costs as JSON")
+    parsed = parser.parse_args()
+    stages = parsed.stages.split(",")
+    if parsed.here:
+        print(json.dumps(costs(parsed.records, parsed.rounds, stages)))
+        return
+    sizes = (parsed.records // 10, parsed.records)
+    small, large = (in_fresh_process(count, parsed.rounds, stages) for count in sizes)
+    print(f"{'stage':10} {'records':>10} {'seconds':>10} {'peak MiB':>10} {'slope':>8}")
+    for stage in stages:
+        slope = math.log10(large[stage]["seconds"] / small[stage]["seconds"])
+        for count, found, told in ((sizes[0], small, ""), (sizes[1], large, f"{slope:.2f}")):
+            print(f"{stage:10} {count:10,} {found[stage]['seconds']:10.2f} {found[stage]['peak_mib']:10.0f} {told:>8}")
+
+
+def in_fresh_process(count: int, rounds: int, stages: list[str]) -> dict[str, dict[str, float]]:
+    """The cost of each stage for so many records."""
+    command = [sys.executable, __file__, "--here", f"--records={count}", f"--rounds={rounds}"]
+    printed = subprocess.check_output([*command, f"--stages={','.join(stages)}"], text=True)
+    found: dict[str, dict[str, float]] = json.loads(printed)
+    return found
+
+
+def costs(count: int, rounds: int, stages: list[str]) -> dict[str, dict[str, float]]:
+    """Seconds of each stage, and the most memory that the process has held by its end."""
+    if stages == [METRICS]:
+        cells = synthetic_cells(count, rounds)
+        return {METRICS: cost(lambda: columns_of(cells))}
+    with tempfile.TemporaryDirectory() as folder:
+        write_store(Path(folder), count, rounds)
+        works = dict(zip(STAGES, Report(Path(folder)).stages(), strict=True))
+        return {stage: cost(works[stage]) for stage in stages}
+
+
+class Report:
+    """A report of a store, made stage by stage; what one stage makes, the next ones take."""
+
+    def __init__(self, store_folder: Path) -> None:
+        self._store = store_folder
+        self._folder = store_folder / "report"
+        self._study: Any = None
+        self._tables: Any = None
+
+    def stages(self) -> Iterator[Callable[[], object]]:
+        """The works of `STAGES`."""
+        study.check(self._folder)
+        yield from (self._read, self._make_study, self._write_tables, self._write_records, self._write_page)
+
+    def _runs(self) -> Iterator[store.Run]:
+        return (store.read(self._store, run) for run in store.run_ids(self._store))
+
+    def _read(self) -> None:
+        for _ in self._runs():
+            pass
+
+    def _make_study(self) -> None:
+        from pytest_ngraph.study.data import Study
+
+        self._study = Study.of(self._runs())
+
+    def _write_tables(self) -> None:
+        from pytest_ngraph.study.tables import TABLES
+        from pytest_ngraph.study.tables.files import write
+
+        self._tables = [make(self._study) for make in TABLES.values()]
+        write(self._tables, self._folder / study.TABLES)
+
+    def _write_records(self) -> None:
+        from pytest_ngraph.study import records
+
+        records.write(self._study, self._folder)
+
+    def _write_page(self) -> None:
+        from pytest_ngraph.study import page
+        from pytest_ngraph.study.figures import FIGURES
+
+        page.write(self._study, [make(self._study) for make in FIGURES.values()], self._tables, self._folder)
+
+
+def synthetic_cells(count: int, rounds: int) -> Cells:
+    """The cells of such a store, without writing and reading it."""
+    every = [case for device in DEVICES for case in cases(device, count // len(DEVICES))]
+    medians = np.array([median_s(case) for case in every])
+    samples = medians[:, None] * np.exp(np.random.default_rng(0).normal(0, 0.01, (len(every), rounds)))
+    return Cells(
+        cases=every,
+        problems=[""] * len(every),
+        samples=samples.ravel(),
+        rounds=np.full(len(every), rounds),
+        readings={name: np.full(len(every), 1.0) for name in READINGS},
+    )
+
+
+def cost(work: Callable[[], None]) -> dict[str, float]:
+    begin = time.perf_counter()
+    work()
+    seconds = time.perf_counter() - begin
+    return {"seconds": seconds, "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+def write_store(folder: Path, count: int, rounds: int) -> None:
+    """A store of `count` records in a run for each device."""
+    random = np.random.default_rng(0)
+    template = Record(
+        case=Case(workload="", compiler="identity", batch_size=1),
+        outcome="measured",
+        stable=True,
+        agreement=Agreement(error=1e-6, tolerance=1e-4),
+        cpu_percent=50.0,
+        peak_memory_bytes=2**30,
+        model=Model(parameters=10_000_000, mult_adds=10**9, flops=2 * 10**9),
+    ).to_dict()
+    for number, device in enumerate(DEVICES):
+        run = f"2026010{number}-000000-1"
+        with (folder / (run + SUFFIX)).open("w") as file:
+            header = {"schema": SCHEMA, "run": run, "environment": {"processor": device, "fingerprint": device}}
+            file.write(json.dumps(header) + "\n")
+            for case in cases(device, count // len(DEVICES)):
+                seconds = median_s(case) * np.exp(random.normal(0, 0.01, rounds))
+                data = {
+                    "case": case.to_dict(),
+                    "run": run,
+                    "rounds": [[1, elapsed] for elapsed in seconds.tolist()],
+                    "compile_s": None if case.compiler == "identity" else 5.0,
+                }
+                file.write(json.dumps({**template, **data}) + "\n")
+            file.write(json.dumps({"ended": "whole"}) + "\n")
+
+
+def cases(device: str, count: int) -> Iterator[Case]:
+    """As many cases, whole workloads at a time: by turns a model and a block of some width at six depths."""
+    made = 0
+    number = 0
+    while made < count:
+        number += 1
+        sizes = [(None, None)] if number % 2 else [(depth, number) for depth in DEPTHS]
+        for depth, width in sizes:
+            for compiler in GAINS:
+                for batch_size in BATCH_SIZES:
+                    if made == count:
+                        return
+                    made += 1
+                    yield Case(
+                        workload="conv" if depth else f"nets:n{number}",
+                        compiler=compiler,
+                        batch_size=batch_size,
+                        depth=depth,
+                        width=width,
+                        device=device,
+                    )
+
+
+def median_s(case: Case) -> float:
+    """Seconds per iteration: more for wider and deeper blocks and for larger batches, less under a better compiler."""
+    return 0.001 * (case.depth or 5) * case.batch_size**0.8 / GAINS[case.compiler]
+
+
+if __name__ == "__main__":
+    main()
