@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from repository import Repository
 
 from pytest_ngraph import compilers
 from pytest_ngraph.case import Case
+
+if TYPE_CHECKING:
+    from pytest_ngraph.study.data import Study
 
 SUPPORT = Path(__file__).parent / "support"
 
@@ -58,3 +62,14 @@ def repository(tmp_path: Path) -> Repository:
     made.write("tests/deep/test_deep.py", "import nets\n")
     made.commit("first")
     return made
+
+
+@pytest.fixture(scope="session")
+def synthetic() -> Study:
+    """The study that follows from `formula`: three devices, six compilers, fifteen models, blocks."""
+    pytest.importorskip("polars")
+    import formula
+
+    from pytest_ngraph.study.data import Study
+
+    return Study.of(formula.runs())

@@ -116,10 +116,10 @@ HEADER = {"schema": 1, "run": "20260101-000000-1", "environment": {}}
         (lambda lines: lines[1:], "does not describe a run"),
         (lambda lines: [lines[0], lines[0]], "not its first appearance"),
         (lambda lines: [lines[0], "{"], "1 damaged lines"),
-        (lambda lines: [lines[0], '{"case": {}}'], "is no run of pytest-ngraph"),
+        (lambda lines: [lines[0], '{"case": {}}'], "which are no records"),
         (lambda lines: [json.dumps(HEADER | {"run": "../../x"})], "no id of a run"),
         (lambda lines: [json.dumps(HEADER | {"schema": 99})], "schema 99"),
-        (lambda lines: [json.dumps({"schema": 1, "run": "1"})], "is no run of pytest-ngraph"),
+        (lambda lines: [json.dumps({"schema": 1, "run": "1"})], "which are no records"),
     ],
 )
 def test_what_is_no_baseline_is_not_imported(

@@ -14,8 +14,11 @@ from pytest_ngraph import baselines, compare
 from pytest_ngraph.baselines import Baseline
 from pytest_ngraph.compare import Compare
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.gate import Threshold
 from pytest_ngraph.gate import baseline as baseline_gate
+from pytest_ngraph.gate.metric_gate import MetricGate, gated
 from pytest_ngraph.machine import environment
+from pytest_ngraph.metrics import compute
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.store import Journal, Run
 
@@ -50,6 +53,23 @@ def test_a_regression_leaves_more_of_the_level_to_the_cases_before_it() -> None:
     ours.judge(measured(TWO, 3.0))
     (late,) = ours.conclude()
     assert (late.case, late.name) == (ONE, "regressed")
+
+
+def test_metrics_are_held_to_a_baseline_by_a_margin_that_is_widened() -> None:
+    ours = against(one=1.0, two=1.0)
+    gate = MetricGate(ours)
+    gate.expect(gated([(Threshold.parse("rtr:5%"), None), (Threshold.parse("throughput:5%"), None)], [ONE, TWO]))
+    ours.expect([ONE, TWO])
+    records = [measured(ONE, 1.0), measured(TWO, 4.0)]
+    for record in records:
+        ours.judge(record)
+    gate.conclude(compute(records))
+    assert {(each.threshold.metric, each.case): each.name for each in gate.verdicts} == {
+        ("rtr", TWO): "regressed",
+        ("throughput", ONE): "unchanged",
+        ("throughput", TWO): "regressed",
+    }
+    assert all("what is tolerated is widened to" in each.text for each in gate.verdicts)
 
 
 def test_what_was_selected_or_is_gone_is_missing_when_it_was_not_measured() -> None:
@@ -113,10 +133,11 @@ def times(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable
 
     def scale(factor: float) -> None:
         (path,) = (project.path / ".ngraph" / "baselines" / "v1").glob("*.jsonl")
-        header, *records = map(json.loads, path.read_text().splitlines())
-        for record in records:
-            record["rounds"] = [[iterations, factor * elapsed_s] for iterations, elapsed_s in record["rounds"]]
-        path.write_text("\n".join(map(json.dumps, (header, *records))) + "\n")
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for record in lines:
+            if "rounds" in record:
+                record["rounds"] = [[iterations, factor * elapsed_s] for iterations, elapsed_s in record["rounds"]]
+        path.write_text("\n".join(map(json.dumps, lines)) + "\n")
 
     return scale
 

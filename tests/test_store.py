@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -26,12 +27,23 @@ def written(folder: Path, *records: Record) -> Path:
     return folder / f"{journal.id}.jsonl"
 
 
-def test_what_is_appended_is_read_back(tmp_path: Path, record: Record) -> None:
-    written(tmp_path, record, record)
+@pytest.fixture
+def another(record: Record) -> Record:
+    return dataclasses.replace(record, case=dataclasses.replace(record.case, compiler="openvino"))
+
+
+def test_what_is_appended_is_read_back(tmp_path: Path, record: Record, another: Record) -> None:
+    written(tmp_path, record, another)
     run = store.read(tmp_path)
-    assert run.records == (record, record)
+    assert run.records == (record, another)
     assert run.environment == {"processor": "x"}
     assert run.damaged == 0
+
+
+def test_a_case_counts_once_with_its_last_record(tmp_path: Path, record: Record, another: Record) -> None:
+    again = dataclasses.replace(record, stable=True)
+    written(tmp_path, record, another, again)
+    assert store.read(tmp_path).records == (another, again)
 
 
 def test_a_record_is_on_disk_before_the_journal_is_closed(tmp_path: Path, record: Record) -> None:
@@ -44,12 +56,34 @@ def test_a_run_without_records_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_torn_tail_costs_one_record(tmp_path: Path, record: Record) -> None:
-    path = written(tmp_path, record, record)
+def test_a_torn_tail_costs_one_record(tmp_path: Path, record: Record, another: Record) -> None:
+    path = written(tmp_path, record, another)
     path.write_bytes(path.read_bytes()[:-40])
     run = store.read(tmp_path)
     assert run.records == (record,)
     assert run.damaged == 1
+    assert "line 3, which was not finished" in run.dropped[0]
+
+
+def test_a_line_that_is_damaged_in_the_middle_costs_itself(tmp_path: Path, record: Record, another: Record) -> None:
+    path = written(tmp_path, record, another)
+    header, first, rest = path.read_bytes().split(b"\n", 2)
+    path.write_bytes(b"\n".join((header, first[:20] + bytes(30) + first[50:], rest)))
+    run = store.read(tmp_path)
+    assert run.records == (another,)
+    assert run.dropped == (f"line 2: {len(first)} bytes",)
+
+
+def test_the_old_schema_is_read(tmp_path: Path, record: Record) -> None:
+    old = record.to_dict()
+    del old["follows_from"]
+    header = {"schema": 1, "run": "20250101-000000-7", "environment": {"processor": "y"}}
+    (tmp_path / "20250101-000000-7.jsonl").write_text(f"{json.dumps(header)}\n{json.dumps(old)}\n")
+    run = store.read(tmp_path)
+    assert run.records == (record,)
+    assert run.environment == {"processor": "y"}
+    assert run.whole
+    assert store.unfinished(tmp_path) is None
 
 
 def test_a_newer_schema_is_refused_by_name(tmp_path: Path) -> None:
@@ -59,7 +93,9 @@ def test_a_newer_schema_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_files_are_for_this_user_only(tmp_path: Path, record: Record) -> None:
-    assert written(tmp_path, record).stat().st_mode & 0o077 == 0
+    path = written(tmp_path / "store", record)
+    assert path.stat().st_mode & 0o077 == 0
+    assert path.parent.stat().st_mode & 0o077 == 0
 
 
 def test_a_store_stays_out_of_git(tmp_path: Path, record: Record) -> None:

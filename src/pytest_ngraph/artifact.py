@@ -52,6 +52,7 @@ class Artifact:
     export_error: why there is no program, when the model builds but `torch.export` refuses it.
     digest: SHA-256 of the graph and its weights.
     model: parameters and operations.
+    files: digests of the user's own files that were read to build it, by path.
     """
 
     folder: Path
@@ -61,6 +62,7 @@ class Artifact:
     export_error: str = ""
     digest: str = ""
     model: Model = field(default_factory=Model)
+    files: dict[str, str] = field(default_factory=dict)
 
     def inputs(self) -> list[Array]:
         """The inputs in the graph's order, floats in fp32; the first axis of each is the batch."""

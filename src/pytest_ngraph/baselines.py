@@ -7,7 +7,6 @@ hold several runs, from which follows how much runs differ; an anchored one stay
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run
+from pytest_ngraph.store.files import write_whole
 
 LATEST = "latest"
 """The last run of the store, kept or not."""
@@ -97,7 +97,7 @@ def keep(folder: Path, name: str, run: str) -> None:
         text = journal.read_bytes()
     except OSError as error:
         raise StoreError(f"cannot save {journal} as baseline {name}: {error.strerror}.") from error
-    _write(target, text)
+    write_whole(target, text)
 
 
 def bless(folder: Path, name: str, *, anchored: bool = True) -> None:
@@ -115,7 +115,7 @@ def export(folder: Path, name: str, file: Path) -> int:
     if file.exists():
         raise UsageError(f"{file} exists. Give another file, or delete it first.")
     runs = store.run_ids(path)
-    _write(file, b"".join(_ended((path / (run + store.SUFFIX)).read_bytes()) for run in runs))
+    write_whole(file, b"".join(_ended((path / (run + store.SUFFIX)).read_bytes()) for run in runs))
     return len(runs)
 
 
@@ -152,18 +152,18 @@ def _existing(folder: Path, name: str) -> Path:
 
 def _whole(folder: Path, run: str) -> Run:
     """A run of which every record can be read."""
-    try:
-        found = store.read(folder, run)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"run {run} is no run of pytest-ngraph: {error!r}.") from error
+    found = store.read(folder, run)
     if found.damaged:
-        raise StoreError(f"run {run} has {found.damaged} damaged lines.")
+        raise StoreError(
+            f"run {run} has {found.damaged} damaged lines, which are no records: {'; '.join(found.dropped)}."
+        )
     return found
 
 
 def _split(file: Path, lines: list[bytes]) -> Iterator[tuple[str, bytes]]:
     """The journals in a file's lines, by the id of their run: each begins with the line that describes it."""
-    headers = [i for i, line in enumerate(lines) if b'"schema"' in line and "schema" in _decoded(line)]
+    described = {i: _decoded(line) for i, line in enumerate(lines) if b'"schema"' in line}
+    headers = [i for i, data in described.items() if "schema" in data and not data.get("resumed")]
     if not headers or headers[0] != 0:
         raise StoreError(f"{file} is no exported baseline: its first line does not describe a run.")
     seen = set()
@@ -186,18 +186,3 @@ def _decoded(line: bytes) -> dict[str, object]:
 def _ended(text: bytes) -> bytes:
     """With the end of its last line."""
     return text if text.endswith(b"\n") else text + b"\n"
-
-
-def _write(path: Path, text: bytes) -> None:
-    """Write a file so that it is there whole or not at all. Raises `StoreError` when it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as scratch:
-            staged = Path(scratch, path.name)
-            with staged.open("xb") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            staged.replace(path)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}.") from error

@@ -76,7 +76,7 @@ def load_inventory(path: Path | None) -> dict[str, Device]:
         return dict(BUILT_IN)
     try:
         tables = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}. It must be TOML with one table per device.") from error
     return BUILT_IN | {name: _device(path, name, table) for name, table in tables.items()}
 
@@ -143,6 +143,9 @@ class Requirement:
         values = dict(arguments)
         if values.get("kind") not in (None, *KINDS):
             raise UsageError.unknown("kind in requires_device", values["kind"], KINDS)
+        for name in ("architecture", "instruction_set", "library"):
+            if not isinstance(values.get(name), str | None):
+                raise UsageError(f"requires_device({name}={values[name]!r}): give a text.")
         if "memory" in values:
             values["memory_bytes"] = parse_size(values.pop("memory"))
         if "capability" in values:
@@ -164,15 +167,22 @@ class Requirement:
             f"CUDA capability {self.capability}": self.capability is None
             or (gpu is not None and gpu.capability >= self.capability),
             f"{(self.memory_bytes or 0) / 2**30:g} GiB of memory": memory >= (self.memory_bytes or 0),
-            f"the library {self.library}": self.library is None or find_spec(self.library) is not None,
+            f"the library {self.library}": self.library is None or _is_importable(self.library),
         }
         missing = [need for need, met in needs.items() if not met]
         return f"device {device.name} lacks {', '.join(missing)}" if missing else ""
 
 
+def _is_importable(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except (ImportError, ValueError):  # a part of a package that is missing; no name at all
+        return False
+
+
 def parse_size(text: object) -> int:
     """Bytes from a size such as `8GiB`, `512MiB` or `1.5GB`."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]i?)?B", str(text).strip())
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)\s*([KMGT]i?)?B", str(text).strip())
     if not match:
         raise UsageError(f"{text!r} is not a size. Write it as 8GiB, 512MiB or 1.5GB.")
     prefix = match[2] or ""

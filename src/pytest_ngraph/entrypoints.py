@@ -32,3 +32,5 @@ def load(group: str, what: str, name: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"{what} {name!r} cannot be imported: {error}.") from error
+    except Exception as error:  # a module runs when it is imported, and may raise anything; its name may be none
+        raise UsageError(f"{what} {name!r} cannot be imported: {type(error).__name__}: {error}.") from error

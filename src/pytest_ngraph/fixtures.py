@@ -124,6 +124,6 @@ def observed(item: pytest.Item) -> Record | None:
         compile_s=ready.compile_s,
         load_s=ready.load_s,
         agreement=ready.agreement,
-        facts=dict(ready.model.facts),
+        facts={str(name): str(value) for name, value in ready.model.facts.items()},
         arms=(case.compiler,),
     )

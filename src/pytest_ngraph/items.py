@@ -15,9 +15,11 @@ from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.fixtures import COMPILER_FIXTURES, SESSION, observed
 from pytest_ngraph.options import parse_thresholds
 from pytest_ngraph.replay import mark_for_replay, mark_group
+from pytest_ngraph.termination import end_on_sigterm
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
+    from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.gate.verdict import Verdict
 
 WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
@@ -62,7 +64,9 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
         session.gate(case, _own_thresholds(item))
     if not cases or config.option.collectonly:
         return
+    session.hold_to_bases([case for _, case in cases])
     session.check_store()
+    end_on_sigterm(config)
     for baseline in session.baselines:
         baseline.expect(case for _, case in cases)
     for item, case in cases:
@@ -97,14 +101,14 @@ def require_measured(item: pytest.Item) -> None:
         return
     session = item.config.stash[SESSION]
     record = session.record_of(case)
-    if record.outcome == "skipped":
-        pytest.skip(record.skip_reason)
     if record.failure is not None:
         failure = record.failure
         tail = f"\n{failure.stderr_tail}" if failure.stderr_tail else ""
         pytest.fail(f"{case.compiler} {failure.kind} in {failure.phase}: {failure.message}{tail}", pytrace=False)
     if case in session.unsaved:
         pytest.fail(session.unsaved[case], pytrace=False)
+    if record.outcome == "skipped":
+        pytest.skip(record.skip_reason)
 
 
 def judge(item: pytest.Item) -> None:
@@ -117,16 +121,19 @@ def judge(item: pytest.Item) -> None:
     if record is not None:
         session.add(record)
         case = record.case
-    problems = [*session.breaches_of(case), *_hold_to_bases(item, session.verdicts_of(case))]
+    verdicts: list[tuple[str, Verdict | MetricVerdict]] = []
+    verdicts += [("ngraph_verdict", each) for each in session.verdicts_of(case)]
+    verdicts += [(f"ngraph_verdict[{each.threshold}]", each) for each in session.metric_verdicts_of(case)]
+    problems = [*session.breaches_of(case), *_hold_to_bases(item, verdicts)]
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
 
 
-def _hold_to_bases(item: pytest.Item, verdicts: Iterable[Verdict]) -> Iterator[str]:
-    """What the verdicts fail the test for."""
+def _hold_to_bases(item: pytest.Item, verdicts: Iterable[tuple[str, Verdict | MetricVerdict]]) -> Iterator[str]:
+    """What the verdicts, each under the name that its property has in JUnit, fail the test for."""
     policy = item.config.stash[SESSION].options.gate.inconclusive
-    for verdict in verdicts:
-        item.user_properties.append(("ngraph_verdict", verdict.name))
+    for name, verdict in verdicts:
+        item.user_properties.append((name, verdict.name))
         if verdict.name == "regressed" or (verdict.name == "inconclusive" and policy == "fail"):
             yield verdict.text
         elif verdict.name == "inconclusive" and policy == "warn":
@@ -141,6 +148,7 @@ def finish(session: pytest.Session, exitstatus: int) -> None:
     if is_whole:
         _require_baselines(session)
     problems = ours.conclude()
+    ours.end(whole=is_whole)
     if is_whole:
         try:
             ours.save()

@@ -136,9 +136,9 @@ def _each(given: Mapping[str, Any], name: str, parse: Callable[[Any], Any]) -> t
 
 def _texts(given: Mapping[str, Any], name: str, allowed: Iterable[str]) -> tuple[str, ...] | None:
     def parse(value: Any) -> str:
-        if value not in allowed:
+        if not isinstance(value, str) or value not in allowed:
             raise UsageError.unknown(name, value, allowed)
-        return str(value)
+        return value
 
     return _each(given, name, parse)
 
@@ -160,7 +160,9 @@ def _size(name: str, value: Any) -> int:
 
 
 def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
-    if not isinstance(value, Mapping) or not all(isinstance(v, Scalar) for v in value.values()):
+    if not isinstance(value, Mapping) or not all(
+        isinstance(k, str) and isinstance(v, Scalar) for k, v in value.items()
+    ):
         raise UsageError(f"mark ngraph: model_args {value!r} is not a dict of texts, numbers and booleans.")
     return tuple(sorted(value.items()))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ngraph import hookspecs, items, marks, options, publish, terminal
+from pytest_ngraph import hookspecs, items, marks, options, publish, reporting, terminal
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the plugin's namespace)
     SESSION,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.against import Against
     from pytest_ngraph.compare import Compare
     from pytest_ngraph.metrics import Metric
+    from pytest_ngraph.resume import Resumed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
         chosen = options.read(config)
         against = _against(chosen, config)
         baselines = _baselines(chosen, config)
+        resumed = _resumed(chosen, config)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -58,7 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
     def extra_metrics(records: Sequence[Record]) -> list[Metric]:
         return list(chain.from_iterable(config.hook.pytest_ngraph_metrics(records=records)))
 
-    config.stash[SESSION] = Session(chosen, terminal.Status(config), on_record, extra_metrics, against, baselines)
+    config.stash[SESSION] = Session(
+        chosen, terminal.Status(config), on_record, extra_metrics, against, baselines, resumed
+    )
 
 
 def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
@@ -91,6 +95,16 @@ def _baselines(chosen: options.Options, config: pytest.Config) -> list[Compare]:
     return compare.load(chosen.store, gate)
 
 
+def _resumed(chosen: options.Options, config: pytest.Config) -> Resumed | None:
+    """The run that this session goes on with."""
+    measures_nothing = chosen.settings.smoke or config.option.collectonly or hasattr(config, "workerinput")
+    if not chosen.resume.run or measures_nothing:
+        return None
+    from pytest_ngraph.resume import open_run
+
+    return open_run(chosen.store, chosen.resume.run, chosen.resume.retries)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     items.parametrize(metafunc, metafunc.config)
 
@@ -99,6 +113,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         items.announce(session.items, session.config)
         publish.prepare(session.config)
+        reporting.prepare(session.config)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -120,12 +135,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     items.finish(session, exitstatus)
     publish.publish(session.config)
+    reporting.write(session.config)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminal.summarise(terminalreporter, terminalreporter.config.stash[SESSION])
     publish.tell(terminalreporter)
+    reporting.tell(terminalreporter)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import shutil
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,13 +10,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import compilers
+from pytest_ngraph import compilers, provenance
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.cache import Cache, Entry
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers import CompiledModel, Compiler
-from pytest_ngraph.machine import library_versions, this_machine
 from pytest_ngraph.record import Agreement, Phase
 from pytest_ngraph.verify import verify
 
@@ -66,7 +62,7 @@ def prepare(
     is_identity = CompilerSpec.parse(case.compiler).name == IDENTITY
     if is_identity or not artifact.digest:
         cache = None
-    inputs = cache_inputs(case, compiler, artifact, target) if cache else {}
+    inputs = provenance.of_compiling(case, target, artifact.digest) if cache else {}
     started = clock()
     model, entry = _load_cached(compiler, artifact, target, folder, cache, inputs)
     if model is None:
@@ -86,24 +82,6 @@ def prepare(
     )
 
 
-def cache_inputs(case: Case, compiler: Compiler, artifact: Artifact, target: Target) -> dict[str, Any]:
-    """Everything that a compiled artifact follows from."""
-    machine = this_machine()
-    return {
-        "graph": artifact.digest,
-        "workload": case.model_label,
-        "batch_size": case.batch_size,
-        "compiler": case.compiler,
-        "source": _source_digest(type(compiler)),
-        "libraries": library_versions(),
-        "python": list(sys.version_info[:3]),
-        "target": target.to_dict(),
-        "processor": [machine.architecture, machine.processor, *sorted(machine.instruction_sets)],
-        "gpus": [gpu.name for gpu in machine.gpus] if target.kind == "cuda" else [],
-        "driver": machine.driver if target.kind == "cuda" else "",
-    }
-
-
 def _load_cached(
     compiler: Compiler, artifact: Artifact, target: Target, folder: Path, cache: Cache | None, inputs: dict[str, Any]
 ) -> tuple[CompiledModel | None, Entry | None]:
@@ -118,10 +96,3 @@ def _load_cached(
         shutil.rmtree(folder)
         folder.mkdir()
         return None, None
-
-
-def _source_digest(kind: type) -> str:
-    """Hash of the compiler's own module, or of all modules of its package."""
-    file = Path(inspect.getfile(kind))
-    files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

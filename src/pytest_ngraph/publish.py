@@ -71,6 +71,7 @@ def _result(config: pytest.Config) -> RunResult:
         run=Run(id=session.run_id, environment=environment(), records=tuple(session.records.values())),
         metrics=concluded.metrics if concluded else Metrics(),
         verdicts=concluded.verdicts if concluded else (),
+        metric_verdicts=concluded.metric_verdicts if concluded else (),
         breaches=[each.text for each in concluded.checks if each.outcome == "breached"] if concluded else (),
         unmeasured=session.unmeasured,
         bases=list(dict.fromkeys(_bases(session))),
@@ -92,3 +93,5 @@ def _notes(session: Session) -> Iterable[str]:
     yield from (judge.problem for judge in session.judges)
     if session.against is not None:
         yield session.against.note
+    if session.resumed is not None:
+        yield from session.resumed.notes

@@ -111,6 +111,8 @@ class Record:
     facts: what the compiled model says of itself (version, precision really used, provider, threads).
     arms: the compilers whose rounds were interleaved with these.
     comparison: with the base, when the run had one; its rounds of the head are this record's.
+    follows_from: what would have to change for it to be measured again (`provenance.of_measuring`); empty where it was
+    not measured by a bench.
     """
 
     case: Case
@@ -135,6 +137,7 @@ class Record:
     failure: Failure | None = None
     skip_reason: str = ""
     comparison: Comparison | None = None
+    follows_from: dict[str, Any] = field(default_factory=dict)
 
     @property
     def samples(self) -> npt.NDArray[np.float64]:

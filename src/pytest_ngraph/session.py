@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.case import Case
-from pytest_ngraph.errors import StoreError
-from pytest_ngraph.machine import environment, this_machine
+from pytest_ngraph.clock import Clock
+from pytest_ngraph.errors import StoreError, UsageError
+from pytest_ngraph.held import Held
+from pytest_ngraph.machine import this_machine
 from pytest_ngraph.options import Options
+from pytest_ngraph.phases import NotedProgress
 from pytest_ngraph.record import Record
-from pytest_ngraph.store import Journal, check_writable
+from pytest_ngraph.recording import Recording
+from pytest_ngraph.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_ngraph.against import Against
@@ -23,19 +28,19 @@ if TYPE_CHECKING:
     from pytest_ngraph.compare import Compare
     from pytest_ngraph.gate import Check, Threshold
     from pytest_ngraph.gate.judge import Judge
+    from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.gate.verdict import Verdict
     from pytest_ngraph.metrics import Metric, Metrics
-
-MEMORY_SHARE = 0.8
-"""A worker that holds more of the machine's memory than this is killed before the kernel kills something else."""
+    from pytest_ngraph.resume import Resumed
 
 
 class Conclusion(NamedTuple):
-    """What follows from all records of a session. breaches: those that no test has failed for."""
+    """What follows from all records of a session. breaches: what no test has failed for, a line each."""
 
     metrics: Metrics
     checks: list[Check]
     verdicts: list[Verdict]
+    metric_verdicts: list[MetricVerdict]
     breaches: list[str]
 
 
@@ -44,6 +49,7 @@ class Session:
 
     on_record: called with each record once it is stored. extra_metrics: the users' own metrics for some records.
     against: what is measured beside the cases, to compare them with; None for nothing. baselines: what is stored.
+    resumed: the run that this session goes on with; None for a new one.
     """
 
     def __init__(
@@ -54,48 +60,71 @@ class Session:
         extra_metrics: Callable[[Sequence[Record]], Iterable[Metric]] = lambda records: (),
         against: Against | None = None,
         baselines: Sequence[Compare] = (),
+        resumed: Resumed | None = None,
+        clock: Clock = time.monotonic,
     ) -> None:
         self.options = options
         self.against = against
         self.baselines = baselines
+        self.resumed = resumed
         self.judges: list[Judge] = [*baselines, *([against] if against else [])]
         self.records: dict[Case, Record] = {}
-        self.unsaved: dict[Case, str] = {}
         self.saved = ""
         self._progress = progress
         self._on_record = on_record
         self._extra_metrics = extra_metrics
         self._expected: dict[Case, dict[Case, str]] = defaultdict(dict)
-        self._thresholds: list[tuple[Threshold, Case | None]] = [(t, None) for t in options.thresholds]
+        self._held = Held(options.thresholds)
+        self._mistakes: dict[str, None] = {}
         self._curves: dict[Case, dict[Case, Record]] = defaultdict(dict)
-        self._reported: set[str] = set()
         self.conclusion: Conclusion | None = None
         self._bench: Bench | None = None
-        self._journal: Journal | None = None
+        self._recording = Recording(options.store, resumed, self._planned)
+        self._clock = clock
+        self._started_s = clock()
+        self._cut_short = False
 
     def expect(self, case: Case, nodeid: str) -> None:
         """A test will ask for this case: it is measured together with the others of its group."""
         if case not in self._expected[case.group]:
             self._expected[case.group][case] = nodeid
-            self._progress.planned(case)
+            if self.resumed is None or not self.resumed.stands(case, self._would_follow_from):
+                self._progress.planned(case)
 
     def gate(self, case: Case, thresholds: Iterable[Threshold]) -> None:
         """Hold this case to thresholds of its own."""
-        self._thresholds += [(threshold, case) for threshold in thresholds]
+        self._held.add(case, thresholds)
+
+    def hold_to_bases(self, cases: Sequence[Case]) -> None:
+        """These will be measured, and are held to the thresholds that say how much worse than a base's a metric may be.
+        Raises `UsageError` where there is no base."""
+        self._held.to_bases(cases, self.judges, self.options.gate)
 
     def check_store(self) -> None:
         """Raise `StoreError` when the records of this session could not be stored."""
-        check_writable(self.options.store)
+        self._recording.check()
 
     @property
     def run_id(self) -> str:
         """The id under which the store has this session; empty when nothing was recorded."""
-        return self._journal.id if self._journal else ""
+        return self._recording.run_id
+
+    @property
+    def unsaved(self) -> dict[Case, str]:
+        """Cases that the store does not have, and why."""
+        return self._recording.unsaved
 
     def record_of(self, case: Case) -> Record:
-        """The case's record; its whole group is measured when the first of it is asked for."""
+        """The case's record; its whole group is measured when the first of it is asked for.
+
+        One that is not measured, because the store cannot be written or the time is up, is skipped and not stored.
+        """
+        group = self._expected[case.group]
         if case not in self.records:
-            group = self._expected[case.group]
+            self._take_over(group)
+        if case not in self.records and (obstacle := self._obstacle(case)):
+            return Record(case=case, outcome="skipped", skip_reason=obstacle)
+        if case not in self.records:
             for record in self._open_bench().run([c for c in group if c not in self.records]):
                 self.add(dataclasses.replace(record, nodeid=group[record.case]))
         return self.records[case]
@@ -105,35 +134,65 @@ class Session:
         if self.options.settings.smoke:
             self.records[record.case] = record
             return
-        journal = self._open_journal()
-        record = dataclasses.replace(record, run=journal.id)
         self._progress.finished(record.case)
+        self._enter(self._recording.keep(record))
+
+    def end(self, *, whole: bool) -> None:
+        """Note in the store whether the session went to its end. `whole`: as far as pytest is concerned."""
+        self._recording.end(whole=whole and not self._cut_short)
+
+    def _enter(self, record: Record) -> None:
+        """Let a stored record take part in what follows from all of them."""
         self.records[record.case] = record
         self._curves[_curve(record.case)][record.case] = record
         for judge in self.judges:
             judge.judge(record)
-        try:
-            journal.append(record)
-        except StoreError as error:
-            self.unsaved[record.case] = str(error)
         self._on_record(record)
+
+    def _take_over(self, group: Iterable[Case]) -> None:
+        """Enter what an earlier session of this run has of a group."""
+        if self.resumed is None:
+            return
+        self._recording.open()
+        if self.against is not None:
+            self._open_bench()  # the base says how many comparisons share the chance of a false alarm
+        for case in group:
+            record = self.resumed.kept.get(case)
+            if record is not None and case not in self.records:
+                if record.run:
+                    self._enter(record)
+                else:
+                    self.add(dataclasses.replace(record, nodeid=self._expected[case.group][case]))
+
+    def _obstacle(self, case: Case) -> str:
+        """Why a group is not measured any more; empty when it is."""
+        if self.options.settings.smoke:
+            return ""
+        limit_s = self.options.resume.max_seconds
+        if limit_s is not None and self._clock() - self._started_s >= limit_s:
+            self._cut_short = True
+            return f"the {limit_s:g} s of --ngraph-max-seconds are over; --ngraph-resume goes on"
+        try:
+            self.check_store()
+        except StoreError as error:
+            self.unsaved[case] = str(error)
+            return str(error)
+        return ""
 
     def metrics(self, records: Sequence[Record] | None = None) -> Metrics:
         """The metrics of these records, the users' own included; of all records by default."""
         from pytest_ngraph.metrics import compute
 
         records = list(self.records.values()) if records is None else records
-        return compute(records, extra=self._extra_metrics(records))
+        try:
+            return compute(records, extra=self._extra_metrics(records))
+        except UsageError as mistake:  # in the users' own metrics; the run's end tells of it
+            self._mistakes[str(mistake)] = None
+            return compute(records)
 
     def breaches_of(self, case: Case) -> list[str]:
         """Thresholds that this case breaches, as far as what is measured by now can tell. Each is told once."""
-        thresholds = [t for t, owner in self._thresholds if owner in (None, case)]
-        if not thresholds or self.options.settings.smoke:
-            return []
-        from pytest_ngraph.gate import check
-
-        metrics = self.metrics(list(self._curves[_curve(case)].values()))
-        return self._news(c for c in check(thresholds, metrics) if c.case == case)
+        return [] if self.options.settings.smoke else self._held.breaches_of(case, lambda: self._metrics_so_far(case))
 
     def conclude(self) -> list[str]:
         """Compute what follows from all records. Returns the breaches that no test has failed for: they belong to
@@ -142,16 +201,20 @@ class Session:
         if self.options.settings.smoke or not (self.records or late):
             return []
         metrics = self.metrics()
-        checks = self._checks(metrics)
         verdicts = [verdict for judge in self.judges for verdict in judge.verdicts.values()]
-        breaches = [*self._news(checks), *(f"{each.case.id} {each.text}" for each in late)]
-        self.conclusion = Conclusion(metrics, checks, verdicts, breaches)
+        held = self._held.conclude(metrics, self.options.gate)
+        breaches = [*self._mistakes, *held.breaches, *(f"{each.case.id} {each.text}" for each in late)]
+        self.conclusion = Conclusion(metrics, held.checks, verdicts, held.verdicts, breaches)
         return breaches
 
     def verdicts_of(self, case: Case) -> list[Verdict]:
         """The verdicts on a case, one for each base that it was compared with, as far as what is measured by now can
         tell."""
         return [judge.verdicts[case] for judge in self.judges if case in judge.verdicts]
+
+    def metric_verdicts_of(self, case: Case) -> list[MetricVerdict]:
+        """The verdicts on the case's own metrics, likewise."""
+        return self._held.verdicts_of(case, lambda: self._metrics_so_far(case))
 
     def save(self) -> None:
         """Keep this run as the stored baseline that the options name. `saved` tells of it. Raises `StoreError`.
@@ -161,7 +224,8 @@ class Session:
         name = self.options.gate.save
         if not name or not self.run_id or self.conclusion is None:
             return
-        if any(verdict.name == "regressed" for verdict in self.conclusion.verdicts):
+        names = {each.name for each in self.conclusion.verdicts} | {v.name for v in self.conclusion.metric_verdicts}
+        if "regressed" in names:
             self.saved = f"Not saved as baseline {name}: what regressed here would pass from then on."
             return
         from pytest_ngraph import baselines
@@ -174,39 +238,38 @@ class Session:
         """Cases that a test would have asked for, had the session not ended before."""
         return [case for group in self._expected.values() for case in group if case not in self.records]
 
-    def _checks(self, metrics: Metrics) -> list[Check]:
-        """Every threshold against every metric that it selects."""
-        from pytest_ngraph.gate import check
-
-        everywhere = [t for t, owner in self._thresholds if owner is None]
-        own = [(t, owner) for t, owner in self._thresholds if owner is not None]
-        return [
-            *check(everywhere, metrics),
-            *(c for t, owner in own for c in check([t], metrics) if c.case == owner),
-        ]
+    def _metrics_so_far(self, case: Case) -> Metrics:
+        """From what a case's own metrics follow."""
+        return self.metrics(list(self._curves[_curve(case)].values()))
 
     def close(self) -> None:
         """End the workers and the journal."""
         if self._bench is not None:
             self._bench.close()
-        if self._journal is not None:
-            self._journal.close()
+        self._recording.close()
         if self.against is not None:
             self.against.close()
-
-    def _news(self, checks: Iterable[Check]) -> list[str]:
-        texts = [c.text for c in checks if c.outcome == "breached" and c.text not in self._reported]
-        self._reported.update(texts)
-        return texts
 
     def _open_bench(self) -> Bench:
         from pytest_ngraph.bench.bench import Bench
 
         if self._bench is None:
-            limit = self.options.settings.memory_bytes or int(MEMORY_SHARE * this_machine().memory_bytes)
-            settings = dataclasses.replace(self.options.settings, memory_bytes=limit)
-            self._bench = Bench(settings, self._target, self._progress, self._base())
+            progress = self._progress
+            if not self.options.settings.smoke:
+                progress = NotedProgress(progress, self._recording.enter)
+            self._bench = Bench(self._settings, self._target, progress, self._base())
         return self._bench
+
+    @property
+    def _settings(self) -> Settings:
+        return self.options.settings.on_machine(this_machine().memory_bytes)
+
+    def _would_follow_from(self, record: Record) -> dict[str, Any]:
+        """What an earlier record would follow from if its case were measured now."""
+        from pytest_ngraph.resume import would_follow_from
+
+        against = self.against.origin.name if self.against else ""
+        return would_follow_from(record, self._target(record.case), self._settings, against)
 
     def _target(self, case: Case) -> Target:
         """What the case's device computes with."""
@@ -220,13 +283,12 @@ class Session:
         if self.against is None or self.options.settings.smoke:
             return None
         return self.against.open(
-            [(nodeid, case) for group in self._expected.values() for case, nodeid in group.items()]
+            [(nodeid, case) for group in self._expected.values() for case, nodeid in group.items()],
+            alone=self._held.alone,
         )
 
-    def _open_journal(self) -> Journal:
-        if self._journal is None:
-            self._journal = Journal(self.options.store, environment())
-        return self._journal
+    def _planned(self) -> list[str]:
+        return [case.id for group in self._expected.values() for case in group]
 
 
 def _curve(case: Case) -> Case:

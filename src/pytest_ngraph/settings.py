@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from pytest_ngraph.record import Failure
+
 Isolation = Literal["compiler", "case"]
+MEMORY_SHARE = 0.8
+"""A worker that holds more of the machine's memory than this is killed before the kernel kills something else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,3 +46,15 @@ class Settings:
     def cache_to_dict(self) -> dict[str, Any] | None:
         """Where compiled artifacts are kept, as a worker is told it."""
         return {"folder": str(self.cache), "limit_bytes": self.cache_bytes} if self.cache else None
+
+    def on_machine(self, memory_bytes: int) -> Settings:
+        """With a limit of memory also where none is set: a share of this much."""
+        return self if self.memory_bytes else replace(self, memory_bytes=int(MEMORY_SHARE * memory_bytes))
+
+    def relevant_to(self, failure: Failure | None) -> dict[str, Any]:
+        """The settings that a record follows from; limits belong to those only that ran into them."""
+        names = ["budget_s", "precision_target", "round_s", "min_rounds", "warmup_s", "launch_s", "isolation"]
+        limits = {"timed out": "timeout_s", "out of memory": "memory_bytes"}
+        if failure is not None and failure.kind in limits:
+            names.append(limits[failure.kind])
+        return {name: getattr(self, name) for name in names}

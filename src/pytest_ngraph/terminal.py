@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from pytest_ngraph import store
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
+from pytest_ngraph.errors import StoreError
 from pytest_ngraph.machine import this_machine
 from pytest_ngraph.record import Phase
 from pytest_ngraph.session import Session
@@ -23,7 +27,21 @@ def header(session: Session) -> list[str]:
     options = session.options
     devices = ", ".join(options.devices.values(None, ("cpu",)))
     lines = [f"ngraph: device {devices}: {machine.processor}, {len(machine.cores)} cores; store {options.store}"]
-    return lines + [f"ngraph: {judge.description}" for judge in session.judges]
+    lines += [f"ngraph: {judge.description}" for judge in session.judges]
+    return lines + [f"ngraph: {text}" for text in _unfinished(session)]
+
+
+def _unfinished(session: Session) -> Iterator[str]:
+    """What this session goes on with, or could go on with."""
+    options = session.options
+    if session.resumed is not None:
+        yield session.resumed.description
+    elif options.resume.run:
+        yield f"nothing to go on with: every run in {options.store} is finished, or is being measured"
+    elif not options.settings.smoke:
+        with suppress(StoreError):  # a store that cannot be read is told of when it is needed
+            if run := store.last_unfinished(options.store):
+                yield f"run {run} was not finished: --ngraph-resume goes on with it"
 
 
 def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
@@ -31,9 +49,10 @@ def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
     if session.conclusion is None:
         return
     from pytest_ngraph.report.comparison import comparison
+    from pytest_ngraph.report.metric_comparison import metric_comparison
     from pytest_ngraph.report.summary import summary
 
-    metrics, checks, _, breaches = session.conclusion
+    metrics, checks, _, metric_verdicts, breaches = session.conclusion
     reporter.write_sep("=", "ngraph")
     # Room is left for nothing else on the line: the summary decides which columns fit.
     for line in summary(list(session.records.values()), metrics, checks, width=reporter._tw.fullwidth):
@@ -41,10 +60,14 @@ def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
     for judge in session.judges:
         for line in comparison(list(judge.verdicts.values()), judge.problem, reporter._tw.fullwidth):
             reporter.write_line(line.text, **line.markup)
+    for line in metric_comparison(metric_verdicts, reporter._tw.fullwidth):
+        reporter.write_line(line.text, **line.markup)
     if session.against is not None and session.against.note:
         reporter.write_line(session.against.note)
     for text in breaches:
         reporter.write_line(text, red=True, bold=True)
+    for text in session.resumed.notes if session.resumed else ():
+        reporter.write_line(text)
     if session.run_id:
         reporter.write_line(
             f"Stored as {session.run_id} in {session.options.store}; pytest-ngraph report shows it again."

@@ -20,7 +20,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -36,6 +36,7 @@ from pytest_ngraph.measure import time_quad, time_round, warm_up
 from pytest_ngraph.prepare import prepare
 from pytest_ngraph.record import Phase
 from pytest_ngraph.revision import refuse_foreign
+from pytest_ngraph.sources import FilesRead
 from pytest_ngraph.workloads.export import export
 
 Answer = dict[str, Any]
@@ -52,6 +53,8 @@ class Worker:
         self._folders: list[Path] = []
         self._gpu_used_before = 0
         self._random = random.Random()
+        self._files_read: FilesRead | None = None
+        self._home = Path.cwd()
 
     def adopt(self, *, path: list[str], keep_own: bool = False) -> Answer:
         """Import from `path`, in place of this interpreter's own, or before it."""
@@ -64,11 +67,13 @@ class Worker:
         instead_of: a copy of a folder, and that folder, from which nothing may be imported then.
         """
         self._announce("build")
-        answer = export(Case.from_dict(case), Path(folder)).to_dict()
+        self._files_read = self._files_read or FilesRead()
+        self._files_read.begin()
+        artifact = export(Case.from_dict(case), Path(folder))
         if instead_of:
             tree, root = map(Path, instead_of)
             refuse_foreign(root, tree, sys.modules)
-        return answer
+        return replace(artifact, files=self._files_read.digests()).to_dict()
 
     def prepare(
         self,
@@ -96,7 +101,7 @@ class Worker:
             "load_s": ready.load_s,
             "cached_at": ready.cached_at,
             "agreement": asdict(ready.agreement),
-            "facts": dict(ready.model.facts),
+            "facts": {str(name): str(value) for name, value in ready.model.facts.items()},
             "concurrency": ready.model.concurrency,
         }
         if not ready.agreement.agrees:
@@ -133,13 +138,16 @@ class Worker:
         return answer
 
     def close(self) -> None:
-        """Free what is held; may be called when nothing is."""
+        """Free what is held, and go back to the folder that a compiler may have left. May be called when nothing is."""
         models, self._models = self._models, {}
         folders, self._folders = self._folders, []
-        for model in models.values():
-            model.close()
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
+        try:
+            for model in models.values():
+                model.close()
+        finally:
+            for folder in folders:
+                shutil.rmtree(folder, ignore_errors=True)
+            os.chdir(self._home)
 
 
 def main() -> None:
@@ -162,16 +170,26 @@ def main() -> None:
 def _answer(worker: Worker, request: Answer) -> Answer:
     try:
         return {"done": getattr(worker, request.pop("do"))(**request)}
-    except Unsupported as reason:
-        worker.close()
-        return {"unsupported": str(reason)}
-    except NgraphError as error:
-        worker.close()
-        return {"failed": {"kind": "raised", "message": str(error)}}
     except BaseException as error:  # a compiler may raise anything, SystemExit and KeyboardInterrupt too
-        traceback.print_exc()
+        _abandon(worker)
+        return _problem(error)
+
+
+def _problem(error: BaseException) -> Answer:
+    if isinstance(error, Unsupported):
+        return {"unsupported": str(error)}
+    if isinstance(error, NgraphError):
+        return {"failed": {"kind": "raised", "message": str(error)}}
+    traceback.print_exception(error)
+    return {"failed": {"kind": _kind(error), "message": _message(error)}}
+
+
+def _abandon(worker: Worker) -> None:
+    """Free what is held. A model that cannot even be closed shall not hide what was wrong before."""
+    try:
         worker.close()
-        return {"failed": {"kind": _kind(error), "message": _message(error)}}
+    except BaseException:
+        traceback.print_exc()
 
 
 def _kind(error: BaseException) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ class Base:
     at_base: a case with the paths of the base's copy in place of the head's.
     decided: whether what was measured is enough for a verdict; until it is, more launches are made.
     measures_equals: whether cases are measured that start from the same graph and weights as their base.
+    alone: the cases of which each arm is also launched alone, for what a process of both cannot tell.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Base:
     at_base: Callable[[Case], Case]
     decided: Callable[[Comparison], bool]
     measures_equals: bool = False
+    alone: Collection[Case] = ()
 
     @property
     def placement(self) -> Placement:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -12,7 +11,9 @@ from pathlib import Path
 
 import psutil
 
+from pytest_ngraph import provenance
 from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.alone import launch_alone
 from pytest_ngraph.bench.apart import ApartArm
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Base, Opponents
@@ -21,11 +22,12 @@ from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.process import Home, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
+from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import HEAD, Launch
+from pytest_ngraph.comparison import BASE, HEAD, Launch
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.record import Contention, Record
+from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 
 RESIDENT_SHARE = 0.7
@@ -45,7 +47,8 @@ class Bench:
         progress: Progress | None = None,
         base: Base | None = None,
     ) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="ngraph-bench-"))
+        self._scratch = Scratch()
+        self._folder = self._scratch.folder
         if base is not None and settings.cache is None:  # a launch after the first would compile anew
             settings = dataclasses.replace(settings, cache=self._folder / "compiled")
         self._settings = settings
@@ -56,16 +59,18 @@ class Bench:
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group; one record for each, as soon as it is complete."""
-        folder = Path(tempfile.mkdtemp(dir=self._folder))
         with exclusive(self._progress.waiting):
+            folder = self._folder / "group"
             try:
                 artifact = self._export(cases[0], folder)
             except Unsupported as reason:
                 yield from (self._unmeasured(case, skip_reason=str(reason)) for case in cases)
-            except WorkerFailed as error:
-                yield from (self._unmeasured(case, error=error) for case in cases)
+            except (WorkerFailed, OSError) as error:
+                failure = error.failure if isinstance(error, WorkerFailed) else _no_folder(error)
+                yield from (self._unmeasured(case, failure=failure) for case in cases)
             else:
-                yield from self._measure(list(cases), artifact, folder)
+                for record in self._measure(list(cases), artifact, folder):
+                    yield self._traced(record, artifact)
             finally:
                 self._workers.discard_dead()
                 shutil.rmtree(folder, ignore_errors=True)
@@ -73,10 +78,10 @@ class Bench:
     def close(self) -> None:
         """End every worker and remove what they left."""
         self._workers.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.close()
 
     def _export(self, case: Case, folder: Path) -> Artifact:
-        (own := folder / "head").mkdir()
+        (own := folder / "head").mkdir(parents=True)
         answer = self._workers.resident(EXPORTER, self._target(case.group)).request(
             "export",
             timeout_s=self._settings.timeout_s,
@@ -96,9 +101,22 @@ class Bench:
             contention = interleave(arms, self._settings, self._progress)
             records = [arm.finish(contention, names) for arm in arms]
             for arm, record in zip(arms, records, strict=True):
-                yield self._confirmed(record, arm) if isinstance(arm, PairedArm) else record
+                yield self._compared(record, arm) if isinstance(arm, PairedArm) else record
             if self._settings.isolation == "case":
                 self._workers.discard_compilers()
+
+    def _traced(self, record: Record, artifact: Artifact) -> Record:
+        """The record with what it follows from."""
+        follows_from = provenance.of_measuring(
+            record.case,
+            self._target(record.case),
+            self._settings,
+            graph=artifact.digest,
+            files=artifact.files,
+            against=self._base.name if self._base else "",
+            failure=record.failure,
+        )
+        return dataclasses.replace(record, follows_from=follows_from)
 
     @property
     def _base_home(self) -> Home | None:
@@ -136,6 +154,13 @@ class Bench:
             on_progress=lambda text: self._progress.compiling(arm.case, text),
         )
 
+    def _compared(self, record: Record, arm: PairedArm) -> Record:
+        """The record with all that its comparison needs besides the first launch."""
+        assert self._base is not None
+        record = self._confirmed(record, arm)
+        wanted = arm.case in self._base.alone and record.outcome == "measured"
+        return self._launched_alone(record, arm) if wanted else record
+
     def _confirmed(self, record: Record, arm: PairedArm) -> Record:
         """The record with launches in fresh processes added to its comparison, until a verdict can be had."""
         assert self._base is not None
@@ -166,12 +191,38 @@ class Bench:
             return dataclasses.replace(again.launch, fresh=True)
         return record.failure.message if record.failure else record.skip_reason
 
+    def _launched_alone(self, record: Record, arm: PairedArm) -> Record:
+        """The record with launches of each arm alone added to its comparison, every one of which compiles anew."""
+        comparison = record.comparison
+        if comparison is None or comparison.problem:
+            return record
+        settings = dataclasses.replace(self._settings, cache=None, budget_s=self._settings.launch_s)
+        apart = comparison.placement == "apart"
+
+        def launch(which: str) -> Record:
+            home = self._base_home if apart and which == BASE else None
+            with self._workers.fresh(self._target(arm.case), home) as worker:
+                alone = arm.alone(which, settings, lambda _: worker)
+                self._prepare(alone)
+                interleave([alone], settings, self._progress)
+                return alone.finish(Contention(), ())
+
+        launches, problem = launch_alone(launch)
+        return dataclasses.replace(
+            record, comparison=dataclasses.replace(comparison, alone=launches, alone_problem=problem)
+        )
+
     @staticmethod
-    def _unmeasured(case: Case, *, error: WorkerFailed | None = None, skip_reason: str = "") -> Record:
+    def _unmeasured(case: Case, *, failure: Failure | None = None, skip_reason: str = "") -> Record:
         return Record(
             case=case,
-            outcome="failed" if error else "skipped",
+            outcome="failed" if failure else "skipped",
             started_at=time.time(),
-            failure=error.failure if error else None,
+            failure=failure,
             skip_reason=skip_reason,
         )
+
+
+def _no_folder(error: OSError) -> Failure:
+    """Nothing can be built where nothing can be written."""
+    return Failure(phase="build", kind="raised", message=f"the temporary folder cannot be written: {error}")

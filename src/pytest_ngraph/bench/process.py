@@ -1,10 +1,11 @@
-"""One worker process: requests and answers, time-outs, memory limit, death."""
+"""One worker process: requests and answers, time-outs, limits, death."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import secrets
 import select
 import signal
 import subprocess
@@ -18,6 +19,8 @@ from typing import Any
 
 import psutil
 
+from pytest_ngraph.bench.leftovers import MARK, end_leftovers
+from pytest_ngraph.bench.messages import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Failure, FailureKind, Phase
@@ -28,6 +31,8 @@ round of the arm that comes after, which then takes twice as long. With none, sm
 POLL_S = 0.25
 """How often a waiting bench looks at the worker's memory. Seldom enough not to disturb what is measured."""
 TAIL_BYTES = 4096
+FLOOD_BYTES = 64 * 2**20
+"""Of standard error on disk, after which what was written is dropped."""
 OnPhase = Callable[[Phase], None]
 OnProgress = Callable[[str], None]
 
@@ -74,6 +79,7 @@ class WorkerProcess:
     ) -> None:
         self._clock = clock
         self._memory_bytes = memory_bytes
+        self._mark = f"{temporary}#{secrets.token_hex(4)}"
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
         self._buffer = b""
         self._process = subprocess.Popen(
@@ -81,7 +87,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
-            env=_environment(cores, temporary),
+            env=_environment(cores, temporary) | {MARK: self._mark},
             cwd=home.folder,
             start_new_session=True,
         )
@@ -116,29 +122,28 @@ class WorkerProcess:
         deadline = self._clock() + timeout_s
         while True:
             try:
-                message = self._receive(deadline)
+                message = self._message(deadline)
             except _Ended as end:
                 raise WorkerFailed(self._failure(phase, end.kind, end.text, stderr_from)) from None
-            if "phase" in message:
-                phase, deadline = message["phase"], self._clock() + timeout_s
-                if on_phase is not None:
-                    on_phase(phase)
-            elif "progress" in message:
-                deadline = self._clock() + timeout_s
-                if on_progress is not None:
-                    on_progress(message["progress"])
-            elif "done" in message:
-                answer: dict[str, Any] = message["done"]
-                return answer
-            elif "unsupported" in message:
-                raise Unsupported(message["unsupported"])
-            else:
-                failed = message["failed"]
-                raise WorkerFailed(self._failure(phase, failed["kind"], failed["message"], stderr_from))
+            match message:
+                case Done(answer):
+                    return answer
+                case Refused(reason):
+                    raise Unsupported(reason)
+                case Failed(kind, text):
+                    raise WorkerFailed(self._failure(phase, kind, text, stderr_from))
+                case PhaseBegun(phase):
+                    if on_phase is not None:
+                        on_phase(phase)
+                case Progressed(text):
+                    if on_progress is not None:
+                        on_progress(text)
+            deadline = self._clock() + timeout_s
 
     def close(self) -> None:
-        """End the process and everything that it started."""
+        """End the process and everything that it started, also what left its process group."""
         self._kill()
+        end_leftovers(self._mark)
         for pipe in (self._process.stdin, self._process.stdout, self._stderr):
             assert pipe is not None
             with contextlib.suppress(OSError):  # a dead worker's pipe cannot be flushed
@@ -150,8 +155,17 @@ class WorkerProcess:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
 
-    def _receive(self, deadline: float) -> dict[str, Any]:
-        """The next message. Raises `_Ended` when the worker dies, or is killed for taking too long or too much."""
+    def _message(self, deadline: float) -> Message:
+        """The next message. Raises `_Ended` when there is none."""
+        line = self._receive(deadline)
+        message = parse(line)
+        if message is None:
+            self._kill()
+            raise _Ended("crashed", f"wrote into the channel of its answers and was killed: {line[:80]!r}")
+        return message
+
+    def _receive(self, deadline: float) -> bytes:
+        """The next line. Raises `_Ended` when the worker dies, or is killed for taking too long or too much."""
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
         while b"\n" not in self._buffer:
@@ -167,9 +181,14 @@ class WorkerProcess:
             elif self._over_memory():
                 self._kill()
                 raise _Ended("out of memory", f"grew over the limit of {self._limit_gib:.2g} GiB and was killed")
+            self._bound_stderr()
         line, _, self._buffer = self._buffer.partition(b"\n")
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return line
+
+    def _bound_stderr(self) -> None:
+        """Drop what was written to standard error before it fills the disk. The file keeps its length, with a hole."""
+        if os.fstat(self._stderr.fileno()).st_blocks * 512 > FLOOD_BYTES:
+            os.truncate(self._stderr.fileno(), 0)
 
     @property
     def _limit_gib(self) -> float:
@@ -208,7 +227,7 @@ class WorkerProcess:
         """The end of what was written to standard error since `start`."""
         size = os.fstat(self._stderr.fileno()).st_size
         start = max(start, size - TAIL_BYTES)
-        return os.pread(self._stderr.fileno(), size - start, start).decode(errors="replace").strip()
+        return os.pread(self._stderr.fileno(), size - start, start).decode(errors="replace").strip("\0 \n")
 
 
 class _Ended(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from pytest_ngraph.cli import baseline, cache, doctor, export, report, tune
+from pytest_ngraph.cli import baseline, cache, doctor, export, merge, report, runs, tune
 from pytest_ngraph.errors import NgraphError
 
 
@@ -24,6 +24,6 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="pytest-ngraph", description="Benchmarks of neural-graph compilers.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (report, baseline, export, tune, cache, doctor):
+    for subcommand in (report, runs, merge, baseline, export, tune, cache, doctor):
         subcommand.declare(commands)
     return parser

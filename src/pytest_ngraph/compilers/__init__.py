@@ -20,6 +20,8 @@ from pytest_ngraph.clock import Stopwatch
 from pytest_ngraph.errors import Unsupported, UsageError
 
 GROUP = "pytest_ngraph.compilers"
+MEMBERS = ("libraries", "kinds", "compile", "load")
+"""What every compiler's class has."""
 
 
 class CompiledModel(Protocol):
@@ -83,6 +85,11 @@ def resolve(text: str) -> Compiler:
     """The compiler that `name[:option=value,...]` describes. No library is imported."""
     spec = CompilerSpec.parse(text)
     kind = entrypoints.load(GROUP, "compiler", spec.name)
+    missing = [name for name in MEMBERS if not hasattr(kind, name)]
+    if missing or not isinstance(kind, type):
+        raise UsageError(
+            f"compiler {spec.name!r} is no class with {', '.join(missing or MEMBERS)}. See docs/compilers.md."
+        )
     options = _parse_options(spec, kind)
     compiler: Compiler = kind(**options)
     return compiler

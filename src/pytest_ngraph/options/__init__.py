@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,10 @@ from pytest_ngraph.cache import default_folder
 from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
 from pytest_ngraph.devices import Device, load_inventory, parse_size
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.options import gate
+from pytest_ngraph.options import gate, resume
 from pytest_ngraph.options.gate import GateOptions
 from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, positive, single
+from pytest_ngraph.options.resume import ResumeOptions
 from pytest_ngraph.settings import Isolation, Settings
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ __all__ = [
     "Axis",
     "GateOptions",
     "Options",
+    "ResumeOptions",
     "declare",
     "parse_batch_size",
     "parse_compiler",
@@ -50,6 +53,8 @@ class Options:
     store: Path
     thresholds: tuple[Threshold, ...]
     gate: GateOptions = gate.DEFAULTS
+    resume: ResumeOptions = resume.DEFAULTS
+    report: Path | None = None
 
 
 def declare(parser: pytest.Parser) -> None:
@@ -124,11 +129,20 @@ def declare(parser: pytest.Parser) -> None:
     add(
         "--ngraph-fail-on",
         "ngraph_fail_on",
-        "Fail when a metric breaches this: 'bsr<0.9', 'ase[b=16]<0.5', 'speedup<1.2 if compiler=openvino'",
+        "Fail when a metric breaches this: 'bsr<0.9', 'ase[b=16]<0.5', 'speedup<1.2 if compiler=openvino'; against a "
+        "base also when it is worse by more than this: 'bsr:5%%'",
         kind="linelist",
         action="append",
         metavar="THRESHOLD",
     )
+    add(
+        "--ngraph-report",
+        "ngraph_report",
+        "Write every table and figure of the run into this folder, and a page that shows them",
+        metavar="DIR",
+        **ONE,
+    )
+    resume.declare(add)
     gate.declare(add)
     parser.addini(
         "ngraph_devices", "File with device profiles (TOML, one table per device)", type="string", default=None
@@ -149,6 +163,8 @@ def read(config: pytest.Config) -> Options:
         store=config.rootpath / (single(config, "store") or ".ngraph"),
         thresholds=parse_thresholds(lines(config, "ngraph_fail_on")),
         gate=gate.read(config),
+        resume=resume.read(config),
+        report=config.rootpath / report if (report := single(config, "report")) else None,
     )
 
 
@@ -163,7 +179,7 @@ def parse_compiler(text: str) -> str:
 
 def parse_batch_size(value: object) -> int:
     """A batch size from a mark or the command line."""
-    number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"\s*\d{1,9}\s*", value) else value
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise UsageError(f"batch size {value!r} is not a whole number from 1 up.")
     return number

@@ -43,6 +43,11 @@ class GateOptions:
         """Whether there is anything to compare with."""
         return self.calibrate or bool(self.against or self.against_python)
 
+    @property
+    def has_base(self) -> bool:
+        """Whether another revision, environment or run is compared with."""
+        return bool(self.against or self.against_python or self.compare)
+
 
 DEFAULTS = GateOptions()
 

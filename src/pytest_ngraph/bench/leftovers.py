@@ -1,0 +1,38 @@
+"""Processes that outlive the worker that started them, found by a mark in their environment."""
+
+from __future__ import annotations
+
+import psutil
+
+MARK = "PYTEST_NGRAPH_WORKER"
+"""The environment variable that a worker and all that it starts have; it names the bench's folder and the worker."""
+PASSES = 5
+"""What is killed may just have started another."""
+
+
+def end_leftovers(mark: str) -> int:
+    """Kill every process whose mark begins like this. Returns how many there were."""
+    ended = 0
+    for _ in range(PASSES):
+        found = [process for process in psutil.process_iter() if _is_marked(process, mark)]
+        for process in found:
+            _kill(process)
+        psutil.wait_procs(found, timeout=1)
+        if not found:
+            break
+        ended += len(found)
+    return ended
+
+
+def _is_marked(process: psutil.Process, mark: str) -> bool:
+    try:
+        return process.environ().get(MARK, "").startswith(mark)
+    except (psutil.Error, OSError):  # gone meanwhile, or another user's
+        return False
+
+
+def _kill(process: psutil.Process) -> None:
+    try:
+        process.kill()
+    except psutil.Error:
+        return

@@ -1,0 +1,65 @@
+"""The temporary folder of a bench, which is removed however the bench ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from pytest_ngraph.bench.leftovers import end_leftovers
+
+PREFIX = "ngraph-bench-"
+LOCK = ".lock"
+
+
+class Scratch:
+    """Holds a lock in the folder, by which others know that its owner lives, and has a keeper, which removes it when
+    the owner is killed. Should both be killed, the next bench of this user removes it."""
+
+    def __init__(self) -> None:
+        remove_abandoned()
+        building = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
+        self._lock = os.open(building / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.folder = building.rename(building.with_name(building.name[1:]))
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-m", "pytest_ngraph.bench.keeper", str(self.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def close(self) -> None:
+        """Remove the folder, once every worker has ended."""
+        end_leftovers(str(self.folder))
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._lock)
+        assert self._keeper.stdin is not None
+        self._keeper.stdin.close()
+        self._keeper.wait()
+
+
+def remove_abandoned() -> None:
+    """Remove this user's folders of benches that are dead."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError):  # another user's, or removed meanwhile
+            if folder.lstat().st_uid == os.getuid() and not folder.is_symlink() and _is_abandoned(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_abandoned(folder: Path) -> bool:
+    """Whether nobody holds the lock. A folder without one is none of ours."""
+    lock = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)
+    return True

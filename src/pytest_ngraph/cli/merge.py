@@ -1,0 +1,28 @@
+"""`pytest-ngraph merge`: one store of several."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.store import merge
+
+
+def declare(commands: Any) -> None:
+    parser = commands.add_parser("merge", help="join stores of several machines or shards into one")
+    parser.add_argument("stores", nargs="+", type=Path, metavar="STORE", help="a folder of recorded runs")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="STORE", help="where to put all of them")
+    parser.set_defaults(run=_run)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    """The exit status is 1 when something was left out."""
+    merged = merge(parsed.stores, parsed.output)
+    for run, reason in merged.refused.items():
+        print(f"left out: run {run}: {reason}")
+    for run, reason in merged.conflicts.items():
+        print(f"conflict: run {run}: {reason}. Both stay as they are: keep one of the files.")
+    counts = {"added": merged.added, "continued": merged.continued, "already there": merged.equal}
+    print(f"{parsed.output}: {', '.join(f'{len(runs)} runs {name}' for name, runs in counts.items())}")
+    return 1 if merged.conflicts or merged.refused else 0

@@ -1,0 +1,72 @@
+"""Options of a run as a whole: when it ends, and how it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.options.reading import ONE, Declare, positive, single
+
+LATEST = "latest"
+"""The newest run that was not finished."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeOptions:
+    """run: the run to go on with; empty for a new one. retries: how often a case is measured again that was running
+    when its run died. max_seconds: after which no further group of cases is begun; None for no limit."""
+
+    run: str = ""
+    retries: int = 1
+    max_seconds: float | None = None
+
+
+DEFAULTS = ResumeOptions()
+
+
+def declare(add: Declare) -> None:
+    """Add the options and their ini keys."""
+    add(
+        "--ngraph-resume",
+        "ngraph_resume",
+        "Go on with a run of the store: what it has and still stands is not measured again. Alone: the newest that "
+        "was not finished",
+        kind="string",
+        nargs="?",
+        const=LATEST,
+        metavar="RUN",
+    )
+    add(
+        "--ngraph-retries",
+        "ngraph_retries",
+        f"How often a resumed run measures a case again that was running when it died. Default: {DEFAULTS.retries}",
+        metavar="NUMBER",
+        **ONE,
+    )
+    add(
+        "--ngraph-max-seconds",
+        "ngraph_max_seconds",
+        "Seconds after which nothing further is measured: the rest is skipped, and --ngraph-resume goes on with it",
+        metavar="SECONDS",
+        **ONE,
+    )
+
+
+def read(config: pytest.Config) -> ResumeOptions:
+    """The options of this run. Raises `UsageError` for what cannot be."""
+    return ResumeOptions(
+        run=single(config, "resume") or "",
+        retries=_retries(config),
+        max_seconds=positive(config, "max_seconds", 0.0) or None,
+    )
+
+
+def _retries(config: pytest.Config) -> int:
+    text = single(config, "retries")
+    if text is None:
+        return DEFAULTS.retries
+    if not (text.strip().isascii() and text.strip().isdecimal()):
+        raise UsageError(f"--ngraph-retries={text}: {text!r} is not a whole number from 0 up.")
+    return int(text)

@@ -1,0 +1,77 @@
+"""Where the records of a session go: into a new run of the store, or the one that the session goes on with."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import StoreError
+from pytest_ngraph.machine import environment
+from pytest_ngraph.record import Phase, Record
+from pytest_ngraph.store import Journal, check_writable
+
+if TYPE_CHECKING:
+    from pytest_ngraph.resume import Resumed
+
+
+class Recording:
+    """Opens the run when it is first needed.
+
+    planned: gives the ids of the cases that tests will ask for. unsaved: why records or cases are not in the store.
+    """
+
+    def __init__(self, store: Path, resumed: Resumed | None, planned: Callable[[], Iterable[str]]) -> None:
+        self.unsaved: dict[Case, str] = {}
+        self._store = store
+        self._resumed = resumed
+        self._planned = planned
+        self._journal: Journal | None = None
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run; empty when nothing was recorded."""
+        return self._journal.id if self._journal else ""
+
+    def check(self) -> None:
+        """Raise `StoreError` when records could not be stored."""
+        check_writable(self._store)
+
+    def keep(self, record: Record) -> Record:
+        """Store a record: it is given back with its run. When that fails, its case is unsaved."""
+        journal = self.open()
+        record = dataclasses.replace(record, run=journal.id)
+        try:
+            journal.append(record)
+        except StoreError as error:
+            self.unsaved[record.case] = str(error)
+        return record
+
+    def enter(self, case: Case, phase: Phase) -> None:
+        """Note that a case enters a phase. Raises `StoreError`."""
+        self.open().enter(case, phase)
+
+    def open(self) -> Journal:
+        """The run, open for writing."""
+        if self._journal is None and self._resumed is not None:
+            self._journal = self._resumed.journal
+            self._journal.describe(environment(), self._planned)
+        elif self._journal is None:
+            self._journal = Journal(self._store, environment(), self._planned)
+        return self._journal
+
+    def end(self, *, whole: bool) -> None:
+        """Note whether the session went to its end, with all that it measured stored. A run that cannot say so counts
+        as one that died."""
+        if self._journal is not None:
+            with suppress(StoreError):
+                self._journal.end(whole=whole and not self.unsaved)
+
+    def close(self) -> None:
+        """Let go of the run."""
+        journal = self._resumed.journal if self._resumed else self._journal
+        if journal is not None:
+            journal.close()

@@ -1,0 +1,139 @@
+"""Going on with a run that was not finished: what of it stands, what is stale, and what it died of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph import provenance, sources, store
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.options.resume import LATEST
+from pytest_ngraph.record import Failure, Record
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.store import Journal, Run, conforms
+
+FollowsFrom = Callable[[Record], dict[str, Any]]
+"""Gives what a record of a case would follow from if it were measured now."""
+
+
+class Resumed:
+    """A run that this session goes on with. journal: where its further records go.
+
+    retries: how often a case is measured again that was running when the run died.
+    """
+
+    def __init__(self, run: Run, journal: Journal, retries: int) -> None:
+        self.run = run
+        self.journal = journal
+        self.kept: dict[Case, Record] = {}
+        self.stale: dict[Case, list[str]] = {}
+        self.retried: list[Case] = []
+        self._retries = retries
+        self._groups_measured: set[Case] = set()
+        self._records = {record.case: record for record in run.records}
+
+    def stands(self, case: Case, follows_from: FollowsFrom) -> bool:
+        """Whether the case needs no measuring: its record, or that it crashed too often, is in `kept` then."""
+        record = self._records.get(case)
+        if case in self.run.deaths and (record is None or not record.follows_from):
+            if self.run.deaths[case].times > self._retries:
+                self.kept[case] = record or self._crashed(case)
+            else:
+                self.retried.append(case)
+        elif record is not None:
+            reasons = staleness(record, follows_from)
+            if reasons:
+                self.stale[case] = reasons
+            else:
+                self.kept[case] = record
+        if case not in self.kept:
+            self._groups_measured.add(case.group)
+        return case in self.kept
+
+    @property
+    def description(self) -> str:
+        """What is there, in one line."""
+        measured = f"{len(self.run.records)} of {len(self.run.planned) or len(self.run.records)} cases have a record"
+        dropped = f"; left out: {'; '.join(self.run.dropped)}" if self.run.dropped else ""
+        return f"going on with run {self.run.id}: {measured}{dropped}"
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What became of the earlier cases that this session selected, a sentence each."""
+        if self.kept:
+            yield f"{_cases(len(self.kept))} of run {self.run.id} stand as an earlier session recorded them."
+        for reasons, count in Counter("; ".join(reasons) for reasons in self.stale.values()).items():
+            yield f"{_cases(count)} measured again: {reasons}."
+        if self.retried:
+            yield f"{_cases(len(self.retried))} measured again, running when the run died: {_ids(self.retried)}."
+        parted = {case.group for case in self.kept} & self._groups_measured
+        if parted:
+            yield (
+                f"Measured in several sessions, so that their compilers are not compared in the same minutes: "
+                f"{', '.join(sorted(case.group_label for case in parted))}."
+            )
+
+    def _crashed(self, case: Case) -> Record:
+        """The record of a case that is measured no more."""
+        times, phase = self.run.deaths[case]
+        message = f"the run died {_times(times)} while this case was in it; --ngraph-retries={times} tries again"
+        return Record(case=case, outcome="failed", failure=Failure(phase=phase, kind="crashed", message=message))
+
+
+def open_run(folder: Path, name: str, retries: int) -> Resumed | None:
+    """The run of the store in this folder to go on with; None where every run is whole.
+
+    Raises `UsageError` for a run that does not exist, and `StoreError` for one that another process writes to.
+    """
+    if name == LATEST:
+        found = store.unfinished(folder)
+        if found is None:
+            return None
+        name = found
+    elif name not in store.run_ids(folder):
+        raise UsageError.unknown(
+            "run",
+            name,
+            store.run_ids(folder)[-10:],
+            "--ngraph-resume takes the next word for a run: write --ngraph-resume=latest before other arguments.",
+        )
+    journal = Journal.reopen(folder, name)
+    return Resumed(store.read(folder, name), journal, retries)
+
+
+def staleness(record: Record, follows_from: FollowsFrom) -> list[str]:
+    """Why a record does not stand any more; empty when it does."""
+    before: Mapping[str, Any] = record.follows_from
+    if not (before.get("graph") and conforms(before.get("files"), dict[str, str])):
+        unknown = "it is not known what they follow from"
+        return [unknown if record.outcome == "measured" else "the workload could not be built"]
+    return provenance.changes(before, follows_from(record))
+
+
+def would_follow_from(record: Record, target: Target, settings: Settings, against: str) -> dict[str, Any]:
+    """What a record of an earlier session would follow from if its case were measured now. against: the base's name."""
+    return provenance.of_measuring(
+        record.case,
+        target,
+        settings,
+        graph=record.follows_from["graph"],
+        files=sources.digests(record.follows_from["files"]),
+        against=against,
+        failure=record.failure,
+    )
+
+
+def _cases(count: int) -> str:
+    return "1 case" if count == 1 else f"{count} cases"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _ids(cases: list[Case]) -> str:
+    return ", ".join(case.id for case in cases)

@@ -1,0 +1,88 @@
+"""Which of the user's own files a workload is built from: code, weights, tables, ONNX files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SYSTEM = ("/proc", "/sys", "/dev", "/etc")
+COMPILED = (".pyc", ".so", ".pyd")
+
+
+class FilesRead:
+    """Notes the files that Python opens for reading, for as long as the process lives: the interpreter lets no audit
+    hook go. What a native library opens by itself, it does not see."""
+
+    def __init__(self) -> None:
+        self._opened: set[str] = set()
+        self._written: set[str] = set()
+        sys.addaudithook(self._note)
+
+    def begin(self) -> None:
+        """Forget what was opened until now."""
+        self._opened.clear()
+
+    def digests(self) -> dict[str, str]:
+        """Digests of the user's own files that were opened since, and of their modules that are imported, by path."""
+        found = {os.path.realpath(path) for path in {*self._opened, *_modules()} - self._written}
+        return digests(sorted(path for path in found if _is_own(path)))
+
+    def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event != "open" or not isinstance(arguments[0], str | os.PathLike):
+            return
+        path, _, flags = arguments
+        written = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        (self._written if written else self._opened).add(os.path.abspath(path))  # noqa: PTH100 (runs at every open)
+
+
+def digests(paths: Iterable[str]) -> dict[str, str]:
+    """The digests that these files have now; that of a file which is gone is empty."""
+    return {path: file_digest(path) for path in paths}
+
+
+def file_digest(path: str) -> str:
+    """The first digits of a file's SHA-256; empty for one that cannot be read."""
+    try:
+        status = Path(path).stat()
+        return _file_digest(path, status.st_size, status.st_mtime_ns)
+    except OSError:
+        return ""
+
+
+def _modules() -> Iterator[str]:
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str):
+            yield file
+
+
+def _is_own(path: str) -> bool:
+    """Whether a file is the user's: neither the system's nor a library's, nor one that we made."""
+    return not path.startswith(_foreign()) and not path.endswith(COMPILED) and Path(path).is_file()
+
+
+@cache
+def _foreign() -> tuple[str, ...]:
+    """Folders whose contents the libraries' versions tell of, or that change by themselves."""
+    installed = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    own = str(Path(__file__).parent)
+    places = (*installed, sys.prefix, sys.base_prefix, own, tempfile.gettempdir())
+    real = (os.path.realpath(place) for place in places)
+    return tuple(f"{place}{os.sep}" for place in (*real, *SYSTEM) if place != os.sep)
+
+
+@cache
+def _file_digest(path: str, size: int, modified_ns: int) -> str:
+    """size, modified_ns: tell one state of the file from another, so that each is read once."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()[:16]

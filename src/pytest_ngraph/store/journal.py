@@ -1,0 +1,211 @@
+"""Writing a run."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import StoreError
+from pytest_ngraph.record import Phase, Record
+from pytest_ngraph.store.run import CUT_SHORT, ENDED, SCHEMA, SUFFIX, WHOLE, run_ids
+
+STAMP = "%Y%m%d-%H%M%S"
+LOCK_TRIES, LOCK_POLL_S = 10, 0.1
+"""Who lists the runs holds the lock for an instant."""
+
+
+class Journal:
+    """Writes one session of a run. The file appears with the first phase or record, so that a run which measured
+    nothing leaves nothing.
+
+    planned: gives the ids of the cases that tests will ask for, by then. now: the wall clock. It holds a lock on its
+    file, which tells others that the run is being written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        environment: dict[str, str],
+        planned: Callable[[], Iterable[str]] = tuple,
+        now: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        self.id = new_id(folder, now)
+        self._folder = folder
+        self._environment = environment
+        self._planned = planned
+        self._resumed = False
+        self._begun = False
+        self._torn = False
+        self._file: int | None = None
+
+    @classmethod
+    def reopen(cls, folder: Path, run: str) -> Journal:
+        """Go on with a run. Raises `StoreError` when another process writes to it."""
+        journal = cls(folder, {})
+        journal.id = run
+        journal._resumed = True
+        try:
+            journal._file = _open(journal._path)
+            _lock(journal._file, run)
+            journal._torn = not _ends_whole(journal._file)
+        except OSError as error:
+            raise _unwritable(folder, error) from error
+        return journal
+
+    def describe(self, environment: dict[str, str], planned: Callable[[], Iterable[str]]) -> None:
+        """Say of a reopened run what goes into the line that its next session begins with."""
+        self._environment, self._planned = environment, planned
+
+    def append(self, record: Record) -> None:
+        """Write the record and wait until it is on disk. Raises `StoreError`."""
+        self._write(record.to_dict())
+
+    def enter(self, case: Case, phase: Phase) -> None:
+        """Note that a case enters a phase, so that a later session knows what was running when this one died."""
+        self._write({"phase": phase, "case": case.to_dict()})
+
+    def end(self, *, whole: bool) -> None:
+        """Note that the session ends, and whether it went to its end."""
+        if self._file is not None:
+            self._write({ENDED: WHOLE if whole else CUT_SHORT})
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    @property
+    def _path(self) -> Path:
+        return self._folder / (self.id + SUFFIX)
+
+    def _write(self, data: dict[str, Any]) -> None:
+        try:
+            file = self._ready()
+            if not self._begun:
+                self._append_line(file, self._session())
+                self._begun = True
+            self._append_line(file, data)
+        except OSError as error:
+            raise _unwritable(self._folder, error) from error
+
+    def _ready(self) -> int:
+        """The file, made where there is none; written anew where somebody deleted it."""
+        if self._file is None:
+            self._file = self._create()
+        elif os.fstat(self._file).st_nlink == 0:
+            deleted, self._file = self._file, self._create()
+            _copy(deleted, self._file)
+            os.close(deleted)
+        return self._file
+
+    def _create(self) -> int:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ignore = self._folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+        file = _open(self._path, os.O_CREAT | os.O_EXCL)
+        _lock(file, self.id)
+        _sync_folder(self._folder)
+        return file
+
+    def _session(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "run": self.id,
+            "resumed": self._resumed,
+            "environment": self._environment,
+            "planned": sorted(self._planned()),
+        }
+
+    def _append_line(self, file: int, data: dict[str, Any]) -> None:
+        """Write one line whole, and wait for the disk. One that was cut short before is ended first."""
+        line = b"\n" * self._torn + json.dumps(data, separators=(",", ":")).encode() + b"\n"
+        written = os.write(file, line)
+        if written < len(line):
+            self._torn = True
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._torn = False
+        os.fsync(file)
+
+
+def new_id(folder: Path, now: Callable[[], datetime] = datetime.now) -> str:
+    """An id that sorts behind those of all runs in the store, also when the clock was set back meanwhile."""
+    stamp = now().replace(microsecond=0)
+    latest = max((found for run in run_ids(folder) if (found := _stamp(run))), default=None)
+    if latest is not None and latest >= stamp:
+        stamp = latest + timedelta(seconds=1)
+    return f"{stamp.strftime(STAMP)}-{secrets.randbelow(10**6):06}"
+
+
+def check_writable(folder: Path) -> None:
+    """Raise `StoreError` when a run could not be written there: better before hours of measuring than after."""
+    probe = folder / f".probe-{os.getpid()}"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            probe.write_bytes(bytes(4096))
+        finally:
+            with suppress(OSError):
+                probe.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _stamp(run: str) -> datetime | None:
+    """When a run was begun, by its id; None for one of another making."""
+    try:
+        return datetime.strptime(run[: len("yyyymmdd-hhmmss")], STAMP)
+    except ValueError:
+        return None
+
+
+def _open(path: Path, flags: int = 0) -> int:
+    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | flags, 0o600)
+
+
+def _lock(file: int, run: str) -> None:
+    for _ in range(LOCK_TRIES):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(LOCK_POLL_S)
+        else:
+            return
+    raise StoreError(f"another process writes to run {run}. Wait for it to end, or name another run.")
+
+
+def _ends_whole(file: int) -> bool:
+    size = os.fstat(file).st_size
+    return size == 0 or os.pread(file, 1, size - 1) == b"\n"
+
+
+def _copy(source: int, target: int) -> None:
+    offset = 0
+    while block := os.pread(source, 1 << 20, offset):
+        offset += os.write(target, block)
+    os.fsync(target)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the folder's list of files is on disk, so that a new one outlives a power failure."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unwritable(folder: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"cannot write to the store {folder}: {error.strerror}. Give a folder that can be written: --ngraph-store=DIR."
+    )

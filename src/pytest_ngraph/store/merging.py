@@ -1,0 +1,63 @@
+"""Joining stores: of several machines, or of the shards of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_ngraph.errors import StoreError
+from pytest_ngraph.store.files import write_whole
+from pytest_ngraph.store.run import SUFFIX, read, run_ids
+
+
+@dataclass(slots=True)
+class Merged:
+    """What became of each run, by its id. conflicts: runs that differ between two stores; the target's is left as it
+    was. refused: runs that cannot be read. Both say why."""
+
+    added: list[str] = field(default_factory=list)
+    continued: list[str] = field(default_factory=list)
+    equal: list[str] = field(default_factory=list)
+    conflicts: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def merge(sources: Sequence[Path], target: Path) -> Merged:
+    """Copy the runs of some stores into another, which may be new. Raises `StoreError` when it cannot be written, and
+    for a source without runs."""
+    merged = Merged()
+    for source in sources:
+        runs = run_ids(source)
+        if not runs:
+            raise StoreError(f"the store {source} has no runs. Give the folder that --ngraph-store names.")
+        for run in runs:
+            _take(run, source, target, merged)
+    return merged
+
+
+def _take(run: str, source: Path, target: Path, merged: Merged) -> None:
+    """Copy one run, if the target has none of this id, or a shorter part of the same."""
+    try:
+        read(source, run)
+        text = (source / (run + SUFFIX)).read_bytes()
+    except (StoreError, OSError) as error:
+        merged.refused[run] = str(error)
+        return
+    path = target / (run + SUFFIX)
+    there = path.read_bytes() if path.exists() else None
+    if there is None:
+        write_whole(path, text)
+        merged.added.append(run)
+    elif there.startswith(text):
+        merged.equal.append(run)
+    elif text.startswith(there):
+        write_whole(path, text)
+        merged.continued.append(run)
+    else:
+        merged.conflicts[run] = f"{source / path.name} and {path} differ from line {_first_difference(text, there)} on"
+
+
+def _first_difference(one: bytes, other: bytes) -> int:
+    pairs = enumerate(zip(one.split(b"\n"), other.split(b"\n"), strict=False), start=1)
+    return next(number for number, (first, second) in pairs if first != second)

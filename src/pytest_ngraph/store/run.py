@@ -1,0 +1,245 @@
+"""Reading runs: what is whole is read, and what is damaged is named and left out."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import StoreError
+from pytest_ngraph.record import Phase, Record
+from pytest_ngraph.store.conformity import conforms
+
+SCHEMA = 2
+"""1 had neither phases nor sessions: its runs count as whole."""
+SUFFIX = ".jsonl"
+ENDED = "ended"
+WHOLE = "whole"
+CUT_SHORT = "cut short"
+
+
+class Death(NamedTuple):
+    """How often a run died while a case was running, and in which phase the last time."""
+
+    times: int
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run as read back.
+
+    records: the last one of each case. planned: ids of the cases that its tests were to ask for. deaths: of cases that
+    were running when a session of the run died. whole: whether its last session went to its end.
+    dropped: what could not be read, a sentence for each line.
+    """
+
+    id: str
+    environment: dict[str, str] = field(default_factory=dict)
+    records: tuple[Record, ...] = ()
+    planned: frozenset[str] = frozenset()
+    deaths: Mapping[Case, Death] = field(default_factory=dict)
+    whole: bool = True
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def damaged(self) -> int:
+        """How many lines could not be read."""
+        return len(self.dropped)
+
+    @property
+    def crashed(self) -> list[Case]:
+        """Cases that were running when a session died, and have no record."""
+        recorded = {record.case for record in self.records}
+        return [case for case in self.deaths if case not in recorded]
+
+    @property
+    def unfinished(self) -> int:
+        """How many planned cases have neither a record nor crashed."""
+        return len(self.planned - {record.case.id for record in self.records} - {case.id for case in self.crashed})
+
+
+def run_ids(folder: Path) -> list[str]:
+    """The runs in a store, oldest first."""
+    return sorted(path.stem for path in folder.glob("*" + SUFFIX))
+
+
+def read(folder: Path, run: str = "latest") -> Run:
+    """One run with its records; `latest` is the last one begun. Raises `StoreError` where there is none, or one of a
+    newer schema."""
+    known = run_ids(folder)
+    if not known:
+        raise StoreError(f"the store {folder} has no runs. Run pytest first, or give another folder.")
+    if run == "latest":
+        run = known[-1]
+    if run not in known:
+        raise StoreError(f"the store {folder} has no run {run!r}. Runs: {', '.join(known[-10:])}.")
+    return _Reader(run).read(_bytes(folder / (run + SUFFIX)))
+
+
+def last_unfinished(folder: Path) -> str | None:
+    """The newest run, when it is not whole and no process writes to it."""
+    return next((run for run in run_ids(folder)[-1:] if _can_go_on(folder, run)), None)
+
+
+def unfinished(folder: Path) -> str | None:
+    """The newest run that is not whole and that no process writes to; None where all are."""
+    return next((run for run in reversed(run_ids(folder)) if _can_go_on(folder, run)), None)
+
+
+def _can_go_on(folder: Path, run: str) -> bool:
+    return not _is_whole(folder / (run + SUFFIX)) and not is_live(folder, run)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the last session of a run went to its end, by its first line and its last."""
+    lines = _bytes(path).rstrip(b"\n").split(b"\n")
+    first, last = _decoded(lines[0]), _decoded(lines[-1])
+    return (first or {}).get("schema") == 1 or (last or {}).get(ENDED) == WHOLE
+
+
+def is_live(folder: Path, run: str) -> bool:
+    """Whether a process writes to this run: it holds a lock on the file, which the kernel frees when it dies."""
+    path = folder / (run + SUFFIX)
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return False
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> StoreError:
+    return StoreError(f"cannot read {path}: {error.strerror}.")
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
+    """The line's JSON object; None for anything else."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _is_possible(record: Record) -> bool:
+    """Whether its figures can be computed with."""
+    if record.outcome == "measured":
+        return bool(record.rounds) and all(r.iterations > 0 and 0 < r.elapsed_s < math.inf for r in record.rounds)
+    return (record.outcome == "failed") == (record.failure is not None)
+
+
+class _Reader:
+    """Follows a journal line by line."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._environment: dict[str, str] = {}
+        self._records: dict[Case, Record] = {}
+        self._planned: set[str] = set()
+        self._deaths: dict[Case, Death] = {}
+        self._running: dict[Case, Phase] = {}
+        self._last: Case | None = None
+        self._whole = True
+        self._dropped: list[str] = []
+
+    def read(self, text: bytes) -> Run:
+        lines = text.split(b"\n")
+        for number, line in enumerate(lines, start=1):
+            if line and not self._take(line):
+                cut = ", which was not finished" if number == len(lines) else ""
+                self._dropped.append(f"line {number}{cut}: {len(line)} bytes")
+        self._end_session(died=not self._whole)
+        return Run(
+            id=self._run,
+            environment=self._environment,
+            records=tuple(self._records.values()),
+            planned=frozenset(self._planned),
+            deaths=self._deaths,
+            whole=self._whole,
+            dropped=tuple(self._dropped),
+        )
+
+    def _take(self, line: bytes) -> bool:
+        """Whether the line could be read."""
+        data = _decoded(line)
+        if data is None:
+            return False
+        if "schema" in data:
+            return self._begin_session(data)
+        if ENDED in data:
+            self._whole = data[ENDED] == WHOLE
+            self._end_session(died=False)
+            return True
+        try:
+            return self._enter_phase(data) if "phase" in data else self._keep(Record.from_dict(data))
+        except (TypeError, ValueError, KeyError, AttributeError):
+            return False
+
+    def _begin_session(self, data: dict[str, Any]) -> bool:
+        schema = data["schema"]
+        if type(schema) is not int:
+            return False
+        if schema > SCHEMA:
+            raise StoreError(
+                f"run {self._run} was written with schema {schema}, this pytest-ngraph reads up to {SCHEMA}. "
+                "Upgrade pytest-ngraph."
+            )
+        environment, planned = data.get("environment"), data.get("planned", [])
+        if not (conforms(environment, dict[str, str]) and conforms(planned, list[str])):
+            return False
+        self._end_session(died=True)
+        self._environment = environment or {}
+        self._planned.update(planned)
+        self._whole = schema == 1
+        return True
+
+    def _enter_phase(self, data: dict[str, Any]) -> bool:
+        case = Case.from_dict(data["case"])
+        if data["phase"] not in get_args(Phase) or not conforms(case, Case):
+            return False
+        self._running[case] = data["phase"]
+        self._last = case
+        return True
+
+    def _keep(self, record: Record) -> bool:
+        if not (conforms(record, Record) and _is_possible(record)):
+            return False
+        self._records.pop(record.case, None)
+        self._records[record.case] = record
+        self._running.pop(record.case, None)
+        return True
+
+    def _end_session(self, *, died: bool) -> None:
+        """Once more a session is over; where it died, take note of what was running."""
+        for case in self._running_last() if died else ():
+            times = self._deaths[case].times if case in self._deaths else 0
+            self._deaths[case] = Death(times + 1, self._running[case])
+        self._running.clear()
+        self._last = None
+
+    def _running_last(self) -> Iterator[Case]:
+        """The case that entered a phase last, and those that were measured in turn with it."""
+        if self._last is None or self._last not in self._running:
+            return
+        yield self._last
+        if self._running[self._last] == "measure":
+            yield from (
+                case
+                for case, phase in self._running.items()
+                if phase == "measure" and case != self._last and case.group == self._last.group
+            )

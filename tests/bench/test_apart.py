@@ -1,0 +1,90 @@
+"""A base in a process of its own, with processes that only answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from synthetic import case
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.apart import ApartArm
+from pytest_ngraph.bench.base import Opponent
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.record import Contention, Failure
+from pytest_ngraph.settings import Settings
+
+CASE = case("openvino", 8)
+READY: dict[str, Any] = {
+    "agreement": {"error": 0.0, "tolerance": 1e-4},
+    "compile_s": 1.0,
+    "load_s": 1.0,
+    "cached_at": None,
+    "warmup": {"iterations": 1, "elapsed_s": 0.1, "steady": True},
+    "concurrency": 1,
+    "seconds_per_call": 0.001,
+}
+
+
+class Process:
+    """Answers every request, but for those that it dies of."""
+
+    alive = True
+
+    def __init__(self, name: str, dies_of: str = "") -> None:
+        self._name = name
+        self._dies_of = dies_of
+
+    def request(self, do: str, *, phase: str, **arguments: Any) -> dict[str, Any]:
+        if do == self._dies_of:
+            raise WorkerFailed(Failure(phase=cast("Any", phase), kind="crashed", message="crashed with SIGSEGV"))
+        if do == "prepare":
+            return READY | {"facts": {"of": self._name}}
+        if do == "measure":
+            return {"elapsed_s": 0.01, "wall_s": 0.01, "cpu_s": 0.01, "involuntary_switches": 0}
+        return {"peak_memory_bytes": 2**20, "device_memory_bytes": None}
+
+
+def arm(dies_of: str = "") -> ApartArm:
+    """An arm whose base dies of a request."""
+    processes = {"head": Process("head"), "base": Process("base", dies_of)}
+    artifact = Artifact(folder=Path(), case=CASE)
+    return ApartArm(
+        CASE,
+        artifact,
+        Target(),
+        Settings(),
+        lambda which: cast("WorkerProcess", processes[which]),
+        Comparison(against="python3", placement="apart"),
+        Opponent(case=CASE, artifact=artifact),
+    )
+
+
+def test_a_base_that_dies_measuring_is_said_to_have_died_measuring() -> None:
+    ours = arm(dies_of="measure")
+    ours.prepare(on_phase=lambda _: None, on_progress=lambda _: None)
+    ours.measure_round()
+    failure = ours.finish(Contention(), ()).failure
+    assert failure
+    assert (failure.phase, failure.message) == ("measure", "crashed with SIGSEGV")
+
+
+def test_a_base_that_dies_compiling_does_not_run() -> None:
+    ours = arm(dies_of="prepare")
+    ours.prepare(on_phase=lambda _: None, on_progress=lambda _: None)
+    assert ours.base_problem == "crashed in compile: crashed with SIGSEGV"
+
+
+def test_the_comparison_has_the_facts_of_the_base_and_the_record_those_of_the_head() -> None:
+    ours = arm()
+    ours.prepare(on_phase=lambda _: None, on_progress=lambda _: None)
+    ours.measure_round()
+    record = ours.finish(Contention(), ())
+    assert record.facts == {"of": "head"}
+    assert record.comparison
+    assert record.comparison.facts == {"of": "base"}
+    assert record.comparison.against == "python3"
+    (launch,) = record.comparison.launches
+    (quad, *_) = launch.rounds[0].quads
+    assert quad.head == quad.base

@@ -1,0 +1,184 @@
+"""A user's project whose cases are quick and need no framework, run in processes of its own."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from pytest_ngraph import store
+from pytest_ngraph.bench.leftovers import MARK
+from pytest_ngraph.bench.lock import LOCK
+from pytest_ngraph.record import Record
+
+SUPPORT = Path(__file__).parents[1] / "support"
+INI = """[pytest]
+ngraph_budget = 0.01
+ngraph_precision_target = 50%
+ngraph_cache = off
+addopts = -p no:cacheprovider
+"""
+TESTS = """
+import pytest
+
+@pytest.mark.ngraph(workload={workloads}, batch_size={batch_sizes}, compiler={compilers})
+def test_it(measurement): ...
+"""
+FAMILY = "[pytest_ngraph.workloads]\nplain = faulty:Plain\n"
+# A shell starts what runs in its background without it.
+MAIN = "import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(pytest.main())"
+PATIENCE_S = 120
+
+
+class Project:
+    """Its runs have a temporary folder of their own, and so a lock of their own."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        workloads: Sequence[str] = ("plain",),
+        batch_sizes: Sequence[int] = (1,),
+        compilers: Sequence[str] = ("mine:Exact",),
+    ) -> None:
+        self.root = root / "project"
+        self.temporary = root / "temporary"
+        self.store = self.root / ".ngraph"
+        information = self.root / "faulty-1.dist-info"
+        for folder in (self.temporary, information):
+            folder.mkdir(parents=True)
+        for name in ("mine.py", "faulty.py"):
+            shutil.copy(SUPPORT / name, self.root)
+        (information / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1\n")
+        (information / "entry_points.txt").write_text(FAMILY)
+        (self.root / "pytest.ini").write_text(INI)
+        self.write_tests(workloads, batch_sizes, compilers)
+
+    def write_tests(self, workloads: Sequence[str], batch_sizes: Sequence[int], compilers: Sequence[str]) -> None:
+        text = TESTS.format(workloads=list(workloads), batch_sizes=list(batch_sizes), compilers=list(compilers))
+        (self.root / "test_it.py").write_text(text)
+        self.expected = {
+            f"{workload}-{compiler}-b{size}-cpu"
+            for workload in workloads
+            for size in batch_sizes
+            for compiler in compilers
+        }
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """Begin a run of pytest in the project."""
+        return subprocess.Popen(
+            [sys.executable, "-c", MAIN, *arguments],
+            cwd=self.root,
+            env=_environment() | {"TMPDIR": str(self.temporary), "PYTHONDONTWRITEBYTECODE": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            **options,
+        )
+
+    def run(self, *arguments: str, **options: Any) -> tuple[int, str]:
+        """A whole run of pytest: its exit status and what it printed."""
+        return finished(self.start(*arguments, **options))
+
+    @property
+    def records(self) -> dict[str, Record]:
+        """Every record of the newest run, by the case's id."""
+        return {record.case.id: record for record in store.read(self.store).records} if self.run_ids else {}
+
+    @property
+    def run_ids(self) -> list[str]:
+        return store.run_ids(self.store)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all runs."""
+        return sum(path.stat().st_size for path in self.store.glob(f"*{store.SUFFIX}"))
+
+    @property
+    def doubled(self) -> list[str]:
+        """Cases of which the newest run has more than one record line."""
+        lines = (self.store / f"{self.run_ids[-1]}{store.SUFFIX}").read_bytes().split(b"\n")
+        rows = [json.loads(line) for line in lines if b'"outcome"' in line and line.endswith(b"}")]
+        counts = Counter(json.dumps(row["case"]) for row in rows)
+        return [case for case, count in counts.items() if count > 1]
+
+    def wait_for(self, count: int, run: subprocess.Popen[str]) -> None:
+        """Wait until the store has so many records; fail when the run ends before."""
+        wait_until(lambda: len(self.records) >= count or run.poll() is not None)
+        assert run.poll() is None, finished(run)
+
+    def assert_nothing_left(self) -> None:
+        """No process, no temporary folder, a free lock."""
+        wait_until(lambda: not self._processes())
+        wait_until(lambda: not [path for path in self.temporary.iterdir() if path.name != LOCK.name])
+        with (self.temporary / LOCK.name).open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def assert_resumes(self, *arguments: str, kept: Iterable[Record]) -> str:
+        """A further session ends with every case recorded once, and what was recorded before unchanged. Gives what it
+        printed."""
+        before = {record.case.id: record for record in kept}
+        status, printed = self.run("--ngraph-resume", *arguments)
+        after = self.records
+        assert status == 0, printed
+        assert set(after) == self.expected, printed
+        assert {case: after[case] for case in before} == before
+        assert all(record.outcome == "measured" for record in after.values())
+        assert self.doubled == []
+        self.assert_nothing_left()
+        return printed
+
+    def assert_measures_again(self, *arguments: str) -> str:
+        """A further session measures every case. Gives what it printed."""
+        before = self.records
+        status, printed = self.run("--ngraph-resume", *arguments)
+        assert status == 0, printed
+        after = self.records
+        assert set(after) == self.expected, printed
+        assert not [case for case, record in before.items() if after[case] == record]
+        return printed
+
+    def _processes(self) -> list[int]:
+        """Workers of this project and what they started."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get(MARK, "").startswith(str(self.temporary)):
+                    found.append(process.pid)
+            except psutil.Error:
+                continue
+        return found
+
+
+def _environment() -> dict[str, str]:
+    """This process's, without what tells of the pytest that it is."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+
+
+def finished(run: subprocess.Popen[str]) -> tuple[int, str]:
+    """The exit status of a run and what it printed. One that does not end is killed, and fails the test."""
+    try:
+        printed, _ = run.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        run.send_signal(signal.SIGKILL)
+        raise
+    return run.returncode, printed
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait for something that happens in another process; fail when it does not."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)

@@ -1,0 +1,52 @@
+"""A run of a hundred cases, killed at random moments and resumed each time."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from faults.project import Project, finished, wait_until
+from pytest_ngraph.record import Record
+
+LONGEST_S = 1.0
+"""Most seconds of measuring before a kill; a case takes about a third."""
+ANY_MOMENT = 0.2
+"""Share of the kills that come before anything is measured, while pytest starts."""
+
+
+def kill_at_random(project: Project, kills: int, seed: int) -> dict[str, Record]:
+    """Kill and resume so often, and check after each kill that every record from before is there, unchanged. Gives
+    the records of the end."""
+    generator = random.Random(seed)
+    known: dict[str, Record] = {}
+    for _ in range(kills):
+        kill_once(project, generator)
+        now = project.records
+        assert {case: now.get(case) for case in known} == known, "lost or changed"
+        assert set(now) <= project.expected, "invented"
+        known = now
+    return known
+
+
+def kill_once(project: Project, generator: random.Random) -> None:
+    size = project.size
+    run = project.start("--ngraph-resume", "--ngraph-retries=1000", "-q")
+    if generator.random() > ANY_MOMENT:
+        wait_until(lambda: project.size > size or run.poll() is not None)
+    time.sleep(generator.uniform(0, LONGEST_S))
+    run.send_signal(signal.SIGKILL)
+    finished(run)
+
+
+@pytest.mark.parametrize(
+    ("kills", "seed"), [(4, 0), *(pytest.param(25, seed, marks=pytest.mark.slow) for seed in range(1, 9))]
+)
+def test_a_hundred_cases_killed_at_random(tmp_path: Path, kills: int, seed: int) -> None:
+    project = Project(tmp_path, workloads=[f"plain{n}" for n in range(10)], batch_sizes=range(1, 11))
+    known = kill_at_random(project, kills, seed)
+    project.assert_resumes("--ngraph-retries=1000", "-q", kept=known.values())
+    assert len(project.run_ids) == 1

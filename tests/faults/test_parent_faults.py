@@ -1,0 +1,203 @@
+"""What can happen to pytest itself, and to the machine below it."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from faults.project import Project, finished, wait_until
+from pytest_ngraph import store
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Project:
+    """A project of six cases that leaves the time to do something to its run."""
+    made = Project(tmp_path, workloads=["plain1", "plain2", "plain3"], batch_sizes=[1, 2])
+    (made.root / "pytest.ini").write_text((made.root / "pytest.ini").read_text().replace("= 0.01", "= 0.6"))
+    return made
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_ends_the_run_with_its_report(slow: Project, number: signal.Signals) -> None:
+    run = slow.start()
+    slow.wait_for(2, run)
+    run.send_signal(number)
+    status, printed = finished(run)
+    assert status == pytest.ExitCode.INTERRUPTED, printed
+    assert "Stored as" in printed
+    before = slow.records
+    assert 2 <= len(before) < len(slow.expected)
+    slow.assert_nothing_left()
+    assert not store.read(slow.store).deaths
+    slow.assert_resumes(kept=before.values())
+
+
+def test_a_second_interrupt(slow: Project) -> None:
+    run = slow.start()
+    slow.wait_for(1, run)
+    run.send_signal(signal.SIGINT)
+    run.send_signal(signal.SIGINT)
+    status, _ = finished(run)
+    assert status != 0
+    before = slow.records
+    slow.assert_nothing_left()
+    slow.assert_resumes(kept=before.values())
+
+
+def test_a_kill(slow: Project) -> None:
+    run = slow.start()
+    slow.wait_for(2, run)
+    run.send_signal(signal.SIGKILL)
+    assert finished(run)[0] == -signal.SIGKILL
+    before = slow.records
+    slow.assert_nothing_left()
+    printed = slow.run("--collect-only")[1]
+    assert f"run {slow.run_ids[-1]} was not finished: --ngraph-resume goes on with it" in printed
+    slow.assert_resumes(kept=before.values())
+    assert len(slow.run_ids) == 1
+
+
+def test_a_kill_of_the_keeper_too(slow: Project) -> None:
+    """Nobody is there to clean up, as after a power failure: the next run does."""
+    run = slow.start()
+    slow.wait_for(1, run)
+    (keeper,) = [child for child in psutil.Process(run.pid).children() if "keeper" in " ".join(child.cmdline())]
+    keeper.kill()
+    run.send_signal(signal.SIGKILL)
+    finished(run)
+    assert list(slow.temporary.glob("ngraph-bench-*"))
+    slow.assert_resumes(kept=slow.records.values())
+
+
+def test_a_case_that_takes_its_run_with_it(tmp_path: Path) -> None:
+    """It is tried once more, and then left, so that the run comes to its end."""
+    made = Project(tmp_path, workloads=["plain1"], compilers=["mine:Exact"])
+    made.write_tests(["plain1", "plain2"], [1], ["mine:Exact", "faulty:DiesWithItsRun"])
+    for _ in range(2):
+        assert made.run("--ngraph-resume")[0] == -signal.SIGKILL
+    (fatal,) = store.read(made.store).crashed[:1]
+    status, printed = made.run("--ngraph-resume")
+    assert status == -signal.SIGKILL, printed  # the second such case
+    assert made.run("--ngraph-resume")[0] == -signal.SIGKILL
+    status, printed = made.run("--ngraph-resume")
+    assert status == pytest.ExitCode.TESTS_FAILED, printed
+    assert "the run died 2 times while this case was in it" in printed
+    failure = made.records[fatal.id].failure
+    assert failure is not None
+    assert (failure.kind, failure.phase) == ("crashed", "compile")
+    assert set(made.records) == made.expected
+    assert [record.outcome for record in made.records.values()].count("measured") == 2
+    made.assert_nothing_left()
+
+
+def test_two_at_once_on_one_run(slow: Project) -> None:
+    run = slow.start()
+    slow.wait_for(1, run)
+    status, printed = slow.run(f"--ngraph-resume={slow.run_ids[-1]}")
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "another process writes to run" in printed
+    assert "Traceback" not in printed
+    assert finished(run)[0] == 0
+
+
+def test_two_at_once_in_one_store(small: Project) -> None:
+    runs = [small.start(), small.start()]
+    assert [finished(run)[0] for run in runs] == [0, 0]
+    assert len(small.run_ids) == 2
+    for run in small.run_ids:
+        assert {record.case.id for record in store.read(small.store, run).records} == small.expected
+    small.assert_nothing_left()
+
+
+def test_a_disk_that_is_full(small: Project) -> None:
+    """No file grows beyond a limit, at which a line is cut short."""
+    limit = 5000
+
+    def bound() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    status, printed = small.run(preexec_fn=bound)
+    assert status == pytest.ExitCode.TESTS_FAILED
+    assert "cannot write to the store" in printed
+    assert "Traceback" not in printed
+    run = store.read(small.store)
+    assert run.damaged == 1
+    assert 0 < len(run.records) < len(small.expected)
+    small.assert_nothing_left()
+    assert "left out: line" in small.assert_resumes(kept=run.records)
+
+
+@pytest.fixture
+def disk(small: Project) -> Iterator[Path]:
+    """A disk of the store's own."""
+    small.store.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small.store], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("mounting is not allowed here")
+    yield small.store
+    subprocess.run(["umount", "--lazy", small.store], check=True)
+
+
+def test_a_disk_that_fills_up_under_way(small: Project, disk: Path) -> None:
+    run = small.start()
+    small.wait_for(1, run)
+    with pytest.raises(OSError, match="No space"):
+        (disk / "other").write_bytes(bytes(2**21))
+    status, printed = finished(run)
+    assert status == pytest.ExitCode.TESTS_FAILED, printed
+    assert "No space left on device" in printed
+    before = small.records
+    (disk / "other").unlink()
+    small.assert_resumes(kept=before.values())
+
+
+def test_a_disk_that_becomes_read_only(small: Project, disk: Path) -> None:
+    assert small.run("-k", "plain1")[0] == 0
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    status, printed = small.run()
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "Read-only file system" in printed
+    assert "Traceback" not in printed
+
+
+def test_a_store_that_is_deleted_under_way(slow: Project) -> None:
+    run = slow.start()
+    slow.wait_for(2, run)
+    before = slow.records
+    shutil.rmtree(slow.store)
+    status, printed = finished(run)
+    assert status == 0, printed
+    assert set(slow.records) == slow.expected
+    assert {case: slow.records[case] for case in before} == before
+    assert store.read(slow.store).whole
+    slow.assert_nothing_left()
+
+
+def test_seconds_that_are_over(slow: Project) -> None:
+    status, printed = slow.run("--ngraph-max-seconds=2", "-rs")
+    assert status == 0, printed
+    assert "the 2 s of --ngraph-max-seconds are over; --ngraph-resume goes on" in printed
+    before = slow.records
+    assert len(before) < len(slow.expected)
+    slow.assert_nothing_left()
+    slow.assert_resumes(kept=before.values())
+
+
+def test_a_temporary_folder_that_is_deleted_under_way(slow: Project) -> None:
+    run = slow.start()
+    slow.wait_for(1, run)
+    wait_until(lambda: bool(list(slow.temporary.glob("ngraph-bench-*"))))
+    shutil.rmtree(slow.temporary, ignore_errors=True)
+    slow.temporary.mkdir(exist_ok=True)
+    status, printed = finished(run)
+    assert status in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED), printed
+    assert "INTERNALERROR" not in printed
+    assert set(slow.records) == slow.expected
+    assert len([record for record in slow.records.values() if record.outcome == "measured"]) >= 4

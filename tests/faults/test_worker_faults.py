@@ -1,0 +1,113 @@
+"""What a compiler can do to its worker: each fault costs its own case, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from faults.project import Project
+from pytest_ngraph.record import Record
+
+FAILURES = {
+    "mine:Raises": ("raised", "compile", "ValueError: no such operator"),
+    "mine:Segfaults": ("crashed", "compile", "crashed with SIGSEGV"),
+    "mine:SegfaultsMeasuring": ("crashed", "measure", "crashed with SIGSEGV"),
+    "mine:Exits": ("crashed", "compile", "exited with status 7"),
+    "mine:Hungry": ("out of memory", "compile", "grew over the limit"),
+    "mine:Wrong": ("disagreed", "verify", ""),
+    "faulty:Aborts": ("crashed", "compile", "crashed with SIGABRT"),
+    "faulty:KilledFromOutside": ("out of memory", "warm-up", "killed from outside"),
+    "faulty:Babbles": ("crashed", "compile", "wrote into the channel of its answers"),
+    "faulty:ClosesDescriptors": ("crashed", "compile", ""),
+}
+HANGS = {
+    "mine:Hangs": ("timed out", "compile", ""),
+    "faulty:Stops": ("timed out", "compile", ""),
+    "faulty:HangsVerifying": ("timed out", "verify", ""),
+    "faulty:HangsWarmingUp": ("timed out", "warm-up", ""),
+    "faulty:HangsMeasuring": ("timed out", "measure", ""),
+}
+SURVIVORS = ("mine:Exact", "faulty:Floods", "faulty:LeavesChildren", "faulty:LeavesThreads", "faulty:Wanders")
+CLOSING = {"faulty:HangsClosing": "time-out", "faulty:RaisesClosing": "IndexError"}
+
+LIMITS = ("--ngraph-timeout=4", "--ngraph-memory=300MiB")
+
+Records = dict[str, list[Record]]
+"""By compiler."""
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A run in which each worker that lives on is used again."""
+    compilers = [*SURVIVORS, *FAILURES, "faulty:RaisesClosing"]
+    return run(Project(tmp_path_factory.mktemp("twice"), batch_sizes=[1, 2], compilers=compilers))
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A run of what hangs."""
+    compilers = ["mine:Exact", *HANGS, "faulty:HangsClosing"]
+    return run(Project(tmp_path_factory.mktemp("once"), compilers=compilers))
+
+
+@pytest.fixture(scope="module")
+def records(once: Project, twice: Project) -> Records:
+    """What both runs recorded."""
+    found: Records = {}
+    for record in (*once.records.values(), *twice.records.values()):
+        found.setdefault(record.case.compiler, []).append(record)
+    return found
+
+
+def run(project: Project) -> Project:
+    status, printed = project.run(*LIMITS)
+    assert status == pytest.ExitCode.TESTS_FAILED, printed
+    assert "INTERNALERROR" not in printed
+    return project
+
+
+@pytest.mark.parametrize("compiler", FAILURES | HANGS)
+def test_it_fails_its_own_case(records: Records, compiler: str) -> None:
+    kind, phase, message = (FAILURES | HANGS)[compiler]
+    for record in records[compiler]:
+        assert record.failure is not None
+        assert (record.failure.kind, record.failure.phase) == (kind, phase)
+        assert message in record.failure.message
+
+
+@pytest.mark.parametrize("compiler", SURVIVORS)
+def test_it_disturbs_no_measurement(records: Records, compiler: str) -> None:
+    assert {record.outcome for record in records[compiler]} == {"measured"}
+
+
+@pytest.mark.parametrize("compiler", CLOSING)
+def test_what_was_measured_stands_when_the_model_cannot_be_closed(records: Records, compiler: str) -> None:
+    for record in records[compiler]:
+        assert record.outcome == "measured"
+        assert CLOSING[compiler] in record.facts["closing"]
+
+
+@pytest.mark.parametrize("name", ["once", "twice"])
+def test_each_case_has_one_record_and_resumed_they_all_stand(request: pytest.FixtureRequest, name: str) -> None:
+    project: Project = request.getfixturevalue(name)
+    before = project.records
+    assert set(before) == project.expected
+    assert project.doubled == []
+    project.assert_nothing_left()
+    status, printed = project.run(f"--ngraph-resume={project.run_ids[-1]}", *LIMITS)
+    assert status == pytest.ExitCode.TESTS_FAILED
+    assert f"{len(before)} cases of run {project.run_ids[-1]} stand" in printed
+    assert project.records == before
+    project.assert_nothing_left()
+
+
+def test_a_workload_that_hangs(tmp_path: Path) -> None:
+    made = Project(tmp_path)
+    (made.root / "numbers.txt").write_text("hang")
+    status, _ = made.run("--ngraph-timeout=2")
+    (record,) = made.records.values()
+    assert status == pytest.ExitCode.TESTS_FAILED
+    assert record.failure is not None
+    assert (record.failure.kind, record.failure.phase) == ("timed out", "build")
+    made.assert_nothing_left()

@@ -1,0 +1,180 @@
+"""Workloads that need no framework, and compilers that do to their process what compilers have been seen to do."""
+
+import contextlib
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from mine import Exact, Model
+
+from pytest_ngraph.artifact import Artifact, save_arrays
+from pytest_ngraph.errors import Unsupported
+
+NUMBERS = Path(__file__).with_name("numbers.txt")
+
+
+class Plain:
+    """The family of workloads `plain...`: a few numbers in, the same out."""
+
+    priority = 1
+
+    def owns(self, name):
+        return name.startswith("plain")
+
+    def check(self, case):
+        pass
+
+    def build(self, case):
+        raise Unsupported("there is no module")
+
+    def export(self, case, folder):
+        numbers = NUMBERS.read_text() if NUMBERS.exists() else "1 2 3"
+        if numbers == "hang":
+            time.sleep(3600)
+        values = np.tile(np.array([float(each) for each in numbers.split()]), (case.batch_size, 1))
+        save_arrays(folder / "inputs.npz", [values])
+        save_arrays(folder / "reference.npz", [values])
+        return Artifact(folder=folder, case=case, digest=hashlib.sha256(values.tobytes()).hexdigest())
+
+
+class Ticks:
+    """A stopwatch of its own time: a call takes a millisecond of it, and next to nothing else."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def start(self):
+        self.calls = 0
+
+    def stop(self):
+        return self.calls / 1000
+
+
+class Instant(Exact):
+    """Measured in no time, so that what is left is the time beyond measuring."""
+
+    def load(self, artifact, target, folder):
+        ticks = Ticks()
+
+        def tick():
+            ticks.calls += 1
+
+        model = Model(artifact.reference(), tick)
+        model.stopwatch = ticks
+        return model
+
+
+class Aborts(Exact):
+    def load(self, artifact, target, folder):
+        os.abort()
+
+
+class KilledFromOutside(Exact):
+    def run(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Stops(Exact):
+    def load(self, artifact, target, folder):
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+class HangsVerifying(Exact):
+    def load(self, artifact, target, folder):
+        model = super().load(artifact, target, folder)
+        model.outputs = lambda: time.sleep(3600)
+        return model
+
+
+class HangsWarmingUp(Exact):
+    def run(self):
+        time.sleep(3600)
+
+
+class HangsMeasuring(Exact):
+    """A few calls of a second each are all the warm-up that there is time for."""
+
+    def load(self, artifact, target, folder):
+        calls = iter(range(10**9))
+        return Model(artifact.reference(), lambda: time.sleep(3600 if next(calls) > 2 else 1))
+
+
+class HangsClosing(Exact):
+    def load(self, artifact, target, folder):
+        model = super().load(artifact, target, folder)
+        model.close = lambda: time.sleep(3600)
+        return model
+
+
+class RaisesClosing(Exact):
+    def load(self, artifact, target, folder):
+        model = super().load(artifact, target, folder)
+        model.close = lambda: [][0]
+        return model
+
+
+class Floods(Exact):
+    """Writes 200 MB to each of standard output and standard error."""
+
+    def compile(self, artifact, target, folder):
+        super().compile(artifact, target, folder)
+        block = b"x" * 10**6
+        for _ in range(200):
+            os.write(1, block)
+            os.write(2, block)
+
+
+class Babbles(Exact):
+    """Writes into every open descriptor, that of the worker's answers included."""
+
+    def compile(self, artifact, target, folder):
+        for descriptor in range(3, 30):
+            with contextlib.suppress(OSError):
+                os.write(descriptor, b"no message\n")
+
+
+class LeavesChildren(Exact):
+    def compile(self, artifact, target, folder):
+        super().compile(artifact, target, folder)
+        command = [sys.executable, "-c", "import time; time.sleep(3600)"]
+        subprocess.Popen(command)
+        subprocess.Popen(command, start_new_session=True)
+
+
+class LeavesThreads(Exact):
+    def compile(self, artifact, target, folder):
+        super().compile(artifact, target, folder)
+        threading.Thread(target=time.sleep, args=(3600,)).start()
+
+
+class Wanders(Exact):
+    """Changes whatever of its process it can."""
+
+    def compile(self, artifact, target, folder):
+        super().compile(artifact, target, folder)
+        os.chdir("/")
+        os.environ.clear()
+        random.seed(1)
+        np.random.seed(1)
+        sys.path.clear()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+class ClosesDescriptors(Exact):
+    def load(self, artifact, target, folder):
+        os.closerange(0, 1000)
+
+
+class DiesWithItsRun(Exact):
+    """Takes the process that started its worker with it."""
+
+    def load(self, artifact, target, folder):
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(3600)
