@@ -30,7 +30,7 @@ def test_a_run_leaves_a_report_of_what_it_measured(project: pytest.Pytester) -> 
     )
     result = project.runpytest_subprocess(*ONE)
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["Report: *report/index.html"])
+    result.stdout.fnmatch_lines(["Report: report/index.html"])
     assert {row["label"] for row in table(project, "deploy")} == {"mine:network"}
     assert table(project, "failures") == []
     assert (project.path / "report" / "index.html").read_text().startswith("<!doctype html>")

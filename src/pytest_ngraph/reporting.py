@@ -38,7 +38,8 @@ def write(config: pytest.Config) -> None:
     except (NgraphError, OSError) as error:
         config.stash[TOLD] = f"The report could not be written to {folder}: {error}"
     else:
-        config.stash[TOLD] = f"Report: {page}"
+        here = config.invocation_params.dir
+        config.stash[TOLD] = f"Report: {page.relative_to(here) if page.is_relative_to(here) else page}"
 
 
 def tell(reporter: pytest.TerminalReporter) -> None:
