@@ -22,8 +22,8 @@ some 200 times a second on a quiet machine; one that shares its core is taken of
 
 FASTEST_SHARE = 0.25
 """Of an arm's bursts: these count. Other work only ever delays a burst, so that the fastest tell what a model takes
-(Chen and Revels 2016, arXiv:1608.04295). With one of two cores busy, launches spread by 0.6 % so, and by 22 % where
-medians are compared; on a quiet machine by 0.4 % and 0.5 %. To leave out disturbed rounds as well gains nothing."""
+(Chen and Revels 2016, arXiv:1608.04295): `tools/launch_spread.py` shows what that gains. To leave out disturbed rounds
+as well gains nothing."""
 
 DRAWS = 400
 """Bootstrap draws: the standard error is then known to within 4 %, less than by so few rounds."""

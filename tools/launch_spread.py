@@ -1,0 +1,113 @@
+"""How much launches of unchanged code differ, by what of their bursts is compared: why the fastest quarter counts.
+
+    python tools/launch_spread.py --stores=DIR [--write]
+
+The networks of `tools/gate.py` are compared with themselves by `--ngraph-calibrate`, on a quiet machine, with one core
+busy, and under bursts of other work. The runs are kept in the folder; what it has is not measured again. `--write` puts
+the table into docs/gate.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import small_models
+from gate_trials import conditions
+from gate_trials.cells import Cell
+from gate_trials.pytest_run import output_of
+from gate_trials.repository import Repository
+
+from pytest_ngraph import store
+from pytest_ngraph.comparison import Build, Launch, Quad
+from pytest_ngraph.record import Record
+from pytest_ngraph.stats import Floats
+
+PAGE = small_models.ROOT / "docs" / "gate.md"
+COMPILERS = ("torchscript", "onnxruntime")
+CELLS = 4
+"""Of each compiler."""
+Typical = Callable[[Floats], float]
+"""What stands for an arm's bursts, given their logarithms."""
+SHARES = {"all bursts": 1.0, "fastest half": 0.5, "fastest quarter": 0.25, "fastest tenth": 0.1}
+
+
+def measure(condition: str, threads: int, folder: Path) -> None:
+    """Compare every cell with itself under this condition, and keep the store in the folder."""
+    cells = [
+        Cell(condition=condition, threads=threads, compiler=compiler, slowdown_percent=0.0, index=index)
+        for compiler, index in product(COMPILERS, range(CELLS))
+    ]
+    with tempfile.TemporaryDirectory(prefix="ngraph-spread-") as root, conditions.held(condition):
+        repository = Repository(Path(root), cells, [0] * len(cells), threads)
+        # A cache folder of its own: this is no calibration of the machine.
+        environment = {"XDG_CACHE_HOME": str(Path(root, "user"))}
+        options = ("--ngraph-calibrate", f"--ngraph-gate-threads={threads}")
+        output_of(repository.head, "test_gate.py", *options, environment=environment)
+        shutil.copytree(repository.head / ".ngraph", folder)
+
+
+def report(runs: Sequence[tuple[str, int, store.Run]]) -> str:
+    """A row for each condition: the standard deviation between launches, the root mean square over cells."""
+    rows = [
+        [f"{conditions.CONDITIONS[condition]}, {threads} thread{'s' * (threads > 1)}", *_spreads(run.records)]
+        for condition, threads, run in runs
+    ]
+    return small_models.table(["launches spread by, comparing", "medians", *SHARES], rows)
+
+
+def _spreads(records: Sequence[Record]) -> Iterator[str]:
+    cells = [record.comparison.launches for record in records if record.comparison]
+    ways: list[Typical] = [_median, *(partial(_mean_of_fastest, share=share) for share in SHARES.values())]
+    for typical in ways:
+        deviations = [np.std([_log_ratio(launch, typical) for launch in launches], ddof=1) for launches in cells]
+        yield f"{100 * float(np.sqrt(np.mean(np.square(deviations)))):.2f} %"
+
+
+def _log_ratio(launch: Launch, typical: Typical) -> float:
+    """Of head's time over base's: the mean of the builds."""
+    return statistics.mean(
+        typical(_logs(build, lambda quad: quad.head)) - typical(_logs(build, lambda quad: quad.base))
+        for build in launch.builds
+    )
+
+
+def _logs(build: Build, bursts: Callable[[Quad], tuple[float, float]]) -> Floats:
+    """The logarithms of an arm's bursts, the fastest first."""
+    return np.sort(np.log([seconds for each in build.rounds for quad in each.quads for seconds in bursts(quad)]))
+
+
+def _median(logs: Floats) -> float:
+    return float(np.median(logs))
+
+
+def _mean_of_fastest(logs: Floats, share: float) -> float:
+    return float(np.mean(logs[: max(1, round(share * len(logs)))]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stores", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    runs = []
+    for threads, condition in product((2, 1), conditions.CONDITIONS):
+        folder = asked.stores / f"{condition}{threads}"
+        if not folder.exists():
+            measure(condition, threads, folder)
+        runs.append((condition, threads, store.read(folder)))
+    text = f"{small_models.provenance(runs[0][2])}\n\n{report(runs)}"
+    print(text)
+    if asked.write:
+        small_models.write("launch spread", text, PAGE)
+
+
+if __name__ == "__main__":
+    main()
