@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from synthetic import case, measured
 
+from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run
 from pytest_ngraph.study.data import Study
 from pytest_ngraph.study.findings import findings
@@ -22,6 +23,16 @@ def test_intervals_that_overlap_are_too_close_to_call() -> None:
     records = tuple(measured(case(compiler), wide) for compiler in ("identity", "tvm"))
     text = told(Study.of([Run(id="1", environment={}, records=records)]))
     assert text["Fastest compiler"] == "On xeon, of 1 cell (a workload at a batch size): 1 are too close to call."
+
+
+def test_few_cells_are_named() -> None:
+    def record(compiler: str, batch_size: int, seconds: float) -> Record:
+        return measured(case(compiler, batch_size), [seconds + 1e-5 * number for number in range(11)])
+
+    fast = [record("tvm", size, 0.1) for size in (1, 8)]
+    slow = [record("identity", size, 0.2) for size in (1, 8)]
+    text = told(Study.of([Run(id="1", environment={}, records=(*fast, *slow))]))
+    assert "tvm is fastest in 2 (resnet18 at 1 and 8)." in text["Fastest compiler"]
 
 
 def test_rank_inversions_are_told_with_both_intervals(synthetic: Study) -> None:

@@ -37,9 +37,10 @@ def findings(study: Study) -> list[Finding]:
 def _fastest(study: Study) -> Iterator[str]:
     ranked = _ranked(named(study.measured))
     for place, own in _by_place(ranked):
-        sure = own.filter("sure")["compiler"].value_counts(sort=True)
-        undecided = own.height - int(sure["count"].sum())
-        wins = [f"{compiler} is fastest in {count:,}" for compiler, count in sure.rows()]
+        sure = own.filter("sure").partition_by("compiler", maintain_order=True)
+        undecided = own.height - sum(cells.height for cells in sure)
+        most_first = sorted(sure, key=lambda cells: -cells.height)
+        wins = [f"{cells.item(0, 'compiler')} is fastest in {_cells(cells)}" for cells in most_first]
         told = [*wins[:MOST], *([f"{undecided:,} are too close to call"] if undecided else [])]
         yield f"On {place}, of {_counted(own.height, 'cell')} (a workload at a batch size): {', '.join(told)}."
     best = compiled(of_metric(study, "speedup")).filter(pl.col("low") > 1).sort("low", descending=True).head(1)
@@ -48,6 +49,15 @@ def _fastest(study: Study) -> Iterator[str]:
             f"The greatest gain over identity: × {_interval(row)} by {row['compiler']} "
             f"({row['network']}, batch size {row['batch_size']}, {row['place']})."
         )
+
+
+def _cells(cells: pl.DataFrame) -> str:
+    """How many, and where they are few, which: `2 (resnet18 at 1 and 8)`."""
+    if cells.height > MOST:
+        return f"{cells.height:,}"
+    sizes = pl.col("batch_size").sort().cast(pl.String).str.join(" and ")
+    named = cells.group_by("network", maintain_order=True).agg(sizes)
+    return f"{cells.height} ({', '.join(f'{network} at {at}' for network, at in named.rows())})"
 
 
 def _ranked(measured: pl.DataFrame) -> pl.DataFrame:
@@ -111,7 +121,7 @@ def _saturated(measured: pl.DataFrame) -> pl.DataFrame:
         .group_by(curve, maintain_order=True)
         .agg(pl.col("batch_size").min())
         .group_by("place", "compiler", maintain_order=True)
-        .agg(stops=pl.col("batch_size").median())
+        .agg(stops=pl.col("batch_size").quantile(0.5, "lower"))
         .join(several.group_by("place").agg(largest=pl.col("batch_size").max()), on="place", maintain_order="left")
     )
 

@@ -53,9 +53,10 @@ def summary(study: Study) -> list[tuple[str, str]]:
     cases = study.cases
     outcomes = cases["outcome"].value_counts(sort=True)
     batch_sizes = cases["batch_size"].unique().sort()
+    runs = study.records["run"].n_unique()
     return [
         ("cases", f"{cases.height:,}: " + ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.rows())),
-        ("records", f"{study.records.height:,} of {study.records['run'].n_unique():,} runs"),
+        ("records", f"{study.records.height:,} of {runs:,} run{'s' * (runs != 1)}"),
         ("workloads", f"{cases['label'].n_unique():,} of {_listed(cases['family'])}"),
         ("compilers", _listed(cases["compiler"])),
         ("batch sizes", _listed(batch_sizes.cast(pl.String))),
