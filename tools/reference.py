@@ -31,7 +31,7 @@ class Collector:
         return self
 
     def addoption(self, flag: str, *, help: str, metavar: str = "", **_: Any) -> None:  # noqa: A002 (pytest's name)
-        text, _, ini = help.replace("%%", "%").rpartition(" (ini: ")
+        text, __, ini = help.replace("%%", "%").rpartition(" (ini: ")
         self.options.append((f"{flag}={metavar}" if metavar else flag, ini.rstrip(")"), text))
 
     def addini(self, name: str, help: str, **_: Any) -> None:  # noqa: A002 (pytest's name)
@@ -88,6 +88,11 @@ TABLES = {
 }
 
 
+def _literal(text: str) -> str:
+    """The text as a replacement that `re` takes as it stands."""
+    return text.replace("\\", r"\\")
+
+
 def outdated(*, write: bool) -> list[str]:
     """The pages whose table differs from the code; rewritten when told so."""
     found = []
@@ -95,7 +100,7 @@ def outdated(*, write: bool) -> list[str]:
         path = DOCS / page
         text = path.read_text()
         marked = re.compile(rf"(<!-- {name}: from the code -->\n).*?(<!-- end -->)", re.DOTALL)
-        fresh = marked.sub(lambda match, table=table: f"{match[1]}{table()}\n{match[2]}", text)
+        fresh = marked.sub(rf"\g<1>{_literal(table())}\n\g<2>", text)
         if fresh != text:
             found.append(page)
             if write:

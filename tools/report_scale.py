@@ -137,7 +137,7 @@ def synthetic_cells(count: int, rounds: int) -> Cells:
     )
 
 
-def cost(work: Callable[[], None]) -> dict[str, float]:
+def cost(work: Callable[[], object]) -> dict[str, float]:
     begin = time.perf_counter()
     work()
     seconds = time.perf_counter() - begin
@@ -198,7 +198,7 @@ def cases(device: str, count: int) -> Iterator[Case]:
 
 def median_s(case: Case) -> float:
     """Seconds per iteration: more for wider and deeper blocks and for larger batches, less under a better compiler."""
-    return 0.001 * (case.depth or 5) * case.batch_size**0.8 / GAINS[case.compiler]
+    return float(0.001 * (case.depth or 5) * case.batch_size**0.8 / GAINS[case.compiler])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The study's five small models, measured by one pytest session in a process of its own, and how its findings are told.
 
-What `tools/compilers.py` and `tools/compile_cache.py` have in common.
+What `tools/compiler_gains.py` and `tools/compile_cache.py` have in common.
 """
 
 from __future__ import annotations
