@@ -12,8 +12,8 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Rule, Verdict
 from pytest_ngraph.gate import baseline as gate_baseline
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_runs
+from pytest_ngraph.gate.judge import OfCases
 from pytest_ngraph.gate.judged import Judged
-from pytest_ngraph.gate.ledger import Ledger
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.machine import LIBRARIES, environment
 from pytest_ngraph.options import GateOptions
@@ -23,18 +23,17 @@ MATTERING = ("driver", "governor", "python", *LIBRARIES)
 """What may differ between two runs on one machine and change how long things take."""
 
 
-class Compare:
+class Compare(OfCases):
     """A stored baseline, and the verdicts on what is compared with it. problem: what differs besides the code.
 
     level: the chance that this baseline may spend on calling regressed what is not.
     """
 
     def __init__(self, baseline: Baseline, margin: float, level: float) -> None:
+        super().__init__(Rule(margin=margin, level=level))
         self.problem = differences(baseline)
         self._baseline = baseline
         self._records = baseline.records
-        self._heads: dict[Case, Record] = {}
-        self._ledger = Ledger(Rule(margin=margin, level=level), self._verdict)
 
     @property
     def name(self) -> str:
@@ -42,25 +41,11 @@ class Compare:
         return self._baseline.label
 
     @property
-    def rule(self) -> Rule:
-        """By which the next verdict is called."""
-        return self._ledger.rule
-
-    @property
-    def verdicts(self) -> dict[Case, Verdict]:
-        """Those by now."""
-        return self._ledger.verdicts
-
-    @property
     def description(self) -> str:
         """The baseline, in one line."""
         runs = "1 run" if len(self._baseline.runs) == 1 else f"{len(self._baseline.runs)} runs"
         anchored = ", anchored" if self._baseline.anchored else ""
         return f"compared with {self._baseline.label} ({runs}{anchored})"
-
-    def reserve(self, metrics: int) -> None:
-        """So many metrics of the run, beside its cases, have a part in the level."""
-        self._ledger.reserve(metrics)
 
     def expect(self, cases: Iterable[Case]) -> None:
         """These will be measured: the level is shared among those of them that the baseline has."""

@@ -14,8 +14,8 @@ from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Calibration, Rule, Verdict, decide, missing, verdict
 from pytest_ngraph.gate.baseline import seconds_elsewhere
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change
+from pytest_ngraph.gate.judge import OfCases
 from pytest_ngraph.gate.judged import Judged, decide_worse
-from pytest_ngraph.gate.ledger import Ledger
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import LOOKS
 from pytest_ngraph.options import GateOptions
@@ -65,20 +65,19 @@ class Origin(Protocol):
         ...
 
 
-class Against:
+class Against(OfCases):
     """The base of a session, and the verdicts on what is compared with it. note: for the end of the summary."""
 
     def __init__(self, origin: Origin, options: GateOptions, calibration: Calibration | None = None) -> None:
         self.origin = origin
         self.problem = ""
         self.note = ""
-        self._heads: dict[Case, Record] = {}
         self._comparisons: dict[Case, Comparison] = {}
         rule = Rule(margin=options.margin, level=options.level)
         if calibration is not None:
             rule = calibration.applied(rule)
             self.note = f"Calibrated on {calibration.when[:10]}: {calibration.text}."
-        self._ledger = Ledger(rule, self._verdict)
+        super().__init__(rule)
 
     @property
     def name(self) -> str:
@@ -86,23 +85,9 @@ class Against:
         return self.origin.name
 
     @property
-    def rule(self) -> Rule:
-        """By which the next verdict is called."""
-        return self._ledger.rule
-
-    @property
-    def verdicts(self) -> dict[Case, Verdict]:
-        """Those by now."""
-        return self._ledger.verdicts
-
-    @property
     def description(self) -> str:
         """Base and head, in one line."""
         return self.origin.description
-
-    def reserve(self, metrics: int) -> None:
-        """So many metrics of the run, beside its cases, have a part in the level."""
-        self._ledger.reserve(metrics)
 
     def open(self, heads: Sequence[tuple[str, Case]], alone: Collection[Case] = ()) -> Base:
         """What the head's cases, given with their node ids, are compared with. alone: those of which either arm is also

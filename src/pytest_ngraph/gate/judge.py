@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate.changes import Changes
+from pytest_ngraph.gate.ledger import Ledger
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.verdict import Verdict
 from pytest_ngraph.record import Record
@@ -42,3 +44,29 @@ class Judge(Changes, Protocol):
     def conclude(self) -> list[Verdict]:
         """Judge again in the light of all verdicts. Returns those that fail the run and that no test has failed for."""
         ...
+
+
+class OfCases(ABC):
+    """What judges have in common: the head's records by case, and the ledger of the verdicts on them."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._heads: dict[Case, Record] = {}
+        self._ledger = Ledger(rule, self._verdict)
+
+    @property
+    def rule(self) -> Rule:
+        """By which the next verdict is called."""
+        return self._ledger.rule
+
+    @property
+    def verdicts(self) -> dict[Case, Verdict]:
+        """Those by now."""
+        return self._ledger.verdicts
+
+    def reserve(self, metrics: int) -> None:
+        """So many metrics of the run, beside its cases, have a part in the level."""
+        self._ledger.reserve(metrics)
+
+    @abstractmethod
+    def _verdict(self, case: Case, rule: Rule) -> Verdict:
+        """The verdict on one of the heads."""
