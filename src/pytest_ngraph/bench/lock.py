@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from pytest_ngraph.locks import take
 
 LOCK = Path(tempfile.gettempdir()) / "pytest-ngraph-measuring.lock"
 POLL_S = 0.5
@@ -25,7 +26,7 @@ def exclusive(
     descriptor = _open(path)
     try:
         waiting = False
-        while not _taken(descriptor):
+        while not take(descriptor):
             if not waiting:
                 on_wait()
                 waiting = True
@@ -42,11 +43,3 @@ def _open(path: Path) -> int:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_ngraph.bench.leftovers import end_leftovers
+from pytest_ngraph.locks import take
 
 PREFIX = "ngraph-bench-"
 LOCK = ".lock"
@@ -57,9 +58,6 @@ def _is_abandoned(folder: Path) -> bool:
     """Whether nobody holds the lock. A folder without one is none of ours."""
     lock = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        return take(lock)
     finally:
         os.close(lock)
-    return True

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from pytest_ngraph.errors import NgraphError, UsageError
+from pytest_ngraph.locks import take
 from pytest_ngraph.revision.git import GitFailed, git
 from pytest_ngraph.revision.imports import import_path
 from pytest_ngraph.revision.interrupts import held_back
@@ -115,12 +116,9 @@ def _is_held(root: Path) -> bool:
     except OSError:
         return True  # another user's
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not take(descriptor)
     finally:
         os.close(descriptor)
-    return False
 
 
 def _administration(common: Path, root: Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import secrets
@@ -16,6 +15,7 @@ from typing import Any
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
+from pytest_ngraph.locks import take
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.store.run import CUT_SHORT, ENDED, SCHEMA, SUFFIX, WHOLE, run_ids
 
@@ -175,12 +175,9 @@ def _open(path: Path, flags: int = 0) -> int:
 
 def _lock(file: int, run: str) -> None:
     for _ in range(LOCK_TRIES):
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(LOCK_POLL_S)
-        else:
+        if take(file):
             return
+        time.sleep(LOCK_POLL_S)
     raise StoreError(f"another process writes to run {run}. Wait for it to end, or name another run.")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, get_args
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
+from pytest_ngraph.locks import take
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.store.conformity import conforms
 
@@ -21,6 +21,8 @@ SUFFIX = ".jsonl"
 ENDED = "ended"
 WHOLE = "whole"
 CUT_SHORT = "cut short"
+LONGEST_END = 4096
+"""Bytes that hold the line which says how a session ended. Every session of pytest asks, so the rest is not read."""
 
 
 class Death(NamedTuple):
@@ -98,9 +100,14 @@ def _can_go_on(folder: Path, run: str) -> bool:
 
 def _is_whole(path: Path) -> bool:
     """Whether the last session of a run went to its end, by its first line and its last."""
-    lines = _bytes(path).rstrip(b"\n").split(b"\n")
-    first, last = _decoded(lines[0]), _decoded(lines[-1])
-    return (first or {}).get("schema") == 1 or (last or {}).get(ENDED) == WHOLE
+    try:
+        with path.open("rb") as file:
+            first = file.readline()
+            file.seek(max(0, path.stat().st_size - LONGEST_END))
+            last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return (_decoded(first) or {}).get("schema") == 1 or (_decoded(last) or {}).get(ENDED) == WHOLE
 
 
 def is_live(folder: Path, run: str) -> bool:
@@ -108,12 +115,9 @@ def is_live(folder: Path, run: str) -> bool:
     path = folder / (run + SUFFIX)
     try:
         with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+            return not take(file.fileno(), shared=True)
     except OSError as error:
         raise _unreadable(path, error) from error
-    return False
 
 
 def _bytes(path: Path) -> bytes:
