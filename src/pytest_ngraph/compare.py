@@ -18,6 +18,7 @@ from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.machine import LIBRARIES, environment
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
+from pytest_ngraph.wording import counted
 
 MATTERING = ("driver", "governor", "python", *LIBRARIES)
 """What may differ between two runs on one machine and change how long things take."""
@@ -43,9 +44,8 @@ class Compare(OfCases):
     @property
     def description(self) -> str:
         """The baseline, in one line."""
-        runs = "1 run" if len(self._baseline.runs) == 1 else f"{len(self._baseline.runs)} runs"
         anchored = ", anchored" if self._baseline.anchored else ""
-        return f"compared with {self._baseline.label} ({runs}{anchored})"
+        return f"compared with {self._baseline.label} ({counted(len(self._baseline.runs), 'run')}{anchored})"
 
     def expect(self, cases: Iterable[Case]) -> None:
         """These will be measured: the level is shared among those of them that the baseline has."""

@@ -15,6 +15,7 @@ from pytest_ngraph.options.resume import LATEST
 from pytest_ngraph.record import Failure, Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal, Run, conforms
+from pytest_ngraph.wording import counted
 
 FollowsFrom = Callable[[Record], dict[str, Any]]
 """Gives what a record of a case would follow from if it were measured now."""
@@ -65,11 +66,12 @@ class Resumed:
     def notes(self) -> Iterator[str]:
         """What became of the earlier cases that this session selected, a sentence each."""
         if self.kept:
-            yield f"{_cases(len(self.kept))} of run {self.run.id} stand as an earlier session recorded them."
+            yield f"{counted(len(self.kept), 'case')} of run {self.run.id} stand as an earlier session recorded them."
         for reasons, count in Counter("; ".join(reasons) for reasons in self.stale.values()).items():
-            yield f"{_cases(count)} measured again: {reasons}."
+            yield f"{counted(count, 'case')} measured again: {reasons}."
         if self.retried:
-            yield f"{_cases(len(self.retried))} measured again, running when the run died: {_ids(self.retried)}."
+            count = len(self.retried)
+            yield f"{counted(count, 'case')} measured again, running when the run died: {_ids(self.retried)}."
         parted = {case.group for case in self.kept} & self._groups_measured
         if parted:
             yield (
@@ -125,10 +127,6 @@ def would_follow_from(record: Record, target: Target, settings: Settings, agains
         against=against,
         failure=record.failure,
     )
-
-
-def _cases(count: int) -> str:
-    return "1 case" if count == 1 else f"{count} cases"
 
 
 def _times(count: int) -> str:

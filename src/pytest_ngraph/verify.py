@@ -9,6 +9,7 @@ import numpy as np
 from pytest_ngraph.artifact import Array
 from pytest_ngraph.case import Precision
 from pytest_ngraph.record import Agreement
+from pytest_ngraph.wording import counted
 
 TOLERANCES: dict[Precision, float] = {"fp32": 1e-4, "fp16": 1e-2, "bf16": 5e-2}
 """Largest relative error allowed. Compilers that compute in fp32 differ from eager by about 2e-6 on the study's
@@ -24,7 +25,7 @@ def verify(outputs: Sequence[Array], reference: Sequence[Array], precision: Prec
     """
     tolerance = TOLERANCES[precision]
     if len(outputs) != len(reference):
-        problem = f"gave {_outputs(len(outputs))} where eager gives {_outputs(len(reference))}"
+        problem = f"gave {counted(len(outputs), 'output')} where eager gives {counted(len(reference), 'output')}"
         return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
     compared = [_compare(*pair, tolerance) for pair in zip(outputs, reference, strict=True)]
     index, (error, problem) = max(enumerate(compared), key=lambda item: item[1][0], default=(0, (0.0, "")))
@@ -81,7 +82,3 @@ def _relative_error(output: Array, reference: Array) -> float:
     if largest == 0.0:  # nothing to be relative to: an output that is zero everywhere has its own size as the error
         return difference
     return difference / largest
-
-
-def _outputs(count: int) -> str:
-    return f"{count} output" if count == 1 else f"{count} outputs"

@@ -15,6 +15,7 @@ from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.metrics import Inversion
 from pytest_ngraph.metrics.text import number
+from pytest_ngraph.wording import counted
 
 
 class AtBase(NamedTuple):
@@ -61,12 +62,12 @@ def judge_inversions(verdict: MetricVerdict, found: Sequence[Inversion], changes
     new = [each for each in known if len(known) * each[1].p_inverted <= rule.corrected_level]
     if new:
         told = "; ".join(_in_words(*each) for each in new)
-        return replace(verdict, name="regressed", p=p, reason=f"{_counted(len(new), 'new inversion')}: {told}")
+        return replace(verdict, name="regressed", p=p, reason=f"{counted(len(new), 'new inversion')}: {told}")
     untold += sum(base.p_not_inverted > rule.miss for _, base in known)
-    counted = _counted(len(found), "inversion")
+    told = counted(len(found), "inversion")
     if untold:
-        return replace(verdict, p=p, reason=f"{counted}; of {untold} it cannot be told whether the base has them")
-    return replace(verdict, name="unchanged", p=p, reason=f"{counted}, none of them new")
+        return replace(verdict, p=p, reason=f"{told}; of {untold} it cannot be told whether the base has them")
+    return replace(verdict, name="unchanged", p=p, reason=f"{told}, none of them new")
 
 
 def at_base(inversion: Inversion, changes: Changes) -> AtBase:
@@ -85,10 +86,6 @@ def at_base(inversion: Inversion, changes: Changes) -> AtBase:
 def _p(one: float, other: float) -> float:
     """Either will do: Bonferroni."""
     return min(1.0, 2 * min(one, other))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _in_words(inversion: Inversion, base: AtBase) -> str:

@@ -15,6 +15,7 @@ from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import LOOKS, Rule
 from pytest_ngraph.gate.student import t_quantile
 from pytest_ngraph.stats import Estimate
+from pytest_ngraph.wording import counted
 
 VerdictName = Literal["improved", "unchanged", "regressed", "inconclusive", "new", "missing"]
 NAMES: tuple[VerdictName, ...] = get_args(VerdictName)
@@ -72,10 +73,8 @@ class Verdict:
     @property
     def _effort(self) -> str:
         if self.margin is not None:
-            runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
-            return f"{runs}, margin widened to {100 * self.margin:.1f} %"
-        launches = "1 launch" if self.launches == 1 else f"{self.launches} launches"
-        return f"{launches}, {self.disturbed} of {self.rounds} rounds disturbed"
+            return f"{counted(self.runs, 'run')}, margin widened to {100 * self.margin:.1f} %"
+        return f"{counted(self.launches, 'launch', 'launches')}, {self.disturbed} of {self.rounds} rounds disturbed"
 
 
 def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:

@@ -16,6 +16,7 @@ from pytest_ngraph.report.lines import shortened
 from pytest_ngraph.report.markdown import LEFT, RIGHT, code, escaped, fenced, folded, table
 from pytest_ngraph.report.metric_comparison import metrics_by_severity
 from pytest_ngraph.report.result import RunResult
+from pytest_ngraph.wording import counted
 
 MEASURED = {"case": LEFT, "change": RIGHT, "interval": RIGHT, "launches": RIGHT, "detectable": RIGHT}
 EXPLAINED = {"case": LEFT, "interval": RIGHT, "reason": LEFT}
@@ -54,13 +55,13 @@ def headline(result: RunResult) -> str:
     failed, unmeasured = len(result.failed), len(result.unmeasured)
     bases = " and ".join(result.bases)
     if here:
-        first = f"{len(cases['regressed']) or 'None'} of {_counted(len(here) + failed + unmeasured, 'case')} regressed"
+        first = f"{len(cases['regressed']) or 'None'} of {counted(len(here) + failed + unmeasured, 'case')} regressed"
         first += f" against {bases}"
     elif bases:
         first = f"Nothing was compared with {bases}"
     else:
         measured = sum(not why_not_measured(record) for record in result.run.records)
-        first = f"{_counted(measured, 'case')} measured" if measured else "Nothing was measured"
+        first = f"{counted(measured, 'case')} measured" if measured else "Nothing was measured"
     further = {
         "inconclusive": len(cases["inconclusive"]),
         "missing": len(cases["missing"]),
@@ -68,10 +69,10 @@ def headline(result: RunResult) -> str:
         "not measured, because the run ended early": unmeasured,
     }
     metrics = Counter(verdict.name for verdict in result.metric_verdicts)
-    told = [f"{_counted(metrics[name], 'metric')} {name}" for name in METRICS_TOLD if metrics[name]]
+    told = [f"{counted(metrics[name], 'metric')} {name}" for name in METRICS_TOLD if metrics[name]]
     told += [f"{count} {what}" for what, count in further.items() if count]
     if result.breaches:
-        told.append(f"{_counted(len(result.breaches), 'threshold')} breached")
+        told.append(f"{counted(len(result.breaches), 'threshold')} breached")
     return "; ".join((first, *told))
 
 
@@ -94,7 +95,7 @@ def _measured_table(result: RunResult, name: VerdictName) -> list[str]:
 
 def _unchanged(result: RunResult) -> list[str]:
     rows = _measured_table(result, "unchanged")
-    return folded(f"Unchanged: {_counted(len(_named(result, 'unchanged')), 'case')}", rows) if rows else []
+    return folded(f"Unchanged: {counted(len(_named(result, 'unchanged')), 'case')}", rows) if rows else []
 
 
 def _metrics(title: str, result: RunResult, name: VerdictName) -> list[str]:
@@ -152,7 +153,7 @@ def _results(result: RunResult) -> list[str]:
         return []
     columns = {"case": LEFT} | dict.fromkeys(SHOWN, RIGHT)
     rows = table(columns, [tuple(_row(record, result)) for record in records])
-    return folded(f"Results: {_counted(len(records), 'case')}", rows) if result.verdicts else rows
+    return folded(f"Results: {counted(len(records), 'case')}", rows) if result.verdicts else rows
 
 
 def _row(record: Record, result: RunResult) -> Iterator[str]:
@@ -172,7 +173,3 @@ def _circumstances(result: RunResult) -> list[str]:
     if result.command:
         lines += ["To repeat it:", "", *fenced(result.command)]
     return folded("Machine, versions, and how to repeat it", lines)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

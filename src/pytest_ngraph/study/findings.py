@@ -13,6 +13,7 @@ from pytest_ngraph.stats import Estimate
 from pytest_ngraph.study.data import Study
 from pytest_ngraph.study.figures.inversions import by_compiling, strongest_first
 from pytest_ngraph.study.figures.rows import compiled, named, of_metric
+from pytest_ngraph.wording import counted
 
 MOST = 4
 """Places, compilers or reasons that one sentence names; tables have the others."""
@@ -42,7 +43,7 @@ def _fastest(study: Study) -> Iterator[str]:
         most_first = sorted(sure, key=lambda cells: -cells.height)
         wins = [f"{cells.item(0, 'compiler')} is fastest in {_cells(cells)}" for cells in most_first]
         told = [*wins[:MOST], *([f"{undecided:,} are too close to call"] if undecided else [])]
-        yield f"On {place}, of {_counted(own.height, 'cell')} (a workload at a batch size): {', '.join(told)}."
+        yield f"On {place}, of {counted(own.height, 'cell')} (a workload at a batch size): {', '.join(told)}."
     best = compiled(of_metric(study, "speedup")).filter(pl.col("low") > 1).sort("low", descending=True).head(1)
     for row in best.iter_rows(named=True):
         yield (
@@ -82,13 +83,13 @@ def _reversed(study: Study) -> Iterator[str]:
     for row in strongest_first(own).head(1).iter_rows(named=True):
         before, after = _interval(row, "before"), _interval(row, "after")
         yield (
-            f"Compiling reverses which of two workloads is faster in {_counted(own.height, 'case')}. The strongest: on "
+            f"Compiling reverses which of two workloads is faster in {counted(own.height, 'case')}. The strongest: on "
             f"{row['device']} at batch size {row['batch_size']}, {row['workload_a']} runs × {before} as fast as "
             f"{row['workload_b']} under identity, but × {after} under {row['compiler']}."
         )
     across = study.inversions.filter(pl.col("device") != pl.col("reference_device")).height
     if across:
-        yield f"Between compilers of two devices, the order of workloads is reversed in {_counted(across, 'case')}."
+        yield f"Between compilers of two devices, the order of workloads is reversed in {counted(across, 'case')}."
 
 
 def _batching(study: Study) -> Iterator[str]:
@@ -137,7 +138,7 @@ def _failing(study: Study) -> Iterator[str]:
     for row in failing.head(MOST).iter_rows(named=True):
         most_often = row["reason"] if len(row["reason"]) <= PROBLEM else row["reason"][: PROBLEM - 1] + "…"
         yield (
-            f"{row['compiler']} fails in {row['failed']} of {_counted(row['cases'], 'case')} on {row['place']}; "
+            f"{row['compiler']} fails in {row['failed']} of {counted(row['cases'], 'case')} on {row['place']}; "
             f"most often: {most_often}."
         )
     unstable = counts.filter(pl.col("unstable") > 0).sort("unstable", descending=True, maintain_order=True)
@@ -164,10 +165,6 @@ def _interval(row: dict[str, Any], name: str = "") -> str:
     """A ratio in a row and its interval. name: of its column; its bounds are `_low` and `_high`."""
     names = (name, f"{name}_low", f"{name}_high") if name else ("value", "low", "high")
     return with_interval(Estimate(*(row[each] for each in names)))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _listed(texts: Sequence[str]) -> str:
