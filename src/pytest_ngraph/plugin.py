@@ -49,8 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         chosen = options.read(config)
         against = _against(chosen, config)
-        baselines = _baselines(chosen, config)
-        resumed = _resumed(chosen, config)
+        baselines = _baselines(chosen)
+        resumed = _resumed(chosen)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
     """What this run is compared with."""
     gate = chosen.gate
-    if not gate.compares or chosen.settings.smoke or config.option.collectonly:
+    if not (gate.compares and chosen.measures):
         return None
     from pytest_ngraph.against import Against
     from pytest_ngraph.against.calibrating import Calibrating, kept
@@ -84,10 +84,10 @@ def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
     return Against(FromRevision(gate.against, arguments, started.dir, config.rootpath), gate, kept())
 
 
-def _baselines(chosen: options.Options, config: pytest.Config) -> list[Compare]:
+def _baselines(chosen: options.Options) -> list[Compare]:
     """The stored baselines that this run is compared with, once it is sure that it can be saved as one."""
     gate = chosen.gate
-    if not (gate.compare or gate.save) or chosen.settings.smoke or config.option.collectonly:
+    if not ((gate.compare or gate.save) and chosen.measures):
         return []
     from pytest_ngraph import compare
 
@@ -95,10 +95,9 @@ def _baselines(chosen: options.Options, config: pytest.Config) -> list[Compare]:
     return compare.load(chosen.store, gate)
 
 
-def _resumed(chosen: options.Options, config: pytest.Config) -> Resumed | None:
+def _resumed(chosen: options.Options) -> Resumed | None:
     """The run that this session goes on with."""
-    measures_nothing = chosen.settings.smoke or config.option.collectonly or hasattr(config, "workerinput")
-    if not chosen.resume.run or measures_nothing:
+    if not (chosen.resume.run and chosen.measures):
         return None
     from pytest_ngraph.resume import open_run
 

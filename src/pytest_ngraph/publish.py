@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ngraph.fixtures import SESSION
-from pytest_ngraph.machine import environment
-from pytest_ngraph.store import Run
 
 if TYPE_CHECKING:
     from pytest_ngraph.report.destinations import Destinations
@@ -50,8 +48,7 @@ def _destinations(config: pytest.Config) -> Destinations | None:
     session = config.stash[SESSION]
     file = session.options.gate.summary
     step_summary = os.environ.get(STEP_SUMMARY) if session.judges or file else None
-    measures_nothing = config.option.collectonly or session.options.settings.smoke or hasattr(config, "workerinput")
-    if measures_nothing or not (file or step_summary):
+    if not (session.options.measures and (file or step_summary)):
         return None
     from pytest_ngraph.report.destinations import Destinations
 
@@ -68,7 +65,7 @@ def _result(config: pytest.Config) -> RunResult:
     head = head_of(started.dir)
     concluded = session.conclusion
     return RunResult(
-        run=Run(id=session.run_id, environment=environment(), records=tuple(session.records.values())),
+        run=session.run,
         metrics=concluded.metrics if concluded else Metrics(),
         verdicts=concluded.verdicts if concluded else (),
         metric_verdicts=concluded.metric_verdicts if concluded else (),

@@ -9,9 +9,7 @@ import pytest
 from pytest_ngraph import study
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.fixtures import SESSION
-from pytest_ngraph.machine import environment
 from pytest_ngraph.session import Session
-from pytest_ngraph.store import Run
 
 FOLDER = pytest.StashKey[Path]()
 TOLD = pytest.StashKey[str]()
@@ -20,8 +18,7 @@ TOLD = pytest.StashKey[str]()
 def prepare(config: pytest.Config) -> None:
     """Find out whether a report is to be written. Raise an error when it could not be: better before than after."""
     options = config.stash[SESSION].options
-    measures_nothing = config.option.collectonly or options.settings.smoke or hasattr(config, "workerinput")
-    if options.report is not None and not measures_nothing:
+    if options.report is not None and options.measures:
         study.check(options.report)
         config.stash[FOLDER] = options.report
 
@@ -52,8 +49,6 @@ def _write(session: Session, folder: Path) -> Path:
     from pytest_ngraph.metrics import DEFINITIONS
     from pytest_ngraph.study.data import Study
 
-    records = tuple(session.records.values())
-    run = Run(id=session.run_id, environment=environment(), records=records)
     every = session.conclusion.metrics if session.conclusion else ()
     own = [metric for metric in every if metric.name not in DEFINITIONS]
-    return study.write(Study.of([run], own=own), folder)[0]
+    return study.write(Study.of([session.run], own=own), folder)[0]

@@ -13,12 +13,13 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.held import Held
-from pytest_ngraph.machine import this_machine
+from pytest_ngraph.machine import environment, this_machine
 from pytest_ngraph.options import Options
 from pytest_ngraph.phases import NotedProgress
 from pytest_ngraph.record import Record
 from pytest_ngraph.recording import Recording
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.store import Run
 
 if TYPE_CHECKING:
     from pytest_ngraph.against import Against
@@ -108,6 +109,11 @@ class Session:
     def run_id(self) -> str:
         """The id under which the store has this session; empty when nothing was recorded."""
         return self._recording.run_id
+
+    @property
+    def run(self) -> Run:
+        """All records by now, on this machine."""
+        return Run(id=self.run_id, environment=environment(), records=tuple(self.records.values()))
 
     @property
     def unsaved(self) -> dict[Case, str]:

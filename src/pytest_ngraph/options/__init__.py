@@ -41,7 +41,10 @@ DEFAULTS = Settings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The options of a run, checked."""
+    """The options of a run, checked.
+
+    measures: false where nothing is timed: tests are only listed, models are called once, or pytest-xdist distributes.
+    """
 
     inventory: dict[str, Device]
     devices: Axis[str]
@@ -55,6 +58,7 @@ class Options:
     gate: GateOptions = gate.DEFAULTS
     resume: ResumeOptions = resume.DEFAULTS
     report: Path | None = None
+    measures: bool = True
 
 
 def declare(parser: pytest.Parser) -> None:
@@ -152,6 +156,7 @@ def declare(parser: pytest.Parser) -> None:
 def read(config: pytest.Config) -> Options:
     """The options of this run. Raises `UsageError` for anything that does not exist or cannot be."""
     inventory = load_inventory(_devices_file(config))
+    settings = _settings(config)
     return Options(
         inventory=inventory,
         devices=axis(config, "device", lambda text: _one_of("device", text, inventory)),
@@ -159,12 +164,13 @@ def read(config: pytest.Config) -> Options:
         batch_sizes=axis(config, "batch_size", parse_batch_size),
         precisions=axis(config, "precision", lambda text: _one_of("precision", text, PRECISIONS)),
         objectives=axis(config, "objective", lambda text: _one_of("objective", text, OBJECTIVES)),
-        settings=_settings(config),
+        settings=settings,
         store=config.rootpath / (single(config, "store") or ".ngraph"),
         thresholds=parse_thresholds(lines(config, "ngraph_fail_on")),
         gate=gate.read(config),
         resume=resume.read(config),
         report=config.rootpath / report if (report := single(config, "report")) else None,
+        measures=not (config.option.collectonly or settings.smoke or hasattr(config, "workerinput")),
     )
 
 
