@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,7 @@ def _change(key: str, before: Any, now: Any) -> Iterator[str]:
         yield f"{key}: {before or 'none'} -> {now or 'none'}"
 
 
+@cache
 def _source_digest(kind: type) -> str:
     """Hash of the compiler's own module, or of all modules of its package; empty for one that is in no file."""
     # Not `inspect.getfile`: TVM puts one of its own there, which fails for modules that were imported anew.
