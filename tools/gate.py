@@ -114,10 +114,7 @@ def main() -> None:
             break
         print(f"session {number} of {len(sessions)}: {session.condition}, {session.threads} threads", file=sys.stderr)
         run(session, results, rules)
-    text = f"{small_models.provenance(Run(id='', environment=environment()))}\n\n{table.report(results)}"
-    print(text)
-    if asked.write:
-        small_models.write("gate", text, PAGE)
+    small_models.tell(Run(id="", environment=environment()), table.report(results), "gate" if asked.write else "", PAGE)
 
 
 if __name__ == "__main__":

@@ -103,10 +103,7 @@ def main() -> None:
         if not folder.exists():
             measure(condition, threads, folder)
         runs.append((condition, threads, store.read(folder)))
-    text = f"{small_models.provenance(runs[0][2])}\n\n{report(runs)}"
-    print(text)
-    if asked.write:
-        small_models.write("launch spread", text, PAGE)
+    small_models.tell(runs[0][2], report(runs), "launch spread" if asked.write else "", PAGE)
 
 
 if __name__ == "__main__":

@@ -42,10 +42,7 @@ def main(description: str, section: str, find: Callable[[Sequence[str]], tuple[s
     parser.add_argument("--write", action="store_true")
     chosen, options = parser.parse_known_args()
     run, found = find(options)
-    text = f"{provenance(run)}\n\n{found}"
-    print(text)
-    if chosen.write:
-        write(section, text)
+    tell(run, found, section if chosen.write else "")
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -64,6 +61,14 @@ def provenance(run: store.Run) -> str:
         f"`{command}` on {time.strftime('%Y-%m-%d')}, {environment.get('processor') or environment['architecture']}, "
         f"{cores} core{'s' if cores > 1 else ''}, Python {environment['python']}, {versions}."
     )
+
+
+def tell(run: store.Run, found: str, section: str = "", path: Path = PAGE) -> None:
+    """Print what a run says, with its provenance. section: of the docs, where it is to stand as well."""
+    text = f"{provenance(run)}\n\n{found}"
+    print(text)
+    if section:
+        write(section, text, path)
 
 
 def write(section: str, text: str, path: Path = PAGE) -> None:
