@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_ngraph.clock import WallStopwatch
-from pytest_ngraph.measure import is_precise, is_steady, iterations_per_round, time_round, warm_up
+from pytest_ngraph.comparison import Quad
+from pytest_ngraph.measure import is_precise, is_steady, iterations_per_round, time_round, until_disturbed, warm_up
 from pytest_ngraph.record import Round
 
 
@@ -65,3 +66,11 @@ def test_iterations_fill_a_round(seconds: float, expected: int) -> None:
 def test_equal_rounds_are_precise_and_scattered_ones_are_not() -> None:
     assert is_precise([Round(1, 1.0)] * 6, target=0.01)
     assert not is_precise([Round(1, 1.0 + 0.1 * i) for i in range(6)], target=0.01)
+
+
+def test_quads_are_taken_until_several_in_a_row_are_slow() -> None:
+    fast, slow = (Quad(base=(each, each), head=(each, each)) for each in (1.0, 2.0))
+    rarely_slow = [fast, slow, fast, slow, slow, fast]
+    assert until_disturbed(rarely_slow, 4.5) == rarely_slow
+    assert until_disturbed([*rarely_slow, slow, slow, slow, fast], 4.5) == [*rarely_slow, slow, slow, slow]
+    assert until_disturbed([slow] * 10, None) == [slow] * 10

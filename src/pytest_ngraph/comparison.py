@@ -22,6 +22,11 @@ class Quad(NamedTuple):
     base: tuple[float, float]
     head: tuple[float, float]
 
+    @property
+    def total_s(self) -> float:
+        """Of an iteration of each burst."""
+        return sum(self.base) + sum(self.head)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedRound:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +18,8 @@ STEADY_GAIN = 0.02
 """A warm-up goes on while a window of it brings a new best time by more than this share."""
 WINDOWS = 3
 """Fewest windows of a warm-up: the first one pays for caches and just-in-time work, two must agree after it."""
+SLOW_IN_A_ROW = 3
+"""One slow quad happens on a quiet machine; of so many, other work is the cause."""
 
 
 class Timed(Protocol):
@@ -50,6 +52,18 @@ def time_quad(base: Timed, head: Timed, calls: int, *, head_first: bool) -> Quad
 def _burst_s(arm: Timed, calls: int) -> float:
     """Seconds per iteration of one burst."""
     return time_round(arm, arm.stopwatch, calls).sample_s / arm.concurrency
+
+
+def until_disturbed(quads: Iterable[Quad], slowest_s: float | None) -> list[Quad]:
+    """These quads, up to where several in a row take longer than `slowest_s` in all; None to take each."""
+    taken: list[Quad] = []
+    slow = 0
+    for quad in quads:
+        taken.append(quad)
+        slow = slow + 1 if slowest_s is not None and quad.total_s > slowest_s else 0
+        if slow == SLOW_IN_A_ROW:
+            break
+    return taken
 
 
 def warm_up(run: Run, stopwatch: Stopwatch, *, window_s: float, budget_s: float) -> tuple[Warmup, float]:

@@ -32,7 +32,7 @@ from pytest_ngraph.comparison import BASE, HEAD
 from pytest_ngraph.compilers import CompiledModel, progress
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.lifetime import die_with_parent
-from pytest_ngraph.measure import time_quad, time_round, warm_up
+from pytest_ngraph.measure import time_quad, time_round, until_disturbed, warm_up
 from pytest_ngraph.prepare import prepare
 from pytest_ngraph.record import Phase
 from pytest_ngraph.revision import refuse_foreign
@@ -118,15 +118,17 @@ class Worker:
         calm.wait()
         return {"elapsed_s": timed.elapsed_s, **used}
 
-    def compare(self, *, calls: int, quads: int) -> Answer:
-        """Time so many quads of base and head, in bursts of `calls` calls.
+    def compare(self, *, calls: int, quads: int, slowest_s: float | None = None) -> Answer:
+        """Time so many quads of base and head, in bursts of `calls` calls. Fewer where several in a row take longer
+        than `slowest_s`: what other work delays is not worth measuring.
 
         Which arm begins is drawn: in a fixed order, another process that takes a core at regular times would always
         meet the same arm.
         """
         base, head = self._models[BASE], self._models[HEAD]
         order = [self._random.random() < 0.5 for _ in range(quads)]
-        timed, used = _with_usage(lambda: [time_quad(base, head, calls, head_first=first) for first in order])
+        each = (time_quad(base, head, calls, head_first=first) for first in order)
+        timed, used = _with_usage(lambda: until_disturbed(each, slowest_s))
         calm.wait()
         return {"quads": timed, **used}
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
-from pytest_ngraph.comparison import BASE
+from pytest_ngraph.comparison import BASE, Quad
+from pytest_ngraph.measure import until_disturbed
 from pytest_ngraph.record import Contention, Record
 
 USAGE = ("wall_s", "cpu_s", "involuntary_switches")
@@ -42,22 +45,25 @@ class ApartArm(PairedArm):
             with suppress(WorkerFailed):  # a dead one is found when it is asked for more
                 self._request_base("release", kind=self._target.kind)
 
-    def _time_quads(self, calls: int, quads: int) -> dict[str, Any] | None:
+    def _time_quads(self, calls: int, quads: int, slowest_s: float | None) -> dict[str, Any] | None:
         """As a worker does that has both, but by a request for each burst."""
-        used = dict.fromkeys(USAGE, 0.0)
-        timed = []
-        for _ in range(quads):
-            times: dict[bool, list[float]] = {True: [], False: []}
-            base_first = self._random.random() < 0.5
-            for is_base in (base_first, not base_first, not base_first, base_first):
-                answer = self._burst(calls, is_base=is_base)
-                if answer is None:
-                    return None
-                concurrency = self._base_concurrency if is_base else self._concurrency
-                times[is_base].append(answer["elapsed_s"] / calls / concurrency)
-                used = {name: used[name] + answer[name] for name in USAGE}
-            timed.append((times[True], times[False]))
-        return {"quads": timed, **used}
+        used: Counter[str] = Counter()
+        each = iter(lambda: self._quad(calls, used), None)
+        timed = until_disturbed(islice(each, quads), slowest_s)
+        return {"quads": timed, **used} if self.running else None
+
+    def _quad(self, calls: int, used: Counter[str]) -> Quad | None:
+        """One quad; None when an arm fails. used: what the bursts used is added to it."""
+        times: dict[bool, list[float]] = {True: [], False: []}
+        base_first = self._random.random() < 0.5
+        for is_base in (base_first, not base_first, not base_first, base_first):
+            answer = self._burst(calls, is_base=is_base)
+            if answer is None:
+                return None
+            concurrency = self._base_concurrency if is_base else self._concurrency
+            times[is_base].append(answer["elapsed_s"] / calls / concurrency)
+            used.update({name: answer[name] for name in USAGE})
+        return Quad(base=(times[True][0], times[True][1]), head=(times[False][0], times[False][1]))
 
     def _burst(self, calls: int, *, is_base: bool) -> dict[str, Any] | None:
         if not is_base:

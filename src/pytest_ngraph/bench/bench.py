@@ -20,6 +20,7 @@ from pytest_ngraph.bench.base import Base, Opponents
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.paired import PairedArm
+from pytest_ngraph.bench.patience import Patience
 from pytest_ngraph.bench.process import Home, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.scratch import Scratch
@@ -56,6 +57,7 @@ class Bench:
         self._progress = progress or Silent()
         self._base = base
         self._workers = Workers(self._folder, settings.memory_bytes)
+        self._patience = Patience()
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group; one record for each, as soon as it is complete."""
@@ -139,7 +141,7 @@ class Bench:
         comparison, opponent = opponents.of(case, artifact) if opponents else (None, None)
         if comparison and opponent:
             kind = PairedArm if comparison.placement == "together" else ApartArm
-            paired = kind(case, artifact, target, self._settings, worker, comparison, opponent)
+            paired = kind(case, artifact, target, self._settings, worker, comparison, opponent, self._patience)
             self._prepare(paired)
             if not paired.base_problem:
                 return paired

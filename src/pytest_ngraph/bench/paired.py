@@ -12,10 +12,12 @@ from pytest_ngraph import contention
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Opponent
+from pytest_ngraph.bench.patience import Patience
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.measure import iterations_per_round
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.settings import Settings
@@ -26,6 +28,8 @@ BUILDS = 2
 """How often the arms are built in a launch: once base first, once head first."""
 FEWEST_QUADS = 3
 """Of a build, however slow the model is."""
+SLOW = 1.3
+"""A quad that takes so many times the fastest was delayed by other work."""
 
 
 Start = Callable[[str], WorkerProcess]
@@ -51,20 +55,23 @@ class PairedArm(Arm):
         start: Start,
         comparison: Comparison,
         opponent: Opponent,
+        patience: Patience,
     ) -> None:
         super().__init__(case, artifact, target, settings, lambda: start(HEAD), comparison)
         self.base_problem = ""
         self._start = start
         self._opponent = opponent
+        self._patience = patience
         self._builds: list[list[PairedRound]] = [[]]
         self._built_at_s = 0.0
         self._base_concurrency = 1
+        self._fastest_s = math.inf
+        self._disturbed = False
 
     def again(self, start: Start) -> PairedArm:
         """The same two in workers that `start` gives, to be prepared and measured anew."""
-        return type(self)(
-            self.case, self._artifact, self._target, self._settings, start, self._comparison, self._opponent
-        )
+        place = self.case, self._artifact, self._target, self._settings
+        return type(self)(*place, start, self._comparison, self._opponent, self._patience)
 
     def alone(self, which: str, settings: Settings, start: Start) -> Arm:
         """The head or the base as an arm by itself, in the worker that `start` gives."""
@@ -101,9 +108,12 @@ class PairedArm(Arm):
         self._seconds_per_call = max(base_s, self._seconds_per_call)
 
     def measure_round(self) -> None:
-        """Time quads for one more round, after building anew when half of the launch is over."""
+        """Time quads for one more round, after building anew when half of the launch is over. Other work that disturbed
+        the last round is given a moment to end."""
         if self._build_satisfied and not self.satisfied:
             self._build_again()
+        if self._disturbed:
+            self._patience.wait(self._target.cores)
         if self.running:
             self._measure_quads()
 
@@ -137,7 +147,9 @@ class PairedArm(Arm):
         calls = math.ceil(self.burst_s / self._seconds_per_call)
         quads = iterations_per_round(4 * calls * self._seconds_per_call, ROUND_S)
         before, started = contention.read(), time.monotonic()
-        answer = self._time_quads(calls, quads)
+        is_known = math.isfinite(self._fastest_s)
+        slowest_s = SLOW * self._fastest_s if is_known and self._patience.lasts else None
+        answer = self._time_quads(calls, quads, slowest_s)
         if answer is None:
             return
         self._count(answer)
@@ -148,13 +160,16 @@ class PairedArm(Arm):
             involuntary_switches=answer["involuntary_switches"],
         )
         timed = tuple(Quad(tuple(base), tuple(head)) for base, head in answer["quads"])
-        self._builds[-1].append(PairedRound(quads=timed, elapsed_s=answer["wall_s"], **dataclasses.asdict(during)))
+        measured = PairedRound(quads=timed, elapsed_s=answer["wall_s"], **dataclasses.asdict(during))
+        self._builds[-1].append(measured)
+        self._disturbed = len(timed) < quads or is_disturbed(measured)
+        self._fastest_s = min(self._fastest_s, *(quad.total_s for quad in timed))
         iterations = calls * self._concurrency
         self.rounds += [Round(iterations, iterations * each) for quad in timed for each in quad.head]
 
-    def _time_quads(self, calls: int, quads: int) -> dict[str, Any] | None:
+    def _time_quads(self, calls: int, quads: int, slowest_s: float | None) -> dict[str, Any] | None:
         """The answer to a request `compare`; None when there is none, and the record says why."""
-        return self._ask("compare", calls=calls, quads=quads)
+        return self._ask("compare", calls=calls, quads=quads, slowest_s=slowest_s)
 
     def _request_base(self, do: str, **arguments: Any) -> dict[str, Any]:
         """What is asked of the base, in the worker that has it."""

@@ -1,0 +1,122 @@
+"""Head and base in one process that only answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from synthetic import case
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.base import Opponent
+from pytest_ngraph.bench.paired import SLOW, PairedArm
+from pytest_ngraph.bench.patience import Patience
+from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.settings import Settings
+
+CASE = case("openvino", 8)
+CORES = (1, 3)
+CALL_S = 0.001
+
+
+class Process:
+    """Answers with quads whose bursts take what `burst_s` says, and with half of them where they are slow."""
+
+    alive = True
+
+    def __init__(self) -> None:
+        self.burst_s = CALL_S
+        self.limits: list[float | None] = []
+
+    def request(self, do: str, **arguments: Any) -> dict[str, Any]:
+        assert do == "compare"
+        self.limits.append(arguments["slowest_s"])
+        quads = arguments["quads"] if self.burst_s == CALL_S else arguments["quads"] // 2
+        return {
+            "quads": [[[self.burst_s] * 2] * 2] * quads,
+            "wall_s": 0.1,
+            "cpu_s": 0.1,
+            "involuntary_switches": 0,
+        }
+
+
+class Watched(Patience):
+    """Tells for what it waited. lasts: whether it would."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[Sequence[int]] = []
+        self.is_left = True
+
+    @property
+    def lasts(self) -> bool:
+        return self.is_left
+
+    def wait(self, cores: Sequence[int]) -> None:
+        self.waits.append(cores)
+
+
+@pytest.fixture
+def calm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel tells of no other work."""
+    monkeypatch.setattr("pytest_ngraph.bench.paired.is_disturbed", lambda measured: False)
+
+
+def arm(process: Process, patience: Patience) -> PairedArm:
+    artifact = Artifact(folder=Path(), case=CASE)
+    ours = PairedArm(
+        CASE,
+        artifact,
+        Target(cores=CORES),
+        Settings(),
+        lambda which: cast("WorkerProcess", process),
+        Comparison(against="main"),
+        Opponent(case=CASE, artifact=artifact),
+        patience,
+    )
+    ours._seconds_per_call = CALL_S
+    return ours
+
+
+@pytest.mark.usefixtures("calm")
+def test_rounds_that_nothing_disturbs_follow_each_other() -> None:
+    process, patience = Process(), Watched()
+    ours = arm(process, patience)
+    for _ in range(3):
+        ours.measure_round()
+    assert patience.waits == []
+    assert process.limits == [None, *[pytest.approx(SLOW * 4 * CALL_S)] * 2]
+
+
+@pytest.mark.usefixtures("calm")
+def test_what_ends_a_round_early_is_waited_for() -> None:
+    process, patience = Process(), Watched()
+    ours = arm(process, patience)
+    ours.measure_round()
+    process.burst_s = 2 * CALL_S
+    ours.measure_round()
+    assert patience.waits == []
+    ours.measure_round()
+    assert patience.waits == [CORES]
+
+
+def test_what_the_kernel_tells_of_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ngraph.bench.paired.is_disturbed", lambda measured: True)
+    patience = Watched()
+    ours = arm(Process(), patience)
+    ours.measure_round()
+    ours.measure_round()
+    assert patience.waits == [CORES]
+
+
+@pytest.mark.usefixtures("calm")
+def test_without_patience_rounds_are_whole() -> None:
+    process, patience = Process(), Watched()
+    ours = arm(process, patience)
+    patience.is_left = False
+    ours.measure_round()
+    ours.measure_round()
+    assert process.limits == [None, None]

@@ -1,0 +1,70 @@
+"""Waiting for cores to become free, on a clock of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_ngraph.bench.patience import LONGEST_S, LOOK_S, Patience
+
+
+class Machine:
+    """Two cores, and a clock that runs while somebody sleeps. busy_until_s: when the second core's work ends."""
+
+    def __init__(self, busy_until_s: float) -> None:
+        self.now_s = 0.0
+        self.busy_until_s = busy_until_s
+
+    def patience(self) -> Patience:
+        return Patience(self.idle, lambda: self.now_s, self.sleep)
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    def idle(self) -> list[float]:
+        return [self.now_s, max(0.0, self.now_s - self.busy_until_s)]
+
+
+def waited(machine: Machine, wait: Callable[[], None]) -> float:
+    started = machine.now_s
+    wait()
+    return machine.now_s - started
+
+
+def test_a_free_machine_takes_one_look() -> None:
+    machine = Machine(busy_until_s=0.0)
+    patience = machine.patience()
+    assert waited(machine, lambda: patience.wait((0, 1))) == LOOK_S
+
+
+def test_it_goes_on_when_a_burst_ends() -> None:
+    machine = Machine(busy_until_s=0.3)
+    patience = machine.patience()
+    assert 0.3 < waited(machine, lambda: patience.wait((0, 1))) <= 0.3 + 2 * LOOK_S
+
+
+def test_other_cores_may_be_busy() -> None:
+    machine = Machine(busy_until_s=10.0)
+    patience = machine.patience()
+    assert waited(machine, lambda: patience.wait((0,))) == LOOK_S
+
+
+def test_what_does_not_end_is_waited_for_less_and_less() -> None:
+    machine = Machine(busy_until_s=1000.0)
+    patience = machine.patience()
+    waits_s = []
+    for _ in range(600):
+        waits_s.append(waited(machine, lambda: patience.wait((0, 1))))
+        machine.sleep(0.1)
+    assert LONGEST_S <= max(waits_s) <= LONGEST_S + 2 * LOOK_S
+    assert sum(waits_s) < 0.1 * 60, "of the minute"
+    assert waits_s[-1] == 0.0
+
+
+def test_a_burst_that_ends_restores_it() -> None:
+    machine = Machine(busy_until_s=2.0)
+    patience = machine.patience()
+    patience.wait((0, 1))
+    machine.sleep(10.0)
+    patience.wait((0, 1))
+    machine.busy_until_s = machine.now_s + 0.2
+    assert waited(machine, lambda: patience.wait((0, 1))) > 0.2
