@@ -10,6 +10,7 @@ from pytest_ngraph import study
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.fixtures import SESSION
 from pytest_ngraph.session import Session
+from pytest_ngraph.wording import seen_from
 
 FOLDER = pytest.StashKey[Path]()
 TOLD = pytest.StashKey[str]()
@@ -35,8 +36,7 @@ def write(config: pytest.Config) -> None:
     except (NgraphError, OSError) as error:
         config.stash[TOLD] = f"The report could not be written to {folder}: {error}"
     else:
-        here = config.invocation_params.dir
-        config.stash[TOLD] = f"Report: {page.relative_to(here) if page.is_relative_to(here) else page}"
+        config.stash[TOLD] = f"Report: {seen_from(config.invocation_params.dir, page)}"
 
 
 def tell(reporter: pytest.TerminalReporter) -> None:

@@ -16,6 +16,7 @@ from pytest_ngraph.errors import StoreError
 from pytest_ngraph.machine import this_machine
 from pytest_ngraph.record import Phase
 from pytest_ngraph.session import Session
+from pytest_ngraph.wording import seen_from
 
 SAVE, RESTORE_AND_ERASE = "\x1b7", "\x1b8\x1b[K"
 UPDATE_S = 0.2
@@ -69,9 +70,8 @@ def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
     for text in session.resumed.notes if session.resumed else ():
         reporter.write_line(text)
     if session.run_id:
-        reporter.write_line(
-            f"Stored as {session.run_id} in {session.options.store}; pytest-ngraph report shows it again."
-        )
+        place = seen_from(reporter.config.invocation_params.dir, session.options.store)
+        reporter.write_line(f"Stored as {session.run_id} in {place}; pytest-ngraph report shows it again.")
     if session.saved:
         reporter.write_line(session.saved)
 

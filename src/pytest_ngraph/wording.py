@@ -1,8 +1,15 @@
-"""Words for numbers."""
+"""Words for numbers and paths."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
     """`1 case`, `2,000 cases`. plural: where it is not the noun with an s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def seen_from(here: Path, path: Path) -> str:
+    """A path as people who are there write it: relative where it lies below."""
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
