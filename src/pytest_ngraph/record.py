@@ -66,11 +66,13 @@ class Contention:
     pressure_percent: share of the time in which some task waited for a CPU (`/proc/pressure/cpu`).
     steal_percent: share of the machine's CPU time that the hypervisor gave to others (`/proc/stat`).
     involuntary_switches: how often the worker was taken off a core (`ru_nivcsw`).
+    throttles: how often a core or processor was slowed down because it was hot (`thermal_throttle`).
     """
 
     pressure_percent: float | None = None
     steal_percent: float | None = None
     involuntary_switches: int | None = None
+    throttles: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,6 +64,12 @@ def test_a_whole_block() -> None:
     ]
 
 
+def test_what_disturbed_an_unstable_case_is_told() -> None:
+    hot = Contention(pressure_percent=0.1, steal_percent=3.0, throttles=2)
+    records = [measured(case("identity", 1), 0.02), measured(case("tvm", 1), 0.01, stable=False, contention=hot)]
+    assert "  ~ tvm at batch size 1 did not settle: steal 3 %, throttled 2 times" in texts(records)
+
+
 @pytest.mark.parametrize("width", [80, 100, 140])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     records = [*wide_run(), failed(case("tvm", 8), "x" * 300), skipped(case("tensorrt", 8), "y " * 300)]

@@ -13,6 +13,7 @@ from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.report.lines import INDENT, Line, Style, shortened, wrapped
 from pytest_ngraph.report.table import GAP, Column, fitting, row
 from pytest_ngraph.stats import relative_half_width
+from pytest_ngraph.wording import counted
 
 ABSENT = "-"
 INAPPLICABLE = "none"
@@ -206,4 +207,7 @@ def _contention(contention: Contention) -> str:
         "CPU pressure": contention.pressure_percent,
         "steal": contention.steal_percent,
     }
-    return ", ".join(f"{name} {share:.0f} %" for name, share in shares.items() if share is not None and share >= 0.5)
+    seen = [f"{name} {share:.0f} %" for name, share in shares.items() if share is not None and share >= 0.5]
+    if contention.throttles:
+        seen.append(f"throttled {counted(contention.throttles, 'time')}")
+    return ", ".join(seen)
