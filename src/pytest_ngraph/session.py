@@ -280,9 +280,9 @@ class Session:
     def _target(self, case: Case) -> Target:
         """What the case's device computes with."""
         target = self.options.inventory[case.device].target(case)
-        if self.against is None or self.options.gate.threads is None:
+        if self.against is None or self.options.settings.smoke:
             return target
-        return dataclasses.replace(target, cores=target.cores[: self.options.gate.threads])
+        return dataclasses.replace(target, cores=self.against.cores(target.cores))
 
     def _base(self) -> Base | None:
         """What the cases that are expected are compared with."""

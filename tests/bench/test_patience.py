@@ -68,3 +68,14 @@ def test_a_burst_that_ends_restores_it() -> None:
     patience.wait((0, 1))
     machine.busy_until_s = machine.now_s + 0.2
     assert waited(machine, lambda: patience.wait((0, 1))) > 0.2
+
+
+def test_cores_that_are_free_are_counted() -> None:
+    assert Machine(busy_until_s=0.0).patience().count_free((0, 1)) == 2
+    assert Machine(busy_until_s=0.3).patience().count_free((0, 1)) == 2, "a burst ends"
+    assert Machine(busy_until_s=10.0).patience().count_free((0, 1)) == 1
+    assert Machine(busy_until_s=10.0).patience().count_free((1,)) == 0
+
+
+def test_cores_of_which_the_system_does_not_tell_count_as_free() -> None:
+    assert Machine(busy_until_s=10.0).patience().count_free((1, 2, 3)) == 2

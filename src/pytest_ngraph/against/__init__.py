@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pytest_ngraph.bench.base import Base
+from pytest_ngraph.bench.patience import Patience
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
@@ -20,6 +21,7 @@ from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import LOOKS
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
+from pytest_ngraph.wording import counted
 
 MOST_MEASURED_S = 10.0
 """Seconds after which a case that is undecided stays so: all its launches together, but for the fewest that a
@@ -66,12 +68,23 @@ class Origin(Protocol):
 
 
 class Against(OfCases):
-    """The base of a session, and the verdicts on what is compared with it. note: for the end of the summary."""
+    """The base of a session, and the verdicts on what is compared with it. note: for the end of the summary.
 
-    def __init__(self, origin: Origin, options: GateOptions, calibration: Calibration | None = None) -> None:
+    patience: tells how many cores other work leaves free.
+    """
+
+    def __init__(
+        self,
+        origin: Origin,
+        options: GateOptions,
+        calibration: Calibration | None = None,
+        patience: Patience | None = None,
+    ) -> None:
         self.origin = origin
         self.problem = ""
         self.note = ""
+        self._threads = options.threads
+        self._patience = patience or Patience()
         self._comparisons: dict[Case, Comparison] = {}
         rule = Rule(margin=options.margin, level=options.level)
         if calibration is not None:
@@ -88,6 +101,15 @@ class Against(OfCases):
     def description(self) -> str:
         """Base and head, in one line."""
         return self.origin.description
+
+    def cores(self, cores: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of a device's cores that a comparison runs on: as many as were asked for, or else as other work leaves
+        free when the first comparison begins. A thread that shares its core makes all others wait."""
+        if self._threads is None:
+            self._threads = self._patience.count_free(cores) or len(cores)
+            if self._threads < len(cores):
+                self.note = " ".join(filter(None, [self.note, _fewer(self._threads, len(cores))]))
+        return cores[: self._threads]
 
     def open(self, heads: Sequence[tuple[str, Case]], alone: Collection[Case] = ()) -> Base:
         """What the head's cases, given with their node ids, are compared with. alone: those of which either arm is also
@@ -155,3 +177,10 @@ class Against(OfCases):
         if case not in self._heads:
             raise Uncompared("inconclusive", f"{case.id} was not measured beside {self.name}")
         return self._heads[case]
+
+
+def _fewer(threads: int, cores: int) -> str:
+    return (
+        f"Compared on {counted(threads, 'core')} of {cores}, because other work kept the rest busy from the beginning; "
+        f"--ngraph-gate-threads={cores} insists."
+    )

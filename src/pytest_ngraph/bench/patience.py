@@ -57,9 +57,22 @@ class Patience:
                 return
         self._put_off_s = LONGEST_S
 
+    def count_free(self, cores: Sequence[int]) -> int:
+        """How many of these cores other work leaves free: the most that are so at a time, while no burst would last.
+        Which ones does not matter: work that is bound to no core goes where we are not."""
+        started = self._clock()
+        most = 0
+        while most < len(cores) and self._clock() - started < LONGEST_S:
+            most = max(most, self._look(cores))
+        return most
+
     def _are_free(self, cores: Sequence[int]) -> bool:
+        return self._look(cores) == len(cores)
+
+    def _look(self, cores: Sequence[int]) -> int:
+        """How many of these cores are free now. One of which nothing is known counts."""
         before, started = self._idle(), self._clock()
         self._sleep(LOOK_S)
         after, elapsed_s = self._idle(), self._clock() - started
-        known = [core for core in cores if core < min(len(before), len(after))]
-        return all(after[core] - before[core] > IDLE_SHARE * elapsed_s for core in known)
+        known = min(len(before), len(after))
+        return sum(core >= known or after[core] - before[core] > IDLE_SHARE * elapsed_s for core in cores)

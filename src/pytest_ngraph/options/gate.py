@@ -99,7 +99,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-gate-threads",
         "ngraph_gate_threads",
-        "Cores that a comparison runs on; 1 is the most robust on a busy machine. Default: the device's",
+        "Cores that a comparison runs on; 1 is the most robust. Default: the device's that other work leaves free",
         metavar="NUMBER",
         **ONE,
     )

@@ -1,0 +1,62 @@
+"""On how many cores head and base are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_ngraph.against import Against
+from pytest_ngraph.against.itself import FromItself
+from pytest_ngraph.bench.patience import Patience
+from pytest_ngraph.options import GateOptions
+
+CORES = (0, 2, 4, 6)
+
+
+class Counted(Patience):
+    """So many cores are free. Counts how often it is asked."""
+
+    def __init__(self, free: int) -> None:
+        super().__init__()
+        self.free = free
+        self.asked = 0
+
+    def count_free(self, cores: Sequence[int]) -> int:
+        self.asked += 1
+        return self.free
+
+
+def against(free: int, **options: int) -> Against:
+    return Against(FromItself(), GateOptions(**options), patience=Counted(free))  # type: ignore[arg-type]  # by name
+
+
+@pytest.mark.parametrize("free", [0, 4])
+def test_all_where_all_are_free_or_none_is(free: int) -> None:
+    run = against(free)
+    assert run.cores(CORES) == CORES
+    assert run.note == ""
+
+
+def test_fewer_where_other_work_has_some() -> None:
+    run = against(free=3)
+    assert run.cores(CORES) == (0, 2, 4)
+    assert run.note == (
+        "Compared on 3 cores of 4, because other work kept the rest busy from the beginning; "
+        "--ngraph-gate-threads=4 insists."
+    )
+
+
+def test_once_decided_it_stays() -> None:
+    patience = Counted(3)
+    run = Against(FromItself(), GateOptions(), patience=patience)
+    run.cores(CORES)
+    patience.free = 4
+    assert run.cores(CORES) == (0, 2, 4)
+    assert patience.asked == 1
+
+
+def test_what_was_asked_for_is_taken() -> None:
+    run = against(free=1, threads=2)
+    assert run.cores(CORES) == (0, 2)
+    assert run.note == ""
