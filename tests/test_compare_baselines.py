@@ -112,6 +112,18 @@ def test_another_machine_is_refused_unless_told_otherwise(tmp_path: Path) -> Non
     assert found.description == "compared with baseline theirs (1 run)"
 
 
+def test_each_device_is_held_to_its_own_machine(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, environment())
+    journal.describe_device(ONE.device, environment() | {"fingerprint": "0123"})
+    journal.append(measured(ONE, 1.0))
+    baselines.keep(tmp_path, "cluster", journal.id)
+    options = GateOptions(compare=("cluster",))
+    with pytest.raises(UsageError, match="another machine"):
+        compare.load(tmp_path, options)
+    assert compare.load(tmp_path, options, lambda device: environment() | {"fingerprint": "0123"})
+    assert compare.load(tmp_path, options, lambda device: None), "a device that is not measured on now"
+
+
 def test_other_versions_are_told(tmp_path: Path) -> None:
     stored(tmp_path, "older", numpy="0.1")
     (found,) = compare.load(tmp_path, GateOptions(compare=("older",)))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,26 @@ def test_inventory_adds_and_replaces(tmp_path: Path) -> None:
     assert inventory["cpu"] == BUILT_IN["cpu"]
 
 
+def test_inventory_names_pools_and_what_their_machines_have(tmp_path: Path) -> None:
+    path = tmp_path / "devices.toml"
+    path.write_text('[edge]\npool = ["edge-1", "edge-2"]\n[edge.requires]\nmemory = "32GiB"\nlibrary = "tvm"\n')
+    edge = load_inventory(path)["edge"]
+    assert edge.machines == ("edge-1", "edge-2", "edge")
+    assert BUILT_IN["orin"].machines == ("orin",)
+    assert edge.absent(SERVER, has_library=lambda name: name == "tvm") == "device edge lacks 32 GiB of memory"
+    large = dataclasses.replace(SERVER, memory_bytes=32 * 2**30)
+    assert edge.absent(large, has_library=lambda name: name == "tvm") == ""
+    assert edge.absent(large, has_library=lambda _: False) == "device edge lacks the library tvm"
+
+
+def test_a_profile_survives_being_written_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "devices.toml"
+    path.write_text('[box]\nkind = "cuda"\ncores = [1]\npool = ["a"]\n[box.requires]\ncapability = [8, 7]\n')
+    box = load_inventory(path)["box"]
+    assert Device.from_dict(json.loads(json.dumps(box.to_dict()))) == box
+    assert Device.from_dict(json.loads(json.dumps(BUILT_IN["cpu"].to_dict()))) == BUILT_IN["cpu"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -44,6 +65,9 @@ def test_inventory_adds_and_replaces(tmp_path: Path) -> None:
         ("[xeon]\nkind = 'tpu'\n", "unknown kind of device xeon.*'tpu'.*cpu, cuda"),
         ("[xeon]\ncores = ['a']\n", "is not a list of logical CPU numbers"),
         ("xeon = 3\n", "'xeon' is not a table"),
+        ("[xeon]\npool = 'a'\n", "pool = 'a' of device xeon is not a list of texts"),
+        ("[xeon]\nrequires = 'a'\n", "requires = 'a' of device xeon is not a table"),
+        ("[xeon.requires]\nram = 1\n", r"\[xeon.requires\] is read as the mark requires_device: unknown.*'ram'"),
     ],
 )
 def test_inventory_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> None:
@@ -69,7 +93,11 @@ def test_target_takes_the_first_physical_cores(a_case: Case) -> None:
     [
         (Device(name="d"), SERVER, ""),
         (Device(name="d", architecture="aarch64"), SERVER, "device d is aarch64, this machine is x86_64"),
-        (Device(name="d", kind="cuda"), SERVER, "device d needs a CUDA GPU, and the driver reports none here"),
+        (
+            Device(name="d", kind="cuda"),
+            SERVER,
+            "device d needs a CUDA GPU, and the driver of this machine reports none",
+        ),
         (Device(name="d", kind="cuda"), WITH_GPU, ""),
         (Device(name="d", threads=8), SERVER, "device d wants 8 cores, this machine offers 4"),
     ],

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from pytest_ngraph.cli import parser
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,6 +61,21 @@ def test_the_devices_of_the_docs_are_read(tmp_path: Path) -> None:
     path = tmp_path / "devices.toml"
     path.write_text(code_of("docs/options.md", "toml", "[runner]"))
     assert load_inventory(path)["runner"].threads == 4
+
+
+def test_the_pool_of_the_docs_is_read(tmp_path: Path) -> None:
+    from pytest_ngraph.devices import load_inventory
+
+    path = tmp_path / "devices.toml"
+    path.write_text(code_of("docs/cluster.md", "toml", "[orin.requires]"))
+    assert load_inventory(path)["orin"].machines == ("orin-1", "orin-2", "orin-3", "orin")
+
+
+def test_the_commands_of_a_cluster_are_those_that_there_are() -> None:
+    page = (ROOT / "docs/cluster.md").read_text()
+    commands = re.findall(r"^pytest-ngraph (.+?)(?: > .+)?$", page, re.MULTILINE)
+    parsed = [vars(parser().parse_args(shlex.split(command))) for command in commands]
+    assert {each["run"].__module__ for each in parsed} == {"pytest_ngraph.cli.cluster", "pytest_ngraph.cli.device"}
 
 
 def test_the_test_of_the_readme_is_collected(project: pytest.Pytester) -> None:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import sys
 
 import psutil
 import pytest
 
-from pytest_ngraph.machine import environment, this_machine
+from pytest_ngraph.machine import Gpu, Machine, environment, is_importable, this_machine
 
 
 def test_cores_are_usable_and_one_per_physical_core() -> None:
@@ -22,6 +23,20 @@ def test_fingerprint_changes_with_what_changes_timings() -> None:
     assert dataclasses.replace(machine, processor="other").fingerprint != machine.fingerprint
     assert dataclasses.replace(machine, cores=(0,) * 99).fingerprint != machine.fingerprint
     assert dataclasses.replace(machine, memory_bytes=machine.memory_bytes + 4096).fingerprint == machine.fingerprint
+
+
+def test_what_another_machine_tells_of_itself_is_understood() -> None:
+    gpu = Gpu(name="Orin", capability=(8, 7), memory_bytes=2**33)
+    machine = dataclasses.replace(this_machine(), gpus=(gpu,))
+    assert Machine.from_dict(json.loads(json.dumps(machine.to_dict()))) == machine
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [("json", True), ("json.decoder", True), ("no_such", False), ("no_such.part", False), ("", False)],
+)
+def test_a_module_is_found_without_importing_it(module: str, expected: bool) -> None:
+    assert is_importable(module) is expected
 
 
 @pytest.mark.parametrize("key", ["fingerprint", "processor", "cores", "memory", "python", "torch", "pytest-ngraph"])

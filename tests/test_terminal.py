@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -90,3 +91,14 @@ def test_how_far_a_compiler_is_replaces_its_phase(case: Case) -> None:
     terminal.status.phase(case, "compile")
     terminal.status.compiling(case, "16 of 32 trials")
     assert terminal.written[1].startswith(f"{RESTORE_AND_ERASE} [openvino resnet18-b8-cpu: 16 of 32 trials;")
+
+
+def test_devices_that_measure_at_a_time_are_shown_beside_each_other(case: Case) -> None:
+    terminal = Terminal(width=200)
+    other = dataclasses.replace(case, device="orin")
+    terminal.status.phase(case, "compile")
+    terminal.status.phase(other, "verify")
+    assert "openvino resnet18-b8-cpu: compile | openvino resnet18-b8-orin: verify" in terminal.written[-1]
+    terminal.status.finished(case)
+    terminal.status.phase(other, "measure")
+    assert "[openvino resnet18-b8-orin: measure;" in terminal.written[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -14,6 +13,7 @@ from typing import Any
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.pairing import BaseCase, Collection
+from pytest_ngraph.relocation import with_paths
 from pytest_ngraph.revision import Worktree
 from pytest_ngraph.revision.command import Finished, run
 
@@ -57,7 +57,7 @@ def collect(
 
 def at_base(case: Case, worktree: Worktree) -> Case:
     """The case with the worktree's paths in place of the working tree's: what the base builds."""
-    return _with_paths(case, worktree.to_base)
+    return with_paths(case, worktree.to_base)
 
 
 def reason(text: str) -> str:
@@ -75,17 +75,11 @@ def _read(file: Path, worktree: Worktree, ended: Finished) -> Collection:
     if not is_complete:
         failed = {"": reason(f"{ended.output}\n{ended.errors}")}
     cases = (
-        BaseCase(line["nodeid"], _with_paths(Case.from_dict(line["case"]), worktree.to_head), line["selected"])
+        BaseCase(line["nodeid"], with_paths(Case.from_dict(line["case"]), worktree.to_head), line["selected"])
         for line in lines
         if "case" in line
     )
     return Collection(tuple(cases), failed)
-
-
-def _with_paths(case: Case, move: Callable[[str], str]) -> Case:
-    """The case with `move` applied to the texts in it that may be paths."""
-    model_args = tuple((name, move(value) if isinstance(value, str) else value) for name, value in case.model_args)
-    return dataclasses.replace(case, workload=move(case.workload), model_args=model_args)
 
 
 def _moved(argument: str, move: Callable[[str], str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_ngraph import baselines, gate
@@ -18,10 +18,13 @@ from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.machine import LIBRARIES, environment
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
+from pytest_ngraph.store import Run
 from pytest_ngraph.wording import counted
 
 MATTERING = ("driver", "governor", "python", *LIBRARIES)
 """What may differ between two runs on one machine and change how long things take."""
+EnvironmentOf = Callable[[str], Mapping[str, str] | None]
+"""Gives the environment of the machine that a device is now; None for one that nothing is measured on."""
 
 
 class Compare(OfCases):
@@ -30,9 +33,11 @@ class Compare(OfCases):
     level: the chance that this baseline may spend on calling regressed what is not.
     """
 
-    def __init__(self, baseline: Baseline, margin: float, level: float) -> None:
+    def __init__(
+        self, baseline: Baseline, margin: float, level: float, environment_of: EnvironmentOf = lambda _: environment()
+    ) -> None:
         super().__init__(Rule(margin=margin, level=level))
-        self.problem = differences(baseline)
+        self.problem = differences(baseline, environment_of)
         self._baseline = baseline
         self._records = baseline.records
 
@@ -103,7 +108,7 @@ class Compare(OfCases):
         return gate.compare(case, self._heads[case], self._records.get(case, ()), rule, self._baseline.label)
 
 
-def load(folder: Path, options: GateOptions) -> list[Compare]:
+def load(folder: Path, options: GateOptions, environment_of: EnvironmentOf = lambda _: environment()) -> list[Compare]:
     """The baselines that the options name, of the store in this folder. The level is shared among them.
 
     Raises `UsageError` for one that is not there or is another machine's, and `StoreError` for one that cannot be read.
@@ -111,24 +116,32 @@ def load(folder: Path, options: GateOptions) -> list[Compare]:
     found = [baselines.read(folder, name) for name in options.compare]
     if not options.foreign_baseline:
         for baseline in found:
-            check_machine(baseline)
-    return [Compare(baseline, options.margin, options.level / len(found)) for baseline in found]
+            check_machine(baseline, environment_of)
+    return [Compare(baseline, options.margin, options.level / len(found), environment_of) for baseline in found]
 
 
-def check_can_save(folder: Path, options: GateOptions) -> None:
+def check_can_save(folder: Path, options: GateOptions, environment_of: EnvironmentOf = lambda _: environment()) -> None:
     """Raise `UsageError` when this run could not be added to the baseline that it is to be saved as, if any."""
     if not options.save:
         return
     baselines.check_open(folder, options.save)
     if options.save in baselines.names(folder) and not options.foreign_baseline:
-        check_machine(baselines.read(folder, options.save))
+        check_machine(baselines.read(folder, options.save), environment_of)
 
 
-def check_machine(baseline: Baseline) -> None:
+def save(folder: Path, name: str, run: str, *, regressed: bool) -> str:
+    """Keep a run of the store in this folder as a baseline. One in which something regressed is not kept: it would let
+    the next ones be as slow. Returns what became of it, in a sentence. Raises `StoreError`."""
+    if regressed:
+        return f"Not saved as baseline {name}: what regressed here would pass from then on."
+    baselines.keep(folder, name, run)
+    return f"Saved as baseline {name}; --ngraph-compare={name} compares with it."
+
+
+def check_machine(baseline: Baseline, environment_of: EnvironmentOf) -> None:
     """Raise `UsageError` when a run of the baseline was made on another machine."""
-    now = environment()
-    for run in baseline.runs:
-        then = run.environment
+    for run, device, now in _counterparts(baseline.runs, environment_of):
+        then = run.environment_of(device)
         if then.get("fingerprint") != now["fingerprint"]:
             raise UsageError(
                 f"{baseline.label} was measured on another machine: {_machine(then)}; this is {_machine(now)}. What "
@@ -137,18 +150,29 @@ def check_machine(baseline: Baseline) -> None:
             )
 
 
-def differences(baseline: Baseline) -> str:
+def differences(baseline: Baseline, environment_of: EnvironmentOf) -> str:
     """What else than the code differs from the last run of the baseline, in one line; empty when nothing does."""
-    then, now = baseline.runs[-1].environment, environment()
-    changed = [
-        f"{name} {then.get(name, 'absent')}, now {now.get(name, 'absent')}"
-        for name in MATTERING
-        if then.get(name) != now.get(name)
-    ]
+    changed: dict[str, None] = {}
+    for run, device, now in _counterparts(baseline.runs[-1:], environment_of):
+        then = run.environment_of(device)
+        changed |= dict.fromkeys(
+            f"{name} {then.get(name, 'absent')}, now {now.get(name, 'absent')}"
+            for name in MATTERING
+            if then.get(name) != now.get(name)
+        )
     return f"{baseline.label} had {'; '.join(changed)}" if changed else ""
 
 
-def _machine(environment: dict[str, str]) -> str:
+def _counterparts(runs: Iterable[Run], environment_of: EnvironmentOf) -> Iterator[tuple[Run, str, Mapping[str, str]]]:
+    """Each run with each of its devices that is measured on now, and what that is now."""
+    for run in runs:
+        for device in run.devices:
+            now = environment_of(device)
+            if now is not None:
+                yield run, device, now
+
+
+def _machine(environment: Mapping[str, str]) -> str:
     """`Intel Xeon, 2 cores, 7.6 GiB (1a2b3c4d5e6f)`."""
     cores = len(environment.get("cores", "").split(","))
     parts = [environment.get("processor", "unknown processor"), f"{cores} cores", environment.get("memory", "")]

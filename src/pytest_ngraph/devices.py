@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
 from pytest_ngraph.artifact import Kind, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine import Machine, this_machine
+from pytest_ngraph.machine import Machine, is_importable, this_machine
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,6 +31,8 @@ class Device:
     threads: computing threads; None for one per physical core.
     cores: the logical CPUs to bind them to; None for the first `threads` usable ones.
     compilers: those to run where neither mark nor command line says; empty for every one installed.
+    pool: the machines of a cluster that are this device, all alike, by their own names; empty for one of this name.
+    requires: what else such a machine has to have; None for nothing.
     """
 
     name: str
@@ -40,23 +41,48 @@ class Device:
     threads: int | None = None
     cores: tuple[int, ...] | None = None
     compilers: tuple[str, ...] = ()
+    pool: tuple[str, ...] = ()
+    requires: Requirement | None = None
 
-    def target(self, case: Case, machine: Machine | None = None) -> Target:
-        """What to compile the case for."""
-        cores = self.cores or (machine or this_machine()).cores[: self.threads]
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The names under which it is to be found in a cluster."""
+        return (*self.pool, self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The profile as JSON-ready data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Device:
+        """The inverse of `to_dict`."""
+        cores = tuple(data["cores"]) if data["cores"] else None
+        requires = Requirement.from_dict(data["requires"]) if data["requires"] else None
+        lists = {"cores": cores, "compilers": tuple(data["compilers"]), "pool": tuple(data["pool"])}
+        return cls(**data | lists | {"requires": requires})
+
+    def target(self, case: Case, machine: Machine | None = None, most_threads: int | None = None) -> Target:
+        """What to compile the case for. most_threads: of those that the device would compute with; None for all."""
+        cores = (self.cores or (machine or this_machine()).cores[: self.threads])[:most_threads]
         return Target(kind=self.kind, cores=cores, precision=case.precision, objective=case.objective)
 
-    def absent(self, machine: Machine | None = None) -> str:
-        """Why this machine is not such a device; empty when it is."""
+    def absent(
+        self,
+        machine: Machine | None = None,
+        place: str = "this machine",
+        has_library: Callable[[str], bool] = is_importable,
+    ) -> str:
+        """Why the machine is not such a device; empty when it is. place: the machine, as people read it. has_library:
+        whether it has a module."""
         machine = machine or this_machine()
         if self.architecture not in (None, machine.architecture):
-            return f"device {self.name} is {self.architecture}, this machine is {machine.architecture}"
+            return f"device {self.name} is {self.architecture}, {place} is {machine.architecture}"
         if self.kind == "cuda" and not machine.gpus:
-            return f"device {self.name} needs a CUDA GPU, and the driver reports none here"
+            return f"device {self.name} needs a CUDA GPU, and the driver of {place} reports none"
         wanted = max(self.threads or 1, len(self.cores or ()))
         if wanted > len(machine.cores):
-            return f"device {self.name} wants {wanted} cores, this machine offers {len(machine.cores)}"
-        return ""
+            return f"device {self.name} wants {wanted} cores, {place} offers {len(machine.cores)}"
+        return self.requires.unmet(self, machine, has_library) if self.requires else ""
 
 
 BUILT_IN = {
@@ -91,12 +117,28 @@ def _device(path: Path, name: str, table: Any) -> Device:
     kind = table.get("kind", "cpu")
     if kind not in KINDS:
         raise UsageError.unknown(f"kind of device {name} in {path}", kind, KINDS)
-    checks = {"architecture": _is_text, "threads": _is_count, "cores": _is_cores, "compilers": _is_texts}
+    checks = {
+        "architecture": _is_text,
+        "threads": _is_count,
+        "cores": _is_cores,
+        "compilers": _is_texts,
+        "pool": _is_texts,
+        "requires": _is_table,
+    }
     for key, check in checks.items():
         if key in table and not check(table[key]):
             raise UsageError(f"{path}: {key} = {table[key]!r} of device {name} is not {check.__doc__}.")
-    lists = {key: tuple(table[key]) for key in ("cores", "compilers") if key in table}
-    return Device(**table | lists | {"name": name})
+    lists = {key: tuple(table[key]) for key in ("cores", "compilers", "pool") if key in table}
+    requires = _requirement(path, name, table["requires"]) if "requires" in table else None
+    return Device(**table | lists | {"name": name, "requires": requires})
+
+
+def _requirement(path: Path, name: str, table: dict[str, Any]) -> Requirement:
+    lists = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
+    try:
+        return Requirement.parse(table | lists)
+    except UsageError as error:
+        raise UsageError(f"{path}: [{name}.requires] is read as the mark requires_device: {error}") from None
 
 
 def _is_text(value: object) -> bool:
@@ -117,6 +159,11 @@ def _is_cores(value: object) -> bool:
 def _is_texts(value: object) -> bool:
     "a list of texts"
     return isinstance(value, list) and all(isinstance(v, str) for v in value)
+
+
+def _is_table(value: object) -> bool:
+    "a table"
+    return isinstance(value, dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +201,18 @@ class Requirement:
                 raise UsageError(f"requires_device(capability={pair!r}): give a pair such as (8, 0).")
         return cls(**values)
 
-    def unmet(self, device: Device, machine: Machine | None = None) -> str:
-        """Why the device does not meet this, for the skip; empty when it does."""
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Requirement:
+        """A requirement from its fields as JSON-ready data."""
+        return cls(**data | {"capability": tuple(data["capability"]) if data["capability"] else None})
+
+    def unmet(
+        self,
+        device: Device,
+        machine: Machine | None = None,
+        has_library: Callable[[str], bool] = is_importable,
+    ) -> str:
+        """Why the device does not meet this, for the skip; empty when it does. has_library: whether it has a module."""
         machine = machine or this_machine()
         gpu = machine.gpus[0] if device.kind == "cuda" and machine.gpus else None
         memory = gpu.memory_bytes if gpu else machine.memory_bytes
@@ -167,17 +224,10 @@ class Requirement:
             f"CUDA capability {self.capability}": self.capability is None
             or (gpu is not None and gpu.capability >= self.capability),
             f"{(self.memory_bytes or 0) / 2**30:g} GiB of memory": memory >= (self.memory_bytes or 0),
-            f"the library {self.library}": self.library is None or _is_importable(self.library),
+            f"the library {self.library}": self.library is None or has_library(self.library),
         }
         missing = [need for need, met in needs.items() if not met]
         return f"device {device.name} lacks {', '.join(missing)}" if missing else ""
-
-
-def _is_importable(library: str) -> bool:
-    try:
-        return find_spec(library) is not None
-    except (ImportError, ValueError):  # a part of a package that is missing; no name at all
-        return False
 
 
 def parse_size(text: object) -> int:

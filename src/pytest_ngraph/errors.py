@@ -29,3 +29,7 @@ class Unsupported(NgraphError):
 
 class StoreError(NgraphError):
     """The store cannot be read or written."""
+
+
+class DeviceAway(NgraphError):
+    """A device of the cluster is gone, so that its cases cannot be measured in this session."""

@@ -40,7 +40,7 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
     cases: list[Case] = []
     try:
         given = marks.arguments(marked)
-        cases = marks.cases(given, options, fixed[:1])
+        cases = marks.cases(given, options, fixed[:1], config.stash[SESSION].site.host)
         reason = "" if cases else marks.nothing_left(given, options)
     except NgraphError as error:
         reason = str(error)
@@ -66,6 +66,7 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
         return
     session.hold_to_bases([case for _, case in cases])
     session.check_store()
+    session.site.check()
     end_on_sigterm(config)
     for baseline in session.baselines:
         baseline.expect(case for _, case in cases)
@@ -196,8 +197,13 @@ def _obstacle(item: pytest.Item, case: Case) -> str:
 
 
 def _find_obstacle(item: pytest.Item, case: Case) -> str:
-    device = item.config.stash[SESSION].options.inventory[case.device]
-    obstacle = marks.obstacle(case, device)
+    session = item.config.stash[SESSION]
+    device, host = session.options.inventory[case.device], session.site.host(case.device)
+    if not (session.site.is_here or _measures(item)):
+        return (
+            f"{device.name} is another machine, and this test compiles in its own process: use the fixture measurement"
+        )
+    obstacle = marks.obstacle(case, device, host)
     for mark in item.iter_markers("requires_device"):
-        obstacle = obstacle or Requirement.parse(mark.kwargs).unmet(device)
+        obstacle = obstacle or Requirement.parse(mark.kwargs).unmet(device, host.machine, host.is_importable)
     return obstacle

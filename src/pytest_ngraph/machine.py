@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import hashlib
 import os
 import platform
@@ -10,7 +11,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -61,6 +64,18 @@ class Machine:
         text = f"{self.architecture}|{self.processor}|{len(self.cores)}|{self.logical_cpus}|{gib}|{self.gpus}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
+    def to_dict(self) -> dict[str, Any]:
+        """The machine as JSON-ready data."""
+        sets = sorted(self.instruction_sets)
+        return dataclasses.asdict(self) | {"instruction_sets": sets, "cores": list(self.cores)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Machine:
+        """The inverse of `to_dict`."""
+        gpus = tuple(Gpu(**gpu | {"capability": tuple(gpu["capability"])}) for gpu in data["gpus"])
+        sets = frozenset(data["instruction_sets"])
+        return cls(**data | {"instruction_sets": sets, "cores": tuple(data["cores"]), "gpus": gpus})
+
 
 @cache
 def this_machine() -> Machine:
@@ -107,6 +122,14 @@ def library_versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return versions
+
+
+def is_importable(module: str) -> bool:
+    """Whether there is a module of this name, without importing it."""
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # a part of a package that is missing; no name at all
+        return False
 
 
 def _processor() -> tuple[str, frozenset[str]]:

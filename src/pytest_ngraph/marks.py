@@ -12,6 +12,7 @@ from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar
 from pytest_ngraph.devices import Device
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.host import HERE, Host
 from pytest_ngraph.options import Axis, Options, parse_batch_size, parse_compiler
 
 MARKERS = (
@@ -39,10 +40,15 @@ def arguments(marks: Iterable[pytest.Mark]) -> dict[str, Any]:
     return merged
 
 
-def cases(given: Mapping[str, Any], options: Options, fixed_compilers: tuple[str, ...] = ()) -> list[Case]:
+def cases(
+    given: Mapping[str, Any],
+    options: Options,
+    fixed_compilers: tuple[str, ...] = (),
+    host: Callable[[str], Host] = lambda device: HERE,
+) -> list[Case]:
     """The cases of a test: those of one group (all but the compiler) in a row, small batch sizes first.
 
-    fixed_compilers: those that the test's fixtures name, which leaves it no choice.
+    fixed_compilers: those that the test's fixtures name, which leaves it no choice. host: the machine of a device.
     """
     if "workload" not in given:
         raise UsageError("mark ngraph needs a workload: ngraph(workload='resnet18').")
@@ -51,7 +57,7 @@ def cases(given: Mapping[str, Any], options: Options, fixed_compilers: tuple[str
     precisions = options.precisions.values(_texts(given, "precision", PRECISIONS), ("fp32",))
     objectives = options.objectives.values(_texts(given, "objective", OBJECTIVES), ("latency",))
     marked = fixed_compilers or _each(given, "compiler", _compiler)
-    chosen = {device: _compilers(options, marked, options.inventory[device]) for device in devices}
+    chosen = {device: _compilers(options, marked, options.inventory[device], host) for device in devices}
     model_args = _model_args(given.get("model_args", {}))
     return [
         Case(
@@ -88,18 +94,20 @@ def nothing_left(given: Mapping[str, Any], options: Options) -> str:
     return "no installed compiler supports the device; pytest-ngraph doctor lists what is missing"
 
 
-def _compilers(options: Options, marked: tuple[str, ...] | None, device: Device) -> tuple[str, ...]:
-    default = tuple(map(parse_compiler, device.compilers)) or _installed(device)
+def _compilers(
+    options: Options, marked: tuple[str, ...] | None, device: Device, host: Callable[[str], Host]
+) -> tuple[str, ...]:
+    default = tuple(map(parse_compiler, device.compilers)) or _installed(device, host(device.name))
     chosen = options.compilers.values(marked, default)
     for compiler in chosen:
         compilers.resolve(compiler)
     return chosen
 
 
-def _installed(device: Device) -> tuple[str, ...]:
+def _installed(device: Device, host: Host) -> tuple[str, ...]:
     """Every compiler that is installed and supports the device, identity first."""
     names = [n for n in compilers.names() if device.kind in compilers.resolve(n).kinds]
-    usable = [name for name in names if not compilers.missing_library(name)]
+    usable = [name for name in names if not host.missing_library(name)]
     return tuple(sorted(usable, key=lambda name: (name != IDENTITY, name)))
 
 
@@ -167,18 +175,21 @@ def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
     return tuple(sorted(value.items()))
 
 
-def obstacle(case: Case, device: Device) -> str:
-    """What is known to stand in the way of this case on the device as it is; empty when nothing is."""
-    return "; ".join(reason for reason in _obstacles(case, device) if reason)
+def obstacle(case: Case, device: Device, host: Host = HERE) -> str:
+    """What is known to stand in the way of this case on the device as it is; empty when nothing is.
+
+    host: its machine.
+    """
+    return "; ".join(reason for reason in _obstacles(case, device, host) if reason)
 
 
-def _obstacles(case: Case, device: Device) -> Iterator[str]:
+def _obstacles(case: Case, device: Device, host: Host) -> Iterator[str]:
     """All of them at once: who first gets the right device should not then learn of a library that is missing."""
     compiler = compilers.resolve(case.compiler)
     name = CompilerSpec.parse(case.compiler).name
-    yield device.absent()
+    yield device.absent(host.machine, host.place, host.is_importable)
     if device.kind not in compiler.kinds:
         yield f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"
     if case.objective not in getattr(compiler, "objectives", (LATENCY,)):
         yield f"{name} is measured for {LATENCY} only: it has no way of running several requests at a time here"
-    yield compilers.missing_library(case.compiler)
+    yield host.missing_library(case.compiler)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ngraph import hookspecs, items, marks, options, publish, reporting, terminal
+from pytest_ngraph.bench.here import Here
+from pytest_ngraph.bench.site import Site
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the plugin's namespace)
     SESSION,
@@ -48,8 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     try:
         chosen = options.read(config)
+        site = _site(chosen, config)
         against = _against(chosen, config)
-        baselines = _baselines(chosen)
+        baselines = _baselines(chosen, site)
         resumed = _resumed(chosen)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
@@ -61,8 +64,25 @@ def pytest_configure(config: pytest.Config) -> None:
         return list(chain.from_iterable(config.hook.pytest_ngraph_metrics(records=records)))
 
     config.stash[SESSION] = Session(
-        chosen, terminal.Status(config), on_record, extra_metrics, against, baselines, resumed
+        chosen, terminal.Status(config), on_record, extra_metrics, against, baselines, resumed, site
     )
+
+
+def _site(chosen: options.Options, config: pytest.Config) -> Site:
+    """Where this run measures. Raises `UsageError` for a cluster that cannot be reached or lacks a device."""
+    if not chosen.cluster.scheduler or hasattr(config, "workerinput"):
+        return Here()
+    from pytest_ngraph.cluster import check_libraries
+
+    check_libraries()
+    from pytest_ngraph.cluster.site import Cluster
+
+    written = [path for path in (chosen.store, chosen.report) if path]
+    cluster = Cluster(chosen.cluster.endpoint, config.rootpath, leave_out=written)
+    devices = chosen.devices.command_line or chosen.devices.ini or ()
+    machines = [machine for device in devices for machine in chosen.inventory[device].machines]
+    cluster.require(machines, chosen.cluster.wait_s)
+    return cluster
 
 
 def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
@@ -81,18 +101,19 @@ def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
         return Against(FromInterpreter(gate.against_python, config.rootpath), gate, kept())
     started = config.invocation_params
     arguments = [str(argument) for argument in started.args]
-    return Against(FromRevision(gate.against, arguments, started.dir, config.rootpath), gate, kept())
+    calibration = None if chosen.cluster.scheduler else kept()
+    return Against(FromRevision(gate.against, arguments, started.dir, config.rootpath), gate, calibration)
 
 
-def _baselines(chosen: options.Options) -> list[Compare]:
+def _baselines(chosen: options.Options, site: Site) -> list[Compare]:
     """The stored baselines that this run is compared with, once it is sure that it can be saved as one."""
     gate = chosen.gate
     if not ((gate.compare or gate.save) and chosen.measures):
         return []
     from pytest_ngraph import compare
 
-    compare.check_can_save(chosen.store, gate)
-    return compare.load(chosen.store, gate)
+    compare.check_can_save(chosen.store, gate, site.environment_of)
+    return compare.load(chosen.store, gate, site.environment_of)
 
 
 def _resumed(chosen: options.Options) -> Resumed | None:

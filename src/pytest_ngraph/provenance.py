@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.machine import library_versions, this_machine
+from pytest_ngraph.host import HERE, Host
 from pytest_ngraph.record import Failure
 from pytest_ngraph.settings import Settings
 
 
-def of_compiling(case: Case, target: Target, graph: str) -> dict[str, Any]:
-    """Everything that a compiled artifact follows from. graph: the digest of what the compiler starts from."""
-    machine = this_machine()
+def of_compiling(case: Case, target: Target, graph: str, host: Host = HERE) -> dict[str, Any]:
+    """Everything that a compiled artifact follows from. graph: the digest of what the compiler starts from. host: the
+    machine that compiles."""
+    machine = host.machine
     instruction_sets = " ".join(sorted(machine.instruction_sets))
     return {
         "graph": graph,
         "workload": case.model_label,
         "batch_size": case.batch_size,
         "compiler": case.compiler,
-        "source": _source_digest(type(compilers.resolve(case.compiler))),
-        "libraries": library_versions(),
-        "python": ".".join(map(str, sys.version_info[:3])),
+        "source": host.source_digest(case.compiler),
+        "libraries": dict(host.libraries),
+        "python": host.python,
         "target": target.to_dict() | {"cores": list(target.cores)},
         "processor": [machine.architecture, machine.processor, _digest(instruction_sets.encode())],
         "gpus": [gpu.name for gpu in machine.gpus] if target.kind == "cuda" else [],
@@ -45,14 +43,15 @@ def of_measuring(
     files: Mapping[str, str],
     against: str = "",
     failure: Failure | None = None,
+    host: Host = HERE,
 ) -> dict[str, Any]:
     """Everything that a record follows from, as JSON-ready data.
 
     files: digests of what was read to build the workload, by path. against: names the base that it was measured beside.
-    failure: of the record; what it ran into is a part of what it follows from.
+    failure: of the record; what it ran into is a part of what it follows from. host: the machine that measures.
     """
-    return of_compiling(case, target, graph) | {
-        "machine": this_machine().fingerprint,
+    return of_compiling(case, target, graph, host) | {
+        "machine": host.machine.fingerprint,
         "settings": settings.relevant_to(failure),
         "files": dict(files),
         "against": against,
@@ -74,18 +73,6 @@ def _change(key: str, before: Any, now: Any) -> Iterator[str]:
         yield f"{key}: " + ", ".join(f"{name} {before.get(name)} -> {now.get(name)}" for name in names)
     else:
         yield f"{key}: {before or 'none'} -> {now or 'none'}"
-
-
-@cache
-def _source_digest(kind: type) -> str:
-    """Hash of the compiler's own module, or of all modules of its package; empty for one that is in no file."""
-    # Not `inspect.getfile`: TVM puts one of its own there, which fails for modules that were imported anew.
-    told = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    if told is None:
-        return ""
-    file = Path(told)
-    files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
-    return _digest(b"".join(path.read_bytes() for path in files))
 
 
 def _digest(content: bytes) -> str:

@@ -50,6 +50,10 @@ class Recording:
             self.unsaved[record.case] = str(error)
         return record
 
+    def describe_device(self, device: str, environment: dict[str, str]) -> None:
+        """Note what a device of a cluster is. Raises `StoreError`."""
+        self.open().describe_device(device, environment)
+
     def enter(self, case: Case, phase: Phase) -> None:
         """Note that a case enters a phase. Raises `StoreError`."""
         self.open().enter(case, phase)

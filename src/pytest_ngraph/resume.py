@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import provenance, sources, store
+from pytest_ngraph import provenance, store
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.host import Host
 from pytest_ngraph.options.resume import LATEST
 from pytest_ngraph.record import Failure, Record
 from pytest_ngraph.settings import Settings
@@ -116,16 +117,18 @@ def staleness(record: Record, follows_from: FollowsFrom) -> list[str]:
     return provenance.changes(before, follows_from(record))
 
 
-def would_follow_from(record: Record, target: Target, settings: Settings, against: str) -> dict[str, Any]:
-    """What a record of an earlier session would follow from if its case were measured now. against: the base's name."""
+def would_follow_from(record: Record, target: Target, settings: Settings, against: str, host: Host) -> dict[str, Any]:
+    """What a record of an earlier session would follow from if its case were measured now. against: the base's name.
+    host: the machine that would measure."""
     return provenance.of_measuring(
         record.case,
         target,
         settings,
         graph=record.follows_from["graph"],
-        files=sources.digests(record.follows_from["files"]),
+        files=host.digests(record.follows_from["files"]),
         against=against,
         failure=record.failure,
+        host=host,
     )
 
 

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_ngraph.bench.here import Here
 from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.bench.site import Measures, Site, Work
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
-from pytest_ngraph.errors import StoreError, UsageError
+from pytest_ngraph.errors import DeviceAway, StoreError
+from pytest_ngraph.expected import Expected
 from pytest_ngraph.held import Held
 from pytest_ngraph.machine import environment, this_machine
+from pytest_ngraph.measured import ExtraMetrics, Measured
 from pytest_ngraph.options import Options
-from pytest_ngraph.phases import NotedProgress
 from pytest_ngraph.record import Record
 from pytest_ngraph.recording import Recording
-from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Run
 
 if TYPE_CHECKING:
     from pytest_ngraph.against import Against
-    from pytest_ngraph.artifact import Target
     from pytest_ngraph.bench.base import Base
-    from pytest_ngraph.bench.bench import Bench
     from pytest_ngraph.compare import Compare
     from pytest_ngraph.gate import Check, Threshold
     from pytest_ngraph.gate.judge import Judge
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.gate.verdict import Verdict
-    from pytest_ngraph.metrics import Metric, Metrics
+    from pytest_ngraph.metrics import Metrics
     from pytest_ngraph.resume import Resumed
 
 
@@ -50,7 +49,7 @@ class Session:
 
     on_record: called with each record once it is stored. extra_metrics: the users' own metrics for some records.
     against: what is measured beside the cases, to compare them with; None for nothing. baselines: what is stored.
-    resumed: the run that this session goes on with; None for a new one.
+    resumed: the run that this session goes on with; None for a new one. site: where it measures.
     """
 
     def __init__(
@@ -58,37 +57,36 @@ class Session:
         options: Options,
         progress: Progress,
         on_record: Callable[[Record], object] = lambda record: None,
-        extra_metrics: Callable[[Sequence[Record]], Iterable[Metric]] = lambda records: (),
+        extra_metrics: ExtraMetrics = lambda records: (),
         against: Against | None = None,
         baselines: Sequence[Compare] = (),
         resumed: Resumed | None = None,
+        site: Site | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         self.options = options
         self.against = against
         self.baselines = baselines
         self.resumed = resumed
+        self.site = site or Here()
         self.judges: list[Judge] = [*baselines, *([against] if against else [])]
-        self.records: dict[Case, Record] = {}
         self.saved = ""
         self._progress = progress
         self._on_record = on_record
-        self._extra_metrics = extra_metrics
-        self._expected: dict[Case, dict[Case, str]] = defaultdict(dict)
+        self._expected = Expected()
         self._held = Held(options.thresholds)
-        self._mistakes: dict[str, None] = {}
-        self._curves: dict[Case, dict[Case, Record]] = defaultdict(dict)
+        self._measured = Measured(extra_metrics)
         self.conclusion: Conclusion | None = None
-        self._bench: Bench | None = None
-        self._recording = Recording(options.store, resumed, self._planned)
+        self._bench: Measures | None = None
+        self._recording = Recording(options.store, resumed, lambda: self._expected.ids)
         self._clock = clock
         self._started_s = clock()
         self._cut_short = False
 
     def expect(self, case: Case, nodeid: str) -> None:
         """A test will ask for this case: it is measured together with the others of its group."""
-        if case not in self._expected[case.group]:
-            self._expected[case.group][case] = nodeid
+        if case not in self._expected:
+            self._expected.add(case, nodeid)
             if self.resumed is None or not self.resumed.stands(case, self._would_follow_from):
                 self._progress.planned(case)
 
@@ -106,14 +104,25 @@ class Session:
         self._recording.check()
 
     @property
+    def records(self) -> dict[Case, Record]:
+        """What was measured by now, by case."""
+        return self._measured.records
+
+    @property
     def run_id(self) -> str:
         """The id under which the store has this session; empty when nothing was recorded."""
         return self._recording.run_id
 
     @property
     def run(self) -> Run:
-        """All records by now, on this machine."""
-        return Run(id=self.run_id, environment=environment(), records=tuple(self.records.values()))
+        """All records by now."""
+        devices = {} if self.site.is_here else dict.fromkeys(case.device for case in self.records)
+        return Run(
+            id=self.run_id,
+            environment=environment(),
+            environments={device: self.site.host(device).environment for device in devices},
+            records=tuple(self.records.values()),
+        )
 
     @property
     def unsaved(self) -> dict[Case, str]:
@@ -123,17 +132,25 @@ class Session:
     def record_of(self, case: Case) -> Record:
         """The case's record; its whole group is measured when the first of it is asked for.
 
-        One that is not measured, because the store cannot be written or the time is up, is skipped and not stored.
+        One that is not measured, because the store cannot be written, the time is up or its device is gone, is skipped
+        and not stored.
         """
-        group = self._expected[case.group]
+        group = self._expected.beside(case)
         if case not in self.records:
             self._take_over(group)
         if case not in self.records and (obstacle := self._obstacle(case)):
             return Record(case=case, outcome="skipped", skip_reason=obstacle)
         if case not in self.records:
-            for record in self._open_bench().run([c for c in group if c not in self.records]):
-                self.add(dataclasses.replace(record, nodeid=group[record.case]))
+            try:
+                self._measure([each for each in group if each not in self.records])
+            except DeviceAway as reason:
+                self._cut_short = True
+                return Record(case=case, outcome="skipped", skip_reason=str(reason))
         return self.records[case]
+
+    def _measure(self, cases: Sequence[Case]) -> None:
+        for record in self._open_bench().run(cases):
+            self.add(self._asked_for(record))
 
     def add(self, record: Record) -> None:
         """Store a record and tell of it. When the store fails, the record is kept here and the case is unsaved."""
@@ -149,8 +166,7 @@ class Session:
 
     def _enter(self, record: Record) -> None:
         """Let a stored record take part in what follows from all of them."""
-        self.records[record.case] = record
-        self._curves[_curve(record.case)][record.case] = record
+        self._measured.enter(record)
         for judge in self.judges:
             judge.judge(record)
         self._on_record(record)
@@ -168,7 +184,11 @@ class Session:
                 if record.run:
                     self._enter(record)
                 else:
-                    self.add(dataclasses.replace(record, nodeid=self._expected[case.group][case]))
+                    self.add(self._asked_for(record))
+
+    def _asked_for(self, record: Record) -> Record:
+        """The record with the test that asked for it."""
+        return dataclasses.replace(record, nodeid=self._expected.nodeid(record.case))
 
     def _obstacle(self, case: Case) -> str:
         """Why a group is not measured any more; empty when it is."""
@@ -185,20 +205,11 @@ class Session:
             return str(error)
         return ""
 
-    def metrics(self, records: Sequence[Record] | None = None) -> Metrics:
-        """The metrics of these records, the users' own included; of all records by default."""
-        from pytest_ngraph.metrics import compute
-
-        records = list(self.records.values()) if records is None else records
-        try:
-            return compute(records, extra=self._extra_metrics(records))
-        except UsageError as mistake:  # in the users' own metrics; the run's end tells of it
-            self._mistakes[str(mistake)] = None
-            return compute(records)
-
     def breaches_of(self, case: Case) -> list[str]:
         """Thresholds that this case breaches, as far as what is measured by now can tell. Each is told once."""
-        return [] if self.options.settings.smoke else self._held.breaches_of(case, lambda: self._metrics_so_far(case))
+        if self.options.settings.smoke:
+            return []
+        return self._held.breaches_of(case, lambda: self._measured.metrics_around(case))
 
     def conclude(self) -> list[str]:
         """Compute what follows from all records. Returns the breaches that no test has failed for: they belong to
@@ -206,10 +217,10 @@ class Session:
         late = [verdict for judge in self.judges for verdict in judge.conclude()]
         if self.options.settings.smoke or not (self.records or late):
             return []
-        metrics = self.metrics()
+        metrics = self._measured.metrics()
         verdicts = [verdict for judge in self.judges for verdict in judge.verdicts.values()]
         held = self._held.conclude(metrics, self.options.gate)
-        breaches = [*self._mistakes, *held.breaches, *(f"{each.case.id} {each.text}" for each in late)]
+        breaches = [*self._measured.mistakes, *held.breaches, *(f"{each.case.id} {each.text}" for each in late)]
         self.conclusion = Conclusion(metrics, held.checks, verdicts, held.verdicts, breaches)
         return breaches
 
@@ -220,83 +231,75 @@ class Session:
 
     def metric_verdicts_of(self, case: Case) -> list[MetricVerdict]:
         """The verdicts on the case's own metrics, likewise."""
-        return self._held.verdicts_of(case, lambda: self._metrics_so_far(case))
+        return self._held.verdicts_of(case, lambda: self._measured.metrics_around(case))
 
     def save(self) -> None:
-        """Keep this run as the stored baseline that the options name. `saved` tells of it. Raises `StoreError`.
-
-        One in which something regressed is not kept: it would let the next ones be as slow.
-        """
+        """Keep this run as the stored baseline that the options name. `saved` tells of it. Raises `StoreError`."""
         name = self.options.gate.save
-        if not name or not self.run_id or self.conclusion is None:
-            return
-        names = {each.name for each in self.conclusion.verdicts} | {v.name for v in self.conclusion.metric_verdicts}
-        if "regressed" in names:
-            self.saved = f"Not saved as baseline {name}: what regressed here would pass from then on."
-            return
-        from pytest_ngraph import baselines
+        if name and self.run_id and self.conclusion is not None:
+            from pytest_ngraph.compare import save
 
-        baselines.keep(self.options.store, name, self.run_id)
-        self.saved = f"Saved as baseline {name}; --ngraph-compare={name} compares with it."
+            names = {each.name for each in self.conclusion.verdicts}
+            names |= {each.name for each in self.conclusion.metric_verdicts}
+            self.saved = save(self.options.store, name, self.run_id, regressed="regressed" in names)
 
     @property
     def unmeasured(self) -> list[Case]:
         """Cases that a test would have asked for, had the session not ended before."""
-        return [case for group in self._expected.values() for case in group if case not in self.records]
-
-    def _metrics_so_far(self, case: Case) -> Metrics:
-        """From what a case's own metrics follow."""
-        return self.metrics(list(self._curves[_curve(case)].values()))
+        return [case for case in self._expected if case not in self.records]
 
     def close(self) -> None:
         """End the workers and the journal."""
         if self._bench is not None:
             self._bench.close()
+        self.site.close()
         self._recording.close()
         if self.against is not None:
             self.against.close()
 
-    def _open_bench(self) -> Bench:
-        from pytest_ngraph.bench.bench import Bench
-
+    def _open_bench(self) -> Measures:
         if self._bench is None:
-            progress = self._progress
-            if not self.options.settings.smoke:
-                progress = NotedProgress(progress, self._recording.enter)
-            self._bench = Bench(self._settings, self._target, progress, self._base())
+            base = self._base()
+            work = Work(
+                settings=self.options.settings,
+                profiles=self.options.inventory,
+                threads=self._threads,
+                groups=[left for group in self._expected.groups if (left := self._to_measure(group))],
+                base=base,
+                rule=self.against.rule if self.against and base else None,
+                progress=self._progress,
+                run_id=lambda: self._recording.open().id,
+                enter=self._recording.enter,
+                describe_device=self._recording.describe_device,
+            )
+            self._bench = self.site.open(work)
         return self._bench
 
+    def _to_measure(self, group: Iterable[Case]) -> list[Case]:
+        """The cases of a group that no session has measured."""
+        kept = self.resumed.kept if self.resumed else {}
+        return [case for case in group if case not in self.records and case not in kept]
+
     @property
-    def _settings(self) -> Settings:
-        return self.options.settings.on_machine(this_machine().memory_bytes)
+    def _threads(self) -> int | None:
+        """The most that a case computes with; None for all of its device's."""
+        if self.against is None or self.options.settings.smoke:
+            return None
+        return self.against.threads(this_machine().cores) if self.site.is_here else self.options.gate.threads
 
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """What an earlier record would follow from if its case were measured now."""
         from pytest_ngraph.resume import would_follow_from
 
+        host = self.site.host(record.case.device)
+        target = self.options.inventory[record.case.device].target(record.case, host.machine, self._threads)
+        settings = self.options.settings.on_machine(host.machine.memory_bytes)
         against = self.against.origin.name if self.against else ""
-        return would_follow_from(record, self._target(record.case), self._settings, against)
-
-    def _target(self, case: Case) -> Target:
-        """What the case's device computes with."""
-        target = self.options.inventory[case.device].target(case)
-        if self.against is None or self.options.settings.smoke:
-            return target
-        return dataclasses.replace(target, cores=self.against.cores(target.cores))
+        return would_follow_from(record, target, settings, against, host)
 
     def _base(self) -> Base | None:
         """What the cases that are expected are compared with."""
         if self.against is None or self.options.settings.smoke:
             return None
-        return self.against.open(
-            [(nodeid, case) for group in self._expected.values() for case, nodeid in group.items()],
-            alone=self._held.alone,
-        )
-
-    def _planned(self) -> list[str]:
-        return [case.id for group in self._expected.values() for case in group]
-
-
-def _curve(case: Case) -> Case:
-    """Equal for the cases from which one case's own metrics follow: they differ in compiler and batch size only."""
-    return dataclasses.replace(case.group, batch_size=1)
+        heads = [(self._expected.nodeid(case), case) for case in self._expected]
+        return self.against.open(heads, alone=self._held.alone)

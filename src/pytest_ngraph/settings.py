@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,6 +42,15 @@ class Settings:
     cache: Path | None = None
     cache_bytes: int = 10 * 2**30
     smoke: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as JSON-ready data, for another machine too: of the cache, whether there is to be one."""
+        return asdict(self) | {"cache": self.cache is not None}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], cache: Path) -> Settings:
+        """The inverse of `to_dict`. cache: where there is to be one."""
+        return cls(**data | {"cache": cache if data["cache"] else None})
 
     def cache_to_dict(self) -> dict[str, Any] | None:
         """Where compiled artifacts are kept, as a worker is told it."""

@@ -13,7 +13,6 @@ from pytest_ngraph import store
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.machine import this_machine
 from pytest_ngraph.record import Phase
 from pytest_ngraph.session import Session
 from pytest_ngraph.wording import seen_from
@@ -24,10 +23,9 @@ UPDATE_S = 0.2
 
 def header(session: Session) -> list[str]:
     """What is measured as what, and what it is compared with."""
-    machine = this_machine()
     options = session.options
-    devices = ", ".join(options.devices.values(None, ("cpu",)))
-    lines = [f"ngraph: device {devices}: {machine.processor}, {len(machine.cores)} cores; store {options.store}"]
+    devices = options.devices.values(None, ("cpu",))
+    lines = [f"ngraph: {session.site.describe(devices)}; store {options.store}"]
     lines += [f"ngraph: {judge.description}" for judge in session.judges]
     return lines + [f"ngraph: {text}" for text in _unfinished(session)]
 
@@ -86,6 +84,7 @@ class Status:
         self._config = config
         self._clock = clock
         self._planned = 0
+        self._doing: dict[str, str] = {}
         self._finished = 0
         self._started: float | None = None
         self._finished_at = 0.0
@@ -97,21 +96,29 @@ class Status:
 
     def finished(self, case: Case) -> None:
         self._finished += 1
+        self._doing.pop(case.device, None)
         self._finished_at = self._clock()
         self._erase()
 
-    def waiting(self) -> None:
-        self._show("waiting: another process measures on this machine", brief=False)
+    def waiting(self, reason: str) -> None:
+        self._show(f"waiting: {reason}", brief=False)
 
     def phase(self, case: Case, phase: Phase) -> None:
-        self._show(f"{case.compiler} {case.group_label}: {phase}", brief=False)
+        self._show(self._beside_others(case, f"{case.compiler} {case.group_label}: {phase}"), brief=False)
 
     def compiling(self, case: Case, text: str) -> None:
-        self._show(f"{case.compiler} {case.group_label}: {text}", brief=False)
+        self._show(self._beside_others(case, f"{case.compiler} {case.group_label}: {text}"), brief=False)
 
     def measuring(self, case: Case, share: float) -> None:
+        text = self._beside_others(case, f"{case.group_label}: measure {min(100, round(100 * share))} %")
         if self._clock() - self._shown_at >= UPDATE_S:
-            self._show(f"{case.group_label}: measure {min(100, round(100 * share))} %", brief=True)
+            self._show(text, brief=True)
+
+    def _beside_others(self, case: Case, text: str) -> str:
+        """What the case's device does, and before it what the others do."""
+        self._doing.pop(case.device, None)
+        self._doing[case.device] = text
+        return " | ".join(self._doing.values())
 
     def _show(self, what: str, *, brief: bool) -> None:
         """brief: part of a phase, for a live terminal only."""

@@ -18,16 +18,16 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 from pytest_ngraph import calm
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
+from pytest_ngraph.channel import own_standard_output
 from pytest_ngraph.comparison import BASE, HEAD
 from pytest_ngraph.compilers import CompiledModel, progress
 from pytest_ngraph.errors import NgraphError, Unsupported
@@ -156,7 +156,7 @@ def main() -> None:
     """Answer requests until the input ends."""
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with _own_standard_output() as replies:
+    with own_standard_output() as replies:
 
         def reply(message: Answer) -> None:
             replies.write(json.dumps(message) + "\n")
@@ -202,14 +202,6 @@ def _message(error: BaseException) -> str:
     """The error in one line: libraries' own carry pages of context, which stay in standard error."""
     first = next((line for line in str(error).splitlines() if line.strip()), "")
     return f"{type(error).__name__}: {first[:500]}"
-
-
-@contextmanager
-def _own_standard_output() -> Iterator[TextIO]:
-    """Keep standard output for replies: whatever a library prints there goes to standard error."""
-    with os.fdopen(os.dup(1), "w") as replies:
-        os.dup2(2, 1)
-        yield replies
 
 
 def _with_usage(work: Callable[[], Result]) -> tuple[Result, Answer]:

@@ -34,13 +34,13 @@ def against(free: int, **options: int) -> Against:
 @pytest.mark.parametrize("free", [0, 4])
 def test_all_where_all_are_free_or_none_is(free: int) -> None:
     run = against(free)
-    assert run.cores(CORES) == CORES
+    assert run.threads(CORES) == 4
     assert run.note == ""
 
 
 def test_fewer_where_other_work_has_some() -> None:
     run = against(free=3)
-    assert run.cores(CORES) == (0, 2, 4)
+    assert run.threads(CORES) == 3
     assert run.note == (
         "Compared on 3 cores of 4, because other work kept the rest busy from the beginning; "
         "--ngraph-gate-threads=4 insists."
@@ -50,13 +50,13 @@ def test_fewer_where_other_work_has_some() -> None:
 def test_once_decided_it_stays() -> None:
     patience = Counted(3)
     run = Against(FromItself(), GateOptions(), patience=patience)
-    run.cores(CORES)
+    run.threads(CORES)
     patience.free = 4
-    assert run.cores(CORES) == (0, 2, 4)
+    assert run.threads(CORES) == 3
     assert patience.asked == 1
 
 
 def test_what_was_asked_for_is_taken() -> None:
     run = against(free=1, threads=2)
-    assert run.cores(CORES) == (0, 2)
+    assert run.threads(CORES) == 2
     assert run.note == ""

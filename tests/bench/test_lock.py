@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_ngraph.bench.lock import exclusive
+from pytest_ngraph.bench.lock import exclusive, is_held
 
 HOLD = """
 import sys, time
@@ -38,3 +38,11 @@ def test_a_second_process_waits_and_gets_it_when_the_first_dies(tmp_path: Path) 
 
     with exclusive(lambda: events.append("wait"), path, sleep):
         assert events == ["wait", "sleep"]
+
+
+def test_whether_somebody_holds_the_machine_can_be_asked(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert not is_held(path)
+    with exclusive(lambda: None, path):
+        assert is_held(path)
+    assert not is_held(path)

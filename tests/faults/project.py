@@ -42,7 +42,12 @@ PATIENCE_S = 120
 
 
 class Project:
-    """Its runs have a temporary folder of their own, and so a lock of their own."""
+    """Its runs have a temporary folder of their own, and so a lock of their own.
+
+    begin_with: what the command of every run begins with.
+    """
+
+    begin_with: Sequence[str] = ()
 
     def __init__(
         self,
@@ -78,7 +83,7 @@ class Project:
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         """Begin a run of pytest in the project."""
         return subprocess.Popen(
-            [sys.executable, "-c", MAIN, *arguments],
+            [*self.begin_with, sys.executable, "-c", MAIN, *arguments],
             cwd=self.root,
             env=_environment() | {"TMPDIR": str(self.temporary), "PYTHONDONTWRITEBYTECODE": "1"},
             stdout=subprocess.PIPE,

@@ -152,3 +152,15 @@ def test_a_superseded_record_keeps_its_line(tmp_path: Path) -> None:
     journal.close()
     assert (tmp_path / f"{run_id}.jsonl").read_text().count('"outcome"') == 2
     assert len(store.read(tmp_path).records) == 1
+
+
+def test_each_device_has_its_environment(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, {"processor": "of the client"})
+    journal.describe_device("xeon", {"processor": "of the device"})
+    journal.append(measured(EAGER, 0.1))
+    journal.end(whole=True)
+    run = store.read(tmp_path)
+    assert run.environment_of("xeon") == {"processor": "of the device"}
+    assert run.environment_of("orin") == run.environment == {"processor": "of the client"}
+    assert run.devices == ["xeon"]
+    assert run.dropped == ()

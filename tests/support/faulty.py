@@ -178,3 +178,12 @@ class DiesWithItsRun(Exact):
     def load(self, artifact, target, folder):
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(3600)
+
+
+class TakesItsDevice(Exact):
+    """Takes the device's process with it, which started that which started its worker."""
+
+    def load(self, artifact, target, folder):
+        status = Path(f"/proc/{os.getppid()}/status").read_text()
+        os.kill(int(status.split("PPid:")[1].split()[0]), signal.SIGKILL)
+        time.sleep(3600)

@@ -12,20 +12,15 @@ from pytest_ngraph.bench.patience import Patience
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
-from pytest_ngraph.gate import Calibration, Rule, Verdict, decide, missing, verdict
+from pytest_ngraph.gate import Calibration, Rule, Verdict, is_enough, missing, verdict
 from pytest_ngraph.gate.baseline import seconds_elsewhere
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change
 from pytest_ngraph.gate.judge import OfCases
 from pytest_ngraph.gate.judged import Judged, decide_worse
 from pytest_ngraph.gate.pooling import Pooled
-from pytest_ngraph.gate.rule import LOOKS
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
 from pytest_ngraph.wording import counted
-
-MOST_MEASURED_S = 10.0
-"""Seconds after which a case that is undecided stays so: all its launches together, but for the fewest that a
-regression takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +97,14 @@ class Against(OfCases):
         """Base and head, in one line."""
         return self.origin.description
 
-    def cores(self, cores: tuple[int, ...]) -> tuple[int, ...]:
-        """Those of a device's cores that a comparison runs on: as many as were asked for, or else as other work leaves
-        free when the first comparison begins. A thread that shares its core makes all others wait."""
+    def threads(self, cores: Sequence[int]) -> int:
+        """The most threads that a comparison runs on: as many as were asked for, or else as other work leaves free of
+        these cores when the first comparison begins. A thread that shares its core makes all others wait."""
         if self._threads is None:
             self._threads = self._patience.count_free(cores) or len(cores)
             if self._threads < len(cores):
                 self.note = " ".join(filter(None, [self.note, _fewer(self._threads, len(cores))]))
-        return cores[: self._threads]
+        return self._threads
 
     def open(self, heads: Sequence[tuple[str, Case]], alone: Collection[Case] = ()) -> Base:
         """What the head's cases, given with their node ids, are compared with. alone: those of which either arm is also
@@ -131,12 +126,7 @@ class Against(OfCases):
 
     def is_decided(self, comparison: Comparison) -> bool:
         """Whether another launch is of no use, or more than may be spent."""
-        launches, rule = comparison.launches, self._ledger.rule
-        fresh = sum(launch.fresh for launch in launches)
-        longest_s = max((launch.elapsed_s for launch in launches), default=0.0)
-        late = comparison.elapsed_s + longest_s > MOST_MEASURED_S
-        spent = fresh >= rule.most_launches or (late and fresh >= LOOKS[0])
-        return spent or decide(launches, rule, comparison.placement) != "undecided"
+        return is_enough(comparison, self._ledger.rule)
 
     def judge(self, record: Record) -> None:
         """Come to a verdict on a record that was compared with the base."""

@@ -31,6 +31,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 
+OTHERS_MEASURE = "another process measures on this machine"
 RESIDENT_SHARE = 0.7
 """Arms stay resident together until this share of the machine's memory is in use; then they take turns."""
 
@@ -61,7 +62,7 @@ class Bench:
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group; one record for each, as soon as it is complete."""
-        with exclusive(self._progress.waiting):
+        with exclusive(lambda: self._progress.waiting(OTHERS_MEASURE)):
             folder = self._folder / "group"
             try:
                 artifact = self._export(cases[0], folder)

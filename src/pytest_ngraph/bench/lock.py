@@ -36,6 +36,15 @@ def exclusive(
         os.close(descriptor)
 
 
+def is_held(path: Path = LOCK) -> bool:
+    """Whether somebody holds the machine."""
+    descriptor = _open(path)
+    try:
+        return not take(descriptor, shared=True)
+    finally:
+        os.close(descriptor)
+
+
 def _open(path: Path) -> int:
     """Open for locking. Another user's file is opened for reading only: that is enough to lock it, and the kernel
     refuses more in a shared temporary folder."""

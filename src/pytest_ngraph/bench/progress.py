@@ -17,8 +17,8 @@ class Progress(Protocol):
         """A case has its record."""
         ...
 
-    def waiting(self) -> None:
-        """Another process measures on this machine; the bench waits for it."""
+    def waiting(self, reason: str) -> None:
+        """The bench waits."""
         ...
 
     def phase(self, case: Case, phase: Phase) -> None:
@@ -41,7 +41,7 @@ class Silent:
 
     def finished(self, case: Case) -> None: ...
 
-    def waiting(self) -> None: ...
+    def waiting(self, reason: str) -> None: ...
 
     def phase(self, case: Case, phase: Phase) -> None: ...
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from pytest_ngraph.cli import baseline, cache, doctor, export, merge, report, runs, tune
+from pytest_ngraph.cli import baseline, cache, cluster, device, doctor, export, merge, report, runs, tune
 from pytest_ngraph.errors import NgraphError
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand; the exit status is 2 for a user's mistake."""
-    parsed = _parser().parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     try:
         return int(parsed.run(parsed))
     except NgraphError as error:
@@ -21,9 +21,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="pytest-ngraph", description="Benchmarks of neural-graph compilers.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (report, runs, merge, baseline, export, tune, cache, doctor):
+def parser() -> argparse.ArgumentParser:
+    """Of every subcommand; what it parses has `run`, which runs it."""
+    made = argparse.ArgumentParser(prog="pytest-ngraph", description="Benchmarks of neural-graph compilers.")
+    commands = made.add_subparsers(required=True, metavar="COMMAND")
+    for subcommand in (report, runs, merge, baseline, export, tune, device, cluster, cache, doctor):
         subcommand.declare(commands)
-    return parser
+    return made

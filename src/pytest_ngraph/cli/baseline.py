@@ -48,8 +48,10 @@ def _show(parsed: argparse.Namespace) -> int:
     baseline = baselines.read(parsed.store, parsed.name)
     print(f"{baseline.label}{', anchored' if baseline.anchored else ''}")
     for run in baseline.runs:
-        about = run.environment
-        print(f"  run {run.id}: {about.get('processor', 'unknown processor')}, {about.get('fingerprint', '')}")
+        print(f"  run {run.id}:")
+        for device in run.devices:
+            about = run.environment_of(device)
+            print(f"    {device}: {about.get('processor', 'unknown processor')}, {about.get('fingerprint', '')}")
     for case, records in baseline.records.items():
         print(f"  {case.id:48} {_times(records)}")
     return 0

@@ -19,8 +19,8 @@ class Live(Silent):
         self.last = ""
         self._stream = stream
 
-    def waiting(self) -> None:
-        self._show("waiting: another process measures on this machine")
+    def waiting(self, reason: str) -> None:
+        self._show(f"waiting: {reason}")
 
     def phase(self, case: Case, phase: Phase) -> None:
         self._show(f"{case.group_label}: {phase}")

@@ -80,7 +80,9 @@ def _print(run: Run) -> None:
     from pytest_ngraph.metrics import compute
     from pytest_ngraph.report.summary import summary
 
-    print(f"run {run.id}: {len(run.records)} records, {run.environment.get('processor', 'unknown processor')}")
+    environments = run.environments or {"": run.environment}
+    processors = dict.fromkeys(each.get("processor", "unknown processor") for each in environments.values())
+    print(f"run {run.id}: {len(run.records)} records, {', '.join(processors)}")
     if run.damaged:
         print(f"{run.damaged} damaged lines were left out")
     for line in summary(run.records, compute(run.records), width=shutil.get_terminal_size().columns):

@@ -7,9 +7,8 @@ in a folder, `load` turns those files into something that runs.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
@@ -18,6 +17,7 @@ from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.case import CompilerSpec
 from pytest_ngraph.clock import Stopwatch
 from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.machine import is_importable
 
 GROUP = "pytest_ngraph.compilers"
 MEMBERS = ("libraries", "kinds", "compile", "load")
@@ -101,13 +101,14 @@ def names() -> list[str]:
 
 
 @cache
-def missing_library(text: str) -> str:
-    """Why this compiler cannot be loaded here, with the command that mends it; empty when it can."""
+def missing_library(text: str, has_library: Callable[[str], bool] = is_importable) -> str:
+    """Why this compiler cannot be loaded, with the command that mends it; empty when it can. has_library: whether a
+    module can be imported, here by default."""
     name = CompilerSpec.parse(text).name
     compiler = resolve(text)
     hint = getattr(compiler, "install_hint", "")
     for library in compiler.libraries:
-        if find_spec(library) is None:
+        if not has_library(library):
             extra = f'"pytest-ngraph[{name}]"' if name in entrypoints.registered(GROUP) else library
             return f"{name} needs {library}, which is not installed: pip install {extra}{'. ' + hint if hint else ''}"
     return ""

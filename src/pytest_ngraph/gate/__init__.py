@@ -5,6 +5,7 @@ from pytest_ngraph.gate.baseline import compare
 from pytest_ngraph.gate.calibration import Calibration, calibrate, estimate_spread
 from pytest_ngraph.gate.check import Check, check
 from pytest_ngraph.gate.decision import Decision, decide
+from pytest_ngraph.gate.enough import is_enough
 from pytest_ngraph.gate.holm import holm
 from pytest_ngraph.gate.metric_verdict import MetricVerdict
 from pytest_ngraph.gate.pooling import Prior
@@ -28,6 +29,7 @@ __all__ = [
     "decide",
     "estimate_spread",
     "holm",
+    "is_enough",
     "missing",
     "verdict",
 ]

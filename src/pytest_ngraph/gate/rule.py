@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 from pytest_ngraph.comparison import Placement
 from pytest_ngraph.errors import UsageError
@@ -54,6 +54,16 @@ class Rule:
                 f"a most of {self.most_launches} launches: calling a regression takes at least {LOOKS[0]}, each in a "
                 "process of its own"
             )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as JSON-ready data."""
+        priors = {placement: list(prior) for placement, prior in self.priors.items()}
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"priors": priors}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Rule:
+        """The inverse of `to_dict`."""
+        return cls(**data | {"priors": {placement: Prior(*prior) for placement, prior in data["priors"].items()}})
 
     @property
     def limit(self) -> float:

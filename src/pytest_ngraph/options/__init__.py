@@ -15,7 +15,8 @@ from pytest_ngraph.cache import default_folder
 from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
 from pytest_ngraph.devices import Device, load_inventory, parse_size
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.options import gate, resume
+from pytest_ngraph.options import cluster, gate, resume
+from pytest_ngraph.options.cluster import ClusterOptions
 from pytest_ngraph.options.gate import GateOptions
 from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, positive, single
 from pytest_ngraph.options.resume import ResumeOptions
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Axis",
+    "ClusterOptions",
     "GateOptions",
     "Options",
     "ResumeOptions",
@@ -57,6 +59,7 @@ class Options:
     thresholds: tuple[Threshold, ...]
     gate: GateOptions = gate.DEFAULTS
     resume: ResumeOptions = resume.DEFAULTS
+    cluster: ClusterOptions = cluster.DEFAULTS
     report: Path | None = None
     measures: bool = True
 
@@ -148,6 +151,7 @@ def declare(parser: pytest.Parser) -> None:
     )
     resume.declare(add)
     gate.declare(add)
+    cluster.declare(add)
     parser.addini(
         "ngraph_devices", "File with device profiles (TOML, one table per device)", type="string", default=None
     )
@@ -157,6 +161,7 @@ def read(config: pytest.Config) -> Options:
     """The options of this run. Raises `UsageError` for anything that does not exist or cannot be."""
     inventory = load_inventory(_devices_file(config))
     settings = _settings(config)
+    gate_options = gate.read(config)
     return Options(
         inventory=inventory,
         devices=axis(config, "device", lambda text: _one_of("device", text, inventory)),
@@ -167,8 +172,9 @@ def read(config: pytest.Config) -> Options:
         settings=settings,
         store=config.rootpath / (single(config, "store") or ".ngraph"),
         thresholds=parse_thresholds(lines(config, "ngraph_fail_on")),
-        gate=gate.read(config),
+        gate=gate_options,
         resume=resume.read(config),
+        cluster=cluster.read(config, gate_options),
         report=config.rootpath / report if (report := single(config, "report")) else None,
         measures=not (config.option.collectonly or settings.smoke or hasattr(config, "workerinput")),
     )

@@ -168,6 +168,8 @@ def _circumstances(result: RunResult) -> list[str]:
     """Machine, versions, and how to repeat it."""
     lines = [f"{escaped(note)}\n" for note in result.notes]
     facts = {"head": result.head, "base": " and ".join(result.bases), "run": result.run.id, **result.run.environment}
+    for device, environment in result.run.environments.items():
+        facts |= {f"{device}: {name}": value for name, value in environment.items()}
     rows = [(escaped(name), escaped(value)) for name, value in facts.items() if value]
     lines += table({"": LEFT, " ": LEFT}, rows)
     if result.command:

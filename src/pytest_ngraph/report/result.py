@@ -54,6 +54,7 @@ class RunResult:
             "head": self.head or None,
             "command": self.command,
             "environment": self.run.environment,
+            "environments": self.run.environments,
             "counts": dict(Counter(verdict.name for verdict in self.verdicts)),
             "verdicts": [{"id": verdict.case.id} | verdict.to_dict() for verdict in self.verdicts],
             "metrics": [verdict.to_dict() for verdict in self.metric_verdicts],

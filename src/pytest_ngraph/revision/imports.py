@@ -22,12 +22,18 @@ def import_path(sys_path: Iterable[str], root: Path, worktree: Path) -> list[str
     They come first, then the worktree's `src` and top folder, where a project has its packages that is installed in
     some other way: before what an editable install's finder, or an installed copy, would give.
     """
-    entries = [_real(entry) for entry in sys_path]
-    candidates = (*entries, *_editable_folders(sys.modules), root / "src", root)
-    ours = [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE.parent]
+    entries = list(sys_path)
+    ours = project_path(entries, root)
     moved = [worktree / entry.relative_to(root) for entry in ours]
-    others = [entry for entry in entries if entry not in ours]
+    others = [entry for entry in map(_real, entries) if entry not in ours]
     return list(dict.fromkeys(map(str, (*moved, *others))))
+
+
+def project_path(sys_path: Iterable[str], root: Path) -> list[Path]:
+    """Where the modules of the project at `root` are looked for: what this process imports from there, then `src` and
+    the top folder."""
+    candidates = (*map(_real, sys_path), *_editable_folders(sys.modules), root / "src", root)
+    return [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE.parent]
 
 
 def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> dict[str, Path]:

@@ -13,6 +13,7 @@ from types import TracebackType
 
 from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.locks import take
+from pytest_ngraph.relocation import moved
 from pytest_ngraph.revision.git import GitFailed, git
 from pytest_ngraph.revision.imports import import_path
 from pytest_ngraph.revision.interrupts import held_back
@@ -63,11 +64,11 @@ class Worktree:
 
     def to_base(self, text: str) -> str:
         """An absolute path in the working tree as the same path in here; any other text as it is."""
-        return _moved(text, self.revision.root, self.root)
+        return moved(text, self.revision.root, self.root)
 
     def to_head(self, text: str) -> str:
         """The inverse of `to_base`."""
-        return _moved(text, self.root, self.revision.root)
+        return moved(text, self.root, self.revision.root)
 
     def remove(self) -> None:
         """Remove the folder, and what git keeps of it; may be called when there is neither."""
@@ -134,11 +135,3 @@ def _remove(root: Path, administration: Path) -> None:
         administration.parent.rmdir()
     except OSError:
         return  # there are others, or none ever was
-
-
-def _moved(text: str, source: Path, target: Path) -> str:
-    path, colons, rest = text.partition("::")
-    if not os.path.isabs(path):  # noqa: PTH117 (a text)
-        return text
-    place = Path(os.path.realpath(path))
-    return f"{target / place.relative_to(source)}{colons}{rest}" if place.is_relative_to(source) else text

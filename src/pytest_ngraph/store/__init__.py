@@ -3,8 +3,8 @@
 JSON Lines, because a line is whole or it is not: a torn tail costs one record, two runs never write to the same file,
 merging is copying, readers need no lock, and nothing read back can run code. A run is written by one session after
 another, each of which begins with a line that describes it (schema, environment, planned cases). Then follow a line for
-each phase that a case enters and one for each record, on disk before its test reports an outcome, and at last one that
-says how the session ended. A session without that line died.
+each device of a cluster, one for each phase that a case enters and one for each record, on disk before its test reports
+an outcome, and at last one that says how the session ended. A session without that line died.
 """
 
 from pytest_ngraph.store.conformity import conforms

@@ -17,7 +17,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.locks import take
 from pytest_ngraph.record import Phase, Record
-from pytest_ngraph.store.run import CUT_SHORT, ENDED, SCHEMA, SUFFIX, WHOLE, run_ids
+from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, SCHEMA, SUFFIX, WHOLE, run_ids
 
 STAMP = "%Y%m%d-%H%M%S"
 LOCK_TRIES, LOCK_POLL_S = 10, 0.1
@@ -28,8 +28,9 @@ class Journal:
     """Writes one session of a run. The file appears with the first phase or record, so that a run which measured
     nothing leaves nothing.
 
-    planned: gives the ids of the cases that tests will ask for, by then. now: the wall clock. It holds a lock on its
-    file, which tells others that the run is being written.
+    planned: gives the ids of the cases that tests will ask for, by then. now: the wall clock. run: the id of the run;
+    by default one that is made of the time. It holds a lock on its file, which tells others that the run is being
+    written.
     """
 
     def __init__(
@@ -38,8 +39,9 @@ class Journal:
         environment: dict[str, str],
         planned: Callable[[], Iterable[str]] = tuple,
         now: Callable[[], datetime] = datetime.now,
+        run: str = "",
     ) -> None:
-        self.id = new_id(folder, now)
+        self.id = run or new_id(folder, now)
         self._folder = folder
         self._environment = environment
         self._planned = planned
@@ -51,8 +53,7 @@ class Journal:
     @classmethod
     def reopen(cls, folder: Path, run: str) -> Journal:
         """Go on with a run. Raises `StoreError` when another process writes to it."""
-        journal = cls(folder, {})
-        journal.id = run
+        journal = cls(folder, {}, run=run)
         journal._resumed = True
         try:
             journal._file = _open(journal._path)
@@ -73,6 +74,10 @@ class Journal:
     def enter(self, case: Case, phase: Phase) -> None:
         """Note that a case enters a phase, so that a later session knows what was running when this one died."""
         self._write({"phase": phase, "case": case.to_dict()})
+
+    def describe_device(self, device: str, environment: dict[str, str]) -> None:
+        """Note what a device of a cluster is, on which cases of this run are measured."""
+        self._write({DEVICE: device, "environment": environment})
 
     def end(self, *, whole: bool) -> None:
         """Note that the session ends, and whether it went to its end."""

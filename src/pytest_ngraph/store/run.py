@@ -18,6 +18,7 @@ from pytest_ngraph.store.conformity import conforms
 SCHEMA = 2
 """1 had neither phases nor sessions: its runs count as whole."""
 SUFFIX = ".jsonl"
+DEVICE = "device"
 ENDED = "ended"
 WHOLE = "whole"
 CUT_SHORT = "cut short"
@@ -36,18 +37,29 @@ class Death(NamedTuple):
 class Run:
     """A run as read back.
 
-    records: the last one of each case. planned: ids of the cases that its tests were to ask for. deaths: of cases that
-    were running when a session of the run died. whole: whether its last session went to its end.
+    environment: of the machine that the run was started on. environments: of the devices of a cluster that measured for
+    it, by their names. records: the last one of each case. planned: ids of the cases that its tests were to ask for.
+    deaths: of cases that were running when a session of the run died. whole: whether its last session went to its end.
     dropped: what could not be read, a sentence for each line.
     """
 
     id: str
     environment: dict[str, str] = field(default_factory=dict)
+    environments: dict[str, dict[str, str]] = field(default_factory=dict)
     records: tuple[Record, ...] = ()
     planned: frozenset[str] = frozenset()
     deaths: Mapping[Case, Death] = field(default_factory=dict)
     whole: bool = True
     dropped: tuple[str, ...] = ()
+
+    def environment_of(self, device: str) -> dict[str, str]:
+        """Of the machine that the cases of a device were measured on."""
+        return self.environments.get(device, self.environment)
+
+    @property
+    def devices(self) -> list[str]:
+        """Those that there are records of."""
+        return list(dict.fromkeys(record.case.device for record in self.records))
 
     @property
     def damaged(self) -> int:
@@ -153,6 +165,7 @@ class _Reader:
     def __init__(self, run: str) -> None:
         self._run = run
         self._environment: dict[str, str] = {}
+        self._environments: dict[str, dict[str, str]] = {}
         self._records: dict[Case, Record] = {}
         self._planned: set[str] = set()
         self._deaths: dict[Case, Death] = {}
@@ -171,6 +184,7 @@ class _Reader:
         return Run(
             id=self._run,
             environment=self._environment,
+            environments=self._environments,
             records=tuple(self._records.values()),
             planned=frozenset(self._planned),
             deaths=self._deaths,
@@ -189,6 +203,8 @@ class _Reader:
             self._whole = data[ENDED] == WHOLE
             self._end_session(died=False)
             return True
+        if DEVICE in data:
+            return self._describe_device(data)
         try:
             return self._enter_phase(data) if "phase" in data else self._keep(Record.from_dict(data))
         except (TypeError, ValueError, KeyError, AttributeError):
@@ -210,6 +226,13 @@ class _Reader:
         self._environment = environment or {}
         self._planned.update(planned)
         self._whole = schema == 1
+        return True
+
+    def _describe_device(self, data: dict[str, Any]) -> bool:
+        device, environment = data[DEVICE], data.get("environment", {})
+        if not (conforms(device, str) and conforms(environment, dict[str, str])):
+            return False
+        self._environments[device] = environment
         return True
 
     def _enter_phase(self, data: dict[str, Any]) -> bool:

@@ -110,8 +110,8 @@ def inversions(found: Sequence[Inversion]) -> pl.DataFrame:
 
 def machine(run: Run) -> pl.DataFrame:
     """One row for each device of a run and each fact of its environment."""
-    devices = dict.fromkeys(record.case.device for record in run.records)
-    rows = [(device, run.id, key, value) for device in devices for key, value in run.environment.items()]
+    facts = [(device, run.environment_of(device).items()) for device in run.devices]
+    rows = [(device, run.id, key, value) for device, items in facts for key, value in items]
     return pl.DataFrame(rows, schema=columns.MACHINES, orient="row")
 
 

@@ -1,4 +1,4 @@
-"""Phases that are noted in the journal as they begin, so that a later session knows what was running."""
+"""Phases that are noted as they begin, so that a later session knows what was running."""
 
 from __future__ import annotations
 

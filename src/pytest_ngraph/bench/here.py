@@ -1,0 +1,47 @@
+"""This machine as the place where a session measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pytest_ngraph.bench.noted import NotedProgress
+from pytest_ngraph.bench.site import Work
+from pytest_ngraph.host import HERE, Host
+
+if TYPE_CHECKING:
+    from pytest_ngraph.bench.bench import Bench
+
+
+class Here:
+    """Every device is this machine, used as the device's profile says."""
+
+    is_here = True
+
+    def describe(self, devices: Sequence[str]) -> str:
+        machine = HERE.machine
+        return f"device {', '.join(devices)}: {machine.processor}, {len(machine.cores)} cores"
+
+    def host(self, device: str) -> Host:
+        return HERE
+
+    def environment_of(self, device: str) -> dict[str, str] | None:
+        return HERE.environment
+
+    def check(self) -> None:
+        """Nothing has to travel."""
+
+    def open(self, work: Work) -> Bench:
+        from pytest_ngraph.bench.bench import Bench
+
+        machine = HERE.machine
+        settings = work.settings.on_machine(machine.memory_bytes)
+        return Bench(
+            settings,
+            lambda case: work.profiles[case.device].target(case, machine, work.threads),
+            work.progress if settings.smoke else NotedProgress(work.progress, work.enter),
+            work.base,
+        )
+
+    def close(self) -> None:
+        """Nothing is held."""

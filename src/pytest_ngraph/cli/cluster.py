@@ -1,0 +1,63 @@
+"""`pytest-ngraph cluster`: the head of a cluster, and certificates for all of it."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.cli import credentials
+from pytest_ngraph.cluster import check_libraries
+
+
+def declare(commands: Any) -> None:
+    parser = commands.add_parser("cluster", help="run a cluster's scheduler, or make certificates for it")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    scheduler = actions.add_parser(
+        "scheduler", help="hand the cases of clients to devices", description="Hand the cases of clients to devices."
+    )
+    scheduler.add_argument(
+        "--address",
+        metavar="tls://HOST:PORT",
+        help="where to listen; default: tls://0.0.0.0:8786 with certificates, else tcp://127.0.0.1:8786",
+    )
+    credentials.declare(scheduler)
+    scheduler.set_defaults(run=_schedule)
+    certs = actions.add_parser(
+        "certs",
+        help="make a private authority and certificates",
+        description="Make certificates of an authority of your own, which is made where there is none. Who holds "
+        "one of them and its key can run code on every device of the cluster. ca-key.pem stays here: it makes more.",
+    )
+    certs.add_argument("folder", type=Path, metavar="DIR", help="the authority's folder")
+    certs.add_argument(
+        "--for",
+        dest="names",
+        nargs="+",
+        default=[socket.gethostname()],
+        metavar="HOST",
+        help="names or addresses of machines, a certificate for each; default: this machine's name",
+    )
+    certs.set_defaults(run=_certify)
+
+
+def _schedule(parsed: argparse.Namespace) -> int:
+    check_libraries()
+    from pytest_ngraph.cluster import quiet, scheduler
+
+    default = "0.0.0.0" if parsed.tls_ca else "127.0.0.1"
+    endpoint = credentials.endpoint(parsed, parsed.address or default)
+    quiet.settle(verbose=parsed.verbose)
+    scheduler.serve(endpoint, partial(print, flush=True))
+    return 0
+
+
+def _certify(parsed: argparse.Namespace) -> int:
+    check_libraries()
+    from pytest_ngraph.cluster import certs
+
+    for path in certs.issue(parsed.folder, parsed.names):
+        print(path)
+    return 0

@@ -1,0 +1,42 @@
+"""The options with which a command says how it takes part in a cluster."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_ngraph.cluster.security import Endpoint
+
+FILES = {
+    "ca": "the authority's certificate, ca.pem",
+    "cert": "this machine's certificate, HOST.pem",
+    "key": "the key to it, HOST-key.pem",
+}
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    for name, help_ in FILES.items():
+        parser.add_argument(f"--tls-{name}", metavar="FILE", help=help_)
+    parser.add_argument(
+        "--insecure",
+        action="store_true",
+        help="allow a cluster without certificates beyond this machine: whoever reaches it runs code on every device",
+    )
+    parser.add_argument("--verbose", action="store_true", help="log what the distributed engine does")
+
+
+def endpoint(parsed: argparse.Namespace, address: str) -> Endpoint:
+    """The scheduler at this address, with what was given. Raises `UsageError` where that does not do."""
+    from pytest_ngraph.cluster import security
+
+    files = security.read_credentials(parsed.tls_ca, parsed.tls_cert, parsed.tls_key)
+    return security.endpoint(address, files, insecure=parsed.insecure)
+
+
+def as_typed(parsed: argparse.Namespace) -> list[str]:
+    """The options again, with absolute paths."""
+    given = {name: getattr(parsed, f"tls_{name}") for name in FILES}
+    typed = [f"--tls-{name}={Path(path).expanduser().absolute()}" for name, path in given.items() if path]
+    return typed + ["--insecure"] * parsed.insecure + ["--verbose"] * parsed.verbose

@@ -1,0 +1,151 @@
+"""`pytest-ngraph device`: this machine as a device of a cluster, and which devices a cluster has."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import re
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ngraph.cli import credentials
+from pytest_ngraph.cluster import check_libraries
+from pytest_ngraph.cluster.home import Home, default_folder
+from pytest_ngraph.cluster.unit import unit
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine import LIBRARIES
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from pytest_ngraph.cluster.presence import Present
+
+MACHINE = ("processor", "architecture", "memory", "gpu", "driver", "system")
+"""What is told of a device's machine."""
+
+
+def declare(commands: Any) -> None:
+    parser = commands.add_parser("device", help="make this machine a device of a cluster, list or stop devices")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+
+    def add(name: str, run: Any, help_: str) -> argparse.ArgumentParser:
+        action: argparse.ArgumentParser = actions.add_parser(name, help=help_, description=help_)
+        action.add_argument("--scheduler", required=True, metavar="tls://HOST:PORT", help="the cluster's scheduler")
+        credentials.declare(action)
+        action.set_defaults(run=run)
+        return action
+
+    start = add("start", _start, "be a device until Ctrl-C or SIGTERM: what is being measured then is finished first")
+    start.add_argument("--name", required=True, type=_name, help="this machine's name in the cluster")
+    start.add_argument(
+        "--device",
+        type=_name,
+        metavar="NAME",
+        help="the device that tests ask for (--device=NAME), of which there may be several; default: the name",
+    )
+    start.add_argument(
+        "--host", metavar="ADDRESS", help="where to listen; default: the address that leads to the scheduler"
+    )
+    start.add_argument("--port", type=int, default=0, metavar="N", help="port to listen at; default: any that is free")
+    start.add_argument("--folder", type=Path, metavar="DIR", help="where to keep results, projects and scratch files")
+    start.add_argument("--print-unit", action="store_true", help="print a unit of systemd's that does this, and end")
+    add("list", _list, "the devices that have joined: name, whether free, versions, compilers, fingerprint")
+    stop = add("stop", _stop, "have devices leave the cluster once they finished what they measure")
+    stop.add_argument("names", nargs="+", metavar="NAME", help="the device's own name, or that of a pool")
+
+
+def _start(parsed: argparse.Namespace) -> int:
+    check_libraries()
+    folder = (parsed.folder or default_folder(parsed.name)).expanduser().absolute()
+    endpoint = credentials.endpoint(parsed, parsed.scheduler)
+    if parsed.host and not (endpoint.encrypted or parsed.insecure):
+        from pytest_ngraph.cluster.security import refuse_open
+
+        refuse_open(f"--host={parsed.host}", parsed.host)
+    if parsed.print_unit:
+        print(_unit(parsed, folder, endpoint.address), end="")
+        return 0
+    from pytest_ngraph.cluster import device, quiet
+
+    quiet.settle(verbose=parsed.verbose)
+    membership = device.Membership(
+        name=parsed.name,
+        pool=parsed.device or parsed.name,
+        scheduler=endpoint,
+        home=Home(folder),
+        host=parsed.host,
+        port=parsed.port,
+    )
+    device.serve(membership, partial(print, f"device {parsed.name}:", flush=True))
+    return 0
+
+
+def _list(parsed: argparse.Namespace) -> int:
+    with _client(parsed) as client:
+        from pytest_ngraph.cluster.presence import present
+
+        devices = present(client)
+    for device in devices:
+        print("\n".join(_lines(device)))
+    if not devices:
+        print(f"no device has joined {parsed.scheduler}. Start one there: pytest-ngraph device start")
+    return 0
+
+
+def _stop(parsed: argparse.Namespace) -> int:
+    with _client(parsed) as client:
+        from pytest_ngraph.cluster.device import stop
+        from pytest_ngraph.cluster.presence import present
+
+        devices = present(client)
+        for name in parsed.names:
+            if not any(name in (device.name, device.pool) for device in devices):
+                raise UsageError.unknown("device", name, {each for d in devices for each in (d.name, d.pool)})
+        chosen = [device for device in devices if {device.name, device.pool} & set(parsed.names)]
+        client.run(stop, workers=[device.address for device in chosen])
+    for device in chosen:
+        print(f"{device.name} {'leaves once it finished what it measures' if device.state == 'busy' else 'leaves'}")
+    return 0
+
+
+def _client(parsed: argparse.Namespace) -> Client:
+    check_libraries()
+    from pytest_ngraph.cluster import quiet
+    from pytest_ngraph.cluster.connection import connect
+
+    quiet.settle(verbose=parsed.verbose)
+    return connect(credentials.endpoint(parsed, parsed.scheduler))
+
+
+def _lines(device: Present) -> list[str]:
+    """Who it is and whether it is free; the machine; versions; compilers, and why others are none."""
+    about = device.environment
+    pool = f" of {device.pool}" if device.pool != device.name else ""
+    machine = [about[fact] for fact in MACHINE if fact in about]
+    versions = [f"{library} {about[library]}" for library in ("python", *LIBRARIES) if library in about]
+    missing = [reason for reason in device.compilers.values() if reason]
+    return [
+        f"{device.name}{pool}  {device.state}  {device.address}  {about['fingerprint']}",
+        f"  {', '.join(machine)}",
+        f"  {', '.join(versions)}",
+        f"  compilers: {', '.join(device.installed)}",
+        *(f"    {reason}" for reason in missing),
+    ]
+
+
+def _unit(parsed: argparse.Namespace, folder: Path, address: str) -> str:
+    options = {"name": parsed.name, "device": parsed.device, "host": parsed.host, "port": parsed.port}
+    command = [
+        *(sys.executable, "-m", "pytest_ngraph.cli", "device", "start", f"--scheduler={address}", f"--folder={folder}"),
+        *(f"--{option}={value}" for option, value in options.items() if value),
+        *credentials.as_typed(parsed),
+    ]
+    return unit(parsed.name, getpass.getuser(), command)
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a name: letters, digits, '.', '_' and '-'")
+    return text

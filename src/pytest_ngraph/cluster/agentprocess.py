@@ -1,0 +1,117 @@
+"""The device's worker's end of an agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from typing import Any
+
+from pytest_ngraph.cluster.assignment import Assignment, Task
+from pytest_ngraph.cluster.home import Home
+from pytest_ngraph.cluster.projects import Projects
+from pytest_ngraph.errors import NgraphError
+
+GRACE_S = 10.0
+"""For an agent to end its workers, after which it is killed."""
+TAIL_BYTES = 2000
+OF_THE_ENGINE = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MALLOC_TRIM_THRESHOLD_")
+"""Environment variables that Dask sets for the processes that it starts: one thread each."""
+
+
+class AgentEnded(Exception):
+    """An agent that did not answer any more. Its text is the end of what it wrote to standard error."""
+
+
+class AgentProcess:
+    """An agent that serves one assignment. It holds the projects, so that they stay unpacked.
+
+    Raises `NgraphError` where one is not there.
+    """
+
+    def __init__(self, assignment: Assignment, home: Home) -> None:
+        self.assignment = assignment
+        self._held = ExitStack()
+        projects = Projects(home.projects)
+        project, *base = (self._held.enter_context(projects.held(digest)) for digest in assignment.projects)
+        self._stderr = self._held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (closed with what is held)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "pytest_ngraph.cluster.agent"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env=_environment(),
+            cwd=home.folder,
+            start_new_session=True,
+        )
+        self._send(
+            {
+                "assignment": assignment.to_dict(),
+                "project": os.path.realpath(project),
+                "base": os.path.realpath(base[0]) if base else "",
+                "store": str(home.store.absolute()),
+            }
+        )
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def measure(self, task: Task) -> Iterator[dict[str, Any]]:
+        """What the agent says of a task, as it comes. Raises `NgraphError` for what it cannot do, `AgentEnded` when it
+        dies or is stopped meanwhile."""
+        self._send(task.to_dict())
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if not line.endswith(b"\n"):  # killed while it wrote
+                break
+            message: dict[str, Any] = json.loads(line)
+            if "done" in message:
+                return
+            if "failed" in message:
+                raise NgraphError(message["failed"])
+            yield message
+        self._process.wait()
+        raise AgentEnded(self._tail())
+
+    def stop(self) -> None:
+        """Have it leave what it measures. May be called from another thread than `measure`."""
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+        try:
+            self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def close(self) -> None:
+        """End it, and let go of its projects."""
+        self.stop()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(OSError):
+                pipe.close()
+        self._held.close()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # a dead one is found when its answer is awaited
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def _tail(self) -> str:
+        size = os.fstat(self._stderr.fileno()).st_size
+        start = max(0, size - TAIL_BYTES)
+        return os.pread(self._stderr.fileno(), size - start, start).decode(errors="replace").strip()
+
+
+def _environment() -> dict[str, str]:
+    """This process's, without what Dask says to processes that compute for it."""
+    names = (name for name in os.environ if name not in OF_THE_ENGINE and not name.startswith("DASK_"))
+    return {name: os.environ[name] for name in names}

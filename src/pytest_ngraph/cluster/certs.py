@@ -1,0 +1,136 @@
+"""A private authority, and certificates that it issues: who has one may take any part in the cluster."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from pytest_ngraph.errors import UsageError
+
+CA, CA_KEY = "ca.pem", "ca-key.pem"
+AUTHORITY_DAYS = 3650
+CERTIFICATE_DAYS = 730
+BOTH_ENDS = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
+CLOCKS_DIFFER = datetime.timedelta(days=1)
+
+
+def issue(folder: Path, names: Sequence[str]) -> list[Path]:
+    """Issue a certificate and a key for each name (of a host, or an address), new ones where there are some. The
+    authority is that of the folder, made where there is none. Returns what was written, keys for their owner alone.
+    """
+    for name in names:
+        _check_name(name)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made = [] if (folder / CA).exists() else _make_authority(folder)
+        authority = _Authority(folder)
+        return made + [path for name in names for path in authority.issue(name)]
+    except OSError as error:
+        raise UsageError(f"cannot write certificates into {folder}: {error.strerror}. Give another folder.") from None
+
+
+class _Authority:
+    def __init__(self, folder: Path) -> None:
+        """Raises `UsageError` where the folder's authority cannot be read."""
+        self._folder = folder
+        try:
+            self._certificate = x509.load_pem_x509_certificate((folder / CA).read_bytes())
+            key = serialization.load_pem_private_key((folder / CA_KEY).read_bytes(), password=None)
+        except (OSError, ValueError, TypeError) as error:
+            raise UsageError(
+                f"cannot read the authority in {folder}: {error}. Issue certificates where it was made, or make "
+                "another in an empty folder."
+            ) from None
+        assert isinstance(key, ec.EllipticCurvePrivateKey)
+        self._key = key
+
+    def issue(self, name: str) -> list[Path]:
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = (
+            _valid(_named(name), self._certificate.subject, key.public_key(), CERTIFICATE_DAYS)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(x509.SubjectAlternativeName([_alternative(name)]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage(BOTH_ENDS), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
+            .sign(self._key, hashes.SHA256())
+        )
+        return _write(self._folder, f"{name}.pem", f"{name}-key.pem", certificate, key)
+
+
+def _make_authority(folder: Path) -> list[Path]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = _named("pytest-ngraph cluster")
+    usage = dict.fromkeys(
+        (
+            "digital_signature",
+            "content_commitment",
+            "key_encipherment",
+            "data_encipherment",
+            "key_agreement",
+            "encipher_only",
+            "decipher_only",
+        ),
+        False,
+    )
+    certificate = (
+        _valid(name, name, key.public_key(), AUTHORITY_DAYS)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.KeyUsage(key_cert_sign=True, crl_sign=True, **usage), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return _write(folder, CA, CA_KEY, certificate, key)
+
+
+def _valid(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - CLOCKS_DIFFER)
+        .not_valid_after(now + datetime.timedelta(days=days))
+    )
+
+
+def _write(
+    folder: Path, name: str, key_name: str, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey
+) -> list[Path]:
+    (folder / name).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (folder / key_name).unlink(missing_ok=True)  # what was there may be readable by others
+    descriptor = os.open(folder / key_name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(_pem(key))
+    return [folder / name, folder / key_name]
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return key.private_bytes(encoding, form, serialization.NoEncryption())
+
+
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _alternative(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,62}", name) or f"{name}.pem" in (CA, CA_KEY):
+        raise UsageError(f"{name!r} is not the name of a host or device. Write it as head, orin-1 or 10.0.0.7.")

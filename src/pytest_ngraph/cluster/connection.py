@@ -1,0 +1,72 @@
+"""Reach a scheduler, or say in words why not."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+
+from distributed import Client
+
+from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.errors import UsageError
+
+TIMEOUT_S = 10.0
+CERTIFICATES = "Its certificate and yours have to be made in one folder by pytest-ngraph cluster certs."
+
+
+def connect(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> Client:
+    """A client of the scheduler. Raises `UsageError` where there is none, or none that takes this client."""
+    probe(endpoint, timeout_s)
+    try:
+        return Client(endpoint.address, security=endpoint.security, timeout=timeout_s, set_as_default=False)
+    except OSError as error:
+        raise UsageError(f"cannot connect to the scheduler at {endpoint.address}: {error}.") from None
+
+
+def probe(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> str:
+    """Connect, and hang up once greeted. Returns the address by which this machine reaches the scheduler.
+
+    Raises `UsageError` with the reason and the next step: the engine calls a refused certificate, a closed port and a
+    network that is down a time-out alike.
+    """
+    at = endpoint.address
+    try:
+        with socket.create_connection((endpoint.host, endpoint.port), timeout_s) as plain:
+            own_address = str(plain.getsockname()[0])
+            greeting = _greeting(endpoint, plain)
+    except socket.gaierror:
+        raise UsageError(f"{at}: no machine of the name {endpoint.host} is known here.") from None
+    except ConnectionRefusedError:
+        raise UsageError(f"nothing listens at {at}. Start it there: pytest-ngraph cluster scheduler.") from None
+    except ssl.SSLCertVerificationError as error:
+        raise UsageError(
+            f"your authority does not vouch for the scheduler at {at}: {error.verify_message}. {CERTIFICATES}"
+        ) from None
+    except ssl.SSLError as error:
+        raise UsageError(_refusal(at, error.reason or "")) from None
+    except TimeoutError:
+        told = "" if endpoint.encrypted else f" Where it asks for certificates, write tls://{at.partition('://')[2]}."
+        raise UsageError(f"no answer from {at} within {timeout_s:g} seconds: is the port open?{told}") from None
+    except OSError as error:
+        raise UsageError(f"{at} cannot be reached: {error.strerror or error}.") from None
+    if not greeting:
+        raise UsageError(f"{at} hung up: it is no scheduler, or it takes others only. {CERTIFICATES}")
+    return own_address
+
+
+def _greeting(endpoint: Endpoint, plain: socket.socket) -> bytes:
+    """The first byte that the scheduler sends. With TLS 1.3 a refused certificate shows only there."""
+    if not endpoint.encrypted:
+        return plain.recv(1)
+    context: ssl.SSLContext = endpoint.security.get_connection_args("client")["ssl_context"]
+    with context.wrap_socket(plain, server_hostname=endpoint.host) as encrypted:
+        return encrypted.recv(1)
+
+
+def _refusal(at: str, reason: str) -> str:
+    if "ALERT" in reason:
+        return f"the scheduler at {at} refuses your certificate ({reason.lower().replace('_', ' ')}). {CERTIFICATES}"
+    return (
+        f"{at} does not speak TLS ({reason.lower().replace('_', ' ')}): it was started without certificates. "
+        "Start it with --tls-ca, --tls-cert and --tls-key."
+    )

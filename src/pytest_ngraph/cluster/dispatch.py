@@ -1,0 +1,175 @@
+"""Errands on their way to devices: sent, awaited, and sent again when the way was lost."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from dask.typing import Key
+from distributed import Future
+
+from pytest_ngraph.cluster import task
+from pytest_ngraph.cluster.errands import Errand, Errands
+from pytest_ngraph.cluster.link import GOODBYE_S, LOST, Link
+from pytest_ngraph.cluster.presence import resource
+from pytest_ngraph.errors import DeviceAway
+
+POLL_S = 1.0
+LOOK_S = 10.0
+"""Between two looks at which devices are there, while nothing comes."""
+AWAY_S = 900.0
+"""For a device or the scheduler to come back: a small board takes minutes to start."""
+DELIVER_S = 300.0
+GATHER_S = 60.0
+
+
+class Arrival(NamedTuple):
+    """What became of an errand: what `task.measure` answered, or an error in its place."""
+
+    errand: Errand
+    answer: dict[str, Any]
+    error: BaseException | None = None
+
+
+class Dispatch:
+    """gone: devices that stayed away for too long, and why nothing is expected of them any more."""
+
+    def __init__(self, link: Link, errands: Errands) -> None:
+        self.gone: dict[str, str] = {}
+        self._link = link
+        self._errands = errands
+        self._arrived: queue.SimpleQueue[Future[Any] | dict[str, Any]] = queue.SimpleQueue()
+        self._under_way: dict[Key, tuple[Future[Any], Errand]] = {}
+        self._looked_at = time.monotonic()
+        self._seen_at: dict[str, float] = {}
+        self._lost = ""
+        self._listen()
+
+    def send(self, errands: Iterable[Errand]) -> None:
+        """To the devices that they are for, in this order. Raises `DeviceAway` where the scheduler stays away."""
+        self._check()
+        waiting = list(errands)
+        while True:
+            try:
+                self._deliver({errand.device for errand in waiting})
+                self._submit(waiting)
+                return
+            except LOST:
+                waiting = [*self._restore(), *waiting]
+
+    def receive(self) -> Arrival | dict[str, Any] | None:
+        """The next errand that is done, or the next message of a device; None where nothing comes for a moment. Raises
+        `DeviceAway` where the scheduler stays away."""
+        self._check()
+        try:
+            came = self._arrived.get(timeout=POLL_S)
+        except queue.Empty:
+            self._look()
+            return None
+        if isinstance(came, dict):
+            return came
+        return self._arrival(came)
+
+    def deliver_to(self, address: str, digests: Collection[str]) -> None:
+        """Bring projects to a device that lacks them. That it is lost meanwhile is found out by what comes next."""
+        with suppress(*LOST):
+            for digest in digests:
+                content = self._errands.archives[digest].content
+                self._link.run(task.receive, digest, content, on=[address], timeout_s=DELIVER_S)
+
+    def close(self) -> None:
+        """Take back what is under way, and have devices leave what they measure."""
+        futures = [future for future, _ in self._under_way.values()]
+        self._under_way.clear()
+        with suppress(*LOST):
+            if futures:
+                self._link.cancel(futures)
+            addresses = [each.address for each in self._link.present()]
+            self._link.run(task.stop, self._errands.client, on=addresses, timeout_s=2 * GOODBYE_S)
+
+    def _submit(self, errands: Iterable[Errand]) -> None:
+        for device, group in groupby(sorted(errands, key=lambda errand: errand.device), lambda errand: errand.device):
+            batch = list(group)
+            futures = self._link.submit(task.measure, [errand.data for errand in batch], resource(device))
+            for future, errand in zip(futures, batch, strict=True):
+                self._under_way[future.key] = (future, errand)
+                future.add_done_callback(self._arrived.put)
+
+    def _deliver(self, devices: Collection[str]) -> None:
+        """Bring the projects to the devices that are there and lack them."""
+        members = [each for each in self._link.present() if {each.name, each.pool} & set(devices)]
+        lacking = self._link.run(task.lacking, list(self._errands.archives), on=[each.address for each in members])
+        for address, digests in lacking.items():
+            self.deliver_to(address, digests)
+
+    def _arrival(self, future: Future[Any]) -> Arrival | None:
+        """None for one that is not awaited any more, or was lost and sent again."""
+        if future.key not in self._under_way:
+            return None
+        if future.status not in ("finished", "error"):
+            self._send_again()
+            return None
+        try:
+            error = future.exception(timeout=GATHER_S)
+            answer = future.result(timeout=GATHER_S) if error is None else {}
+        except LOST:
+            self._send_again()
+            return None
+        _, errand = self._under_way.pop(future.key)
+        return Arrival(errand, answer, error)
+
+    def _send_again(self) -> None:
+        """All that is under way, over a new connection. What devices did meanwhile, they have stored."""
+        self.send(self._restore())
+
+    def _restore(self) -> list[Errand]:
+        """Connect anew. Returns what was under way."""
+        lost = [errand for _, errand in self._under_way.values()]
+        self._under_way.clear()
+        try:
+            self._link.restore(AWAY_S)
+        except DeviceAway as reason:
+            self._lost = str(reason)
+            raise
+        self._listen()
+        return lost
+
+    def _check(self) -> None:
+        """Raise `DeviceAway` at once where the scheduler stayed away before: it is not waited for again."""
+        if self._lost:
+            raise DeviceAway(self._lost)
+
+    def _listen(self) -> None:
+        with suppress(*LOST):
+            self._link.listen(task.topic(self._errands.client), self._arrived.put)
+
+    def _look(self) -> None:
+        """Find out, now and then, which devices are away, and since when."""
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_S:
+            return
+        self._looked_at = now
+        try:
+            there = {name for each in self._link.present() for name in (each.name, each.pool)}
+        except LOST:
+            self._send_again()
+            return
+        for device in {errand.device for _, errand in self._under_way.values()}:
+            if device in there:
+                self._seen_at[device] = now
+            elif now - self._seen_at.setdefault(device, now) > AWAY_S:
+                self._give_up(device)
+
+    def _give_up(self, device: str) -> None:
+        self.gone[device] = (
+            f"device {device} has been away for {AWAY_S / 60:.0f} minutes; --ngraph-resume goes on once it is back"
+        )
+        theirs = {key: future for key, (future, errand) in self._under_way.items() if errand.device == device}
+        for key in theirs:
+            del self._under_way[key]
+        with suppress(*LOST, DeviceAway):
+            self._link.cancel(list(theirs.values()))

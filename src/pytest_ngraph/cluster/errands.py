@@ -1,0 +1,101 @@
+"""From a session's groups of cases to tasks for devices, and back from what they answer to records."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_ngraph.bench.base import Base
+from pytest_ngraph.bench.site import Work
+from pytest_ngraph.case import Case
+from pytest_ngraph.cluster.assignment import Assignment, BaseAssignment, Task
+from pytest_ngraph.cluster.localproject import LocalProject
+from pytest_ngraph.cluster.project import Packed, pack
+from pytest_ngraph.record import Record
+
+
+@dataclass(slots=True)
+class Errand:
+    """A group on its way. tries: how often it came back without records."""
+
+    number: int
+    cases: tuple[Case, ...]
+    data: dict[str, Any]
+    tries: int = 0
+
+    @property
+    def device(self) -> str:
+        return self.cases[0].device
+
+
+class Errands:
+    """client: names this process to the devices. Raises `UsageError` for a base that cannot travel."""
+
+    def __init__(self, work: Work, client: str, project: LocalProject) -> None:
+        self.client = client
+        self._work = work
+        self._project = project
+        self._made: list[Errand] = []
+        self._archives = {project.packed.digest: project.packed}
+        self._common: dict[str, Any] = {
+            "session": "" if work.settings.smoke else work.run_id(),
+            "client": client,
+            "project": project.packed.digest,
+            "folder": project.folder,
+            "path": project.path,
+            "settings": work.settings.to_dict(),
+            "threads": work.threads,
+            "base": self._base(work.base) if work.base else None,
+        }
+
+    @property
+    def archives(self) -> Mapping[str, Packed]:
+        """What devices need, by digest."""
+        return self._archives
+
+    def make(self, cases: Sequence[Case]) -> Errand:
+        """The errand of a group."""
+        case_of = self._work.base.case_of if self._work.base else lambda case: None
+        alone = self._work.base.alone if self._work.base else ()
+        task = Task(
+            assignment=Assignment(**self._common, device=self._work.profiles[cases[0].device].to_dict()),
+            group=len(self._made),
+            cases=tuple(self._project.away(case) for case in cases),
+            bases={
+                place: self._project.away(base)
+                for place, case in enumerate(cases)
+                if (base := case_of(case)) is not None
+            },
+            alone=tuple(place for place, case in enumerate(cases) if case in alone),
+        )
+        errand = Errand(len(self._made), tuple(cases), task.to_dict())
+        self._made.append(errand)
+        return errand
+
+    def case(self, message: Mapping[str, Any]) -> Case | None:
+        """What a message of a device is about; None for no case of its own."""
+        place = message.get("case")
+        return None if place is None else self._made[message["group"]].cases[place]
+
+    def record(self, errand: Errand, place: int, data: dict[str, Any]) -> Record:
+        """A record as a device gave it, with this machine's paths."""
+        record = dataclasses.replace(Record.from_dict(data), case=errand.cases[place])
+        files: dict[str, str] = record.follows_from.get("files", {})
+        if not files:
+            return record
+        here = {self._project.home(path): digest for path, digest in files.items()}
+        return dataclasses.replace(record, follows_from=record.follows_from | {"files": here})
+
+    def _base(self, base: Base) -> BaseAssignment:
+        assert base.instead_of is not None
+        assert self._work.rule is not None
+        packed = pack(base.instead_of[0])
+        self._archives[packed.digest] = packed
+        return BaseAssignment(
+            name=base.name,
+            project=packed.digest,
+            rule=self._work.rule.to_dict(),
+            measures_equals=base.measures_equals,
+        )

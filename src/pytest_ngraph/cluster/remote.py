@@ -1,0 +1,130 @@
+"""A bench whose workers are the devices of a cluster, all of which measure at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from distributed.scheduler import KilledWorker
+
+from pytest_ngraph.bench.site import Work
+from pytest_ngraph.case import Case
+from pytest_ngraph.cluster.dispatch import Arrival, Dispatch
+from pytest_ngraph.cluster.errands import Errand, Errands
+from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
+from pytest_ngraph.record import Failure, FailureKind, Record
+
+TRIES = 5
+"""How often a group is sent out that comes back without records."""
+
+
+class RemoteBench:
+    """Sends out everything that is to be measured as soon as the first group is asked for, in the order of the tests.
+
+    environment: of a device's machine.
+    """
+
+    def __init__(
+        self,
+        dispatch: Dispatch,
+        errands: Errands,
+        work: Work,
+        environment: Callable[[str], dict[str, str]],
+    ) -> None:
+        self._dispatch = dispatch
+        self._errands = errands
+        self._work = work
+        self._environment = environment
+        self._to_send: Sequence[Sequence[Case]] = work.groups
+        self._pending: set[Case] = set()
+        self._described: set[str] = set()
+
+    def run(self, cases: Sequence[Case]) -> Iterator[Record]:
+        """The records of these cases, and of others as they come. Raises `DeviceAway`."""
+        groups, self._to_send = self._to_send, ()
+        self._send(groups)
+        self._send([[case for case in cases if case not in self._pending]])
+        wanted = set(cases)
+        while wanted:
+            for case in wanted:
+                if case.device in self._dispatch.gone:
+                    raise DeviceAway(self._dispatch.gone[case.device])
+            for record in self._receive():
+                self._pending.discard(record.case)
+                wanted.discard(record.case)
+                yield record
+
+    def close(self) -> None:
+        """Have the devices leave what they still measure for this session."""
+        self._dispatch.close()
+
+    def _send(self, groups: Iterable[Sequence[Case]]) -> None:
+        errands = [self._errands.make(group) for group in groups if group]
+        for errand in errands:
+            self._pending.update(errand.cases)
+            self._describe(errand.device)
+        if errands:
+            self._dispatch.send(errands)
+
+    def _describe(self, device: str) -> None:
+        """Note once what a device is. That it cannot be noted, storing a record will tell."""
+        if device in self._described or self._work.settings.smoke:
+            return
+        self._described.add(device)
+        with suppress(StoreError):
+            self._work.describe_device(device, self._environment(device))
+
+    def _receive(self) -> Sequence[Record]:
+        """The records that come next; none where something else comes, or nothing."""
+        came = self._dispatch.receive()
+        if isinstance(came, Arrival):
+            return self._records(came)
+        if came is not None:
+            self._tell(came)
+        return ()
+
+    def _records(self, arrival: Arrival) -> list[Record]:
+        errand, answer = arrival.errand, arrival.answer
+        if "rows" in answer:
+            found = [self._errands.record(errand, place, data) for place, data in answer["rows"]]
+            missing = set(errand.cases) - {record.case for record in found}
+            return found + _failed(missing, "raised", f"device {errand.device} gave no record")
+        errand.tries += 1
+        again = arrival.error is None or isinstance(arrival.error, KilledWorker)
+        if again and errand.tries < TRIES:
+            if "needs" in answer:
+                self._dispatch.deliver_to(answer["worker"], answer["needs"])
+            self._dispatch.send([errand])
+            return []
+        return _failed(errand.cases, *_problem(errand, arrival.error))
+
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        """Pass on what a device says of its bench."""
+        progress, case = self._work.progress, self._errands.case(message)
+        if case is None:
+            progress.waiting(f"{message['waiting']} ({message['worker']})")
+        elif "phase" in message:
+            progress.phase(case, message["phase"])
+        elif "compiling" in message:
+            progress.compiling(case, message["compiling"])
+        else:
+            progress.measuring(case, message["measuring"])
+
+
+def _problem(errand: Errand, error: BaseException | None) -> tuple[FailureKind, str]:
+    """Why there are no records of a group, in words."""
+    where = f"device {errand.device}"
+    if isinstance(error, KilledWorker):
+        return "crashed", f"{where} left the cluster {TRIES} times while this group was in it"
+    if error is None:
+        return "raised", f"{where} began this group {TRIES} times and did not go on"
+    told = str(error) if isinstance(error, NgraphError) else f"{type(error).__name__}: {error}"
+    return "raised", f"{where}: {told}"
+
+
+def _failed(cases: Iterable[Case], kind: FailureKind, message: str) -> list[Record]:
+    """Records of cases that could not be tried."""
+    failure = Failure(phase="build", kind=kind, message=message)
+    return [Record(case=case, outcome="failed", started_at=time.time(), failure=failure) for case in cases]

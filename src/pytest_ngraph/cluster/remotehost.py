@@ -1,0 +1,74 @@
+"""The machine of a device, by what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph import compilers, sources
+from pytest_ngraph.cluster.presence import Present
+from pytest_ngraph.compilers.source import source_digest
+from pytest_ngraph.machine import LIBRARIES, Machine, is_importable
+
+Ask = Callable[..., Any]
+"""Runs a function on the device, with the arguments that follow."""
+
+
+class RemoteHost:
+    """One of the machines that a device is, all of which are equal. project: top folder of the project here, which a
+    device gets. Each question is asked once."""
+
+    def __init__(self, present: Present, ask: Ask, project: Path) -> None:
+        self.place = f"the machine of {present.name}"
+        self.machine: Machine = present.machine
+        self.environment = dict(present.environment)
+        self._present = present
+        self._ask = ask
+        self._project = project
+        self._told: dict[tuple[Any, ...], Any] = {}
+
+    @property
+    def libraries(self) -> Mapping[str, str]:
+        return {name: self.environment[name] for name in LIBRARIES if name in self.environment}
+
+    @property
+    def python(self) -> str:
+        return self.environment.get("python", "")
+
+    def is_importable(self, library: str) -> bool:
+        """Whether the device has a module of this name, or gets it with the project."""
+        return self._brings(library) or bool(self._once(is_importable, library))
+
+    def missing_library(self, compiler: str) -> str:
+        known = self._present.compilers.get(compiler)
+        missing = compilers.missing_library(compiler, self.is_importable) if known is None else known
+        return f"on {self._present.name}: {missing}" if missing else ""
+
+    def source_digest(self, compiler: str) -> str:
+        """As on the device; of a compiler of the project's own, as here, from where it travels."""
+        registered = compiler.partition(":")[0] in self._present.compilers
+        return str(self._once(source_digest, compiler)) if registered else source_digest(compiler)
+
+    def digests(self, paths: Iterable[str]) -> dict[str, str]:
+        """Those of the project's files are taken here, from where they travel."""
+        every = list(paths)
+        ours = [path for path in every if Path(path).is_relative_to(self._project)]
+        others = tuple(path for path in every if path not in ours)
+        return sources.digests(ours) | (self._once(sources.digests, others) if others else {})
+
+    def _brings(self, library: str) -> bool:
+        """Whether a module lies in the project."""
+        try:
+            found = find_spec(library)
+        except (ImportError, ValueError):
+            return False
+        places = [found.origin or "", *(found.submodule_search_locations or ())] if found else []
+        return any(Path(place).is_relative_to(self._project) for place in places if place)
+
+    def _once(self, function: Ask, *arguments: Any) -> Any:
+        key = (function, *arguments)
+        if key not in self._told:
+            self._told[key] = self._ask(function, *arguments)
+        return self._told[key]

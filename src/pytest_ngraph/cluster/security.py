@@ -1,0 +1,157 @@
+"""Who may take part in a cluster: holders of a certificate, or everybody on this machine alone."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from distributed import Security
+
+from pytest_ngraph.errors import UsageError
+
+PORT = 8786
+SCHEMES = ("tls", "tcp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spelling:
+    """How the options that are spoken of here are written where they are given."""
+
+    tls: str = "--tls"
+    insecure: str = "--insecure"
+
+
+COMMAND = Spelling()
+CLIENT = Spelling(tls="--ngraph-tls", insecure="--ngraph-insecure-cluster")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """Files in PEM: the authority's certificate, one that it issued, and the key to that."""
+
+    ca: Path
+    cert: Path
+    key: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a scheduler is, in the engine's spelling (`tls://head:8786`), and how to speak with it."""
+
+    address: str
+    security: Security
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.address).hostname or ""
+
+    @property
+    def port(self) -> int:
+        return urlsplit(self.address).port or PORT
+
+    @property
+    def encrypted(self) -> bool:
+        return self.address.startswith("tls:")
+
+
+def read_credentials(
+    ca: str | None, cert: str | None, key: str | None, spelling: Spelling = COMMAND
+) -> Credentials | None:
+    """The files as given; None where none is. Raises `UsageError` unless there are three that fit together, and for a
+    key that others can read."""
+    given = {"ca": ca, "cert": cert, "key": key}
+    files = {name: Path(path).expanduser() for name, path in given.items() if path}
+    if not files:
+        return None
+    if missing := [f"{spelling.tls}-{name}" for name in given if name not in files]:
+        raise UsageError(f"certificates come as three files: also give {', '.join(missing)}.")
+    for name, path in files.items():
+        if not path.is_file():
+            raise UsageError(
+                f"{spelling.tls}-{name}={path}: there is no such file. pytest-ngraph cluster certs makes it."
+            )
+    if files["key"].stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise UsageError(f"others can read the key {files['key']}: chmod 600 {files['key']}")
+    credentials = Credentials(**files)
+    try:
+        ssl.create_default_context(cafile=credentials.ca).load_cert_chain(
+            credentials.cert, credentials.key, password=""
+        )
+    except OSError as error:
+        raise UsageError(
+            f"{credentials.ca}, {credentials.cert} and {credentials.key} do not fit together: {error}."
+        ) from None
+    return credentials
+
+
+def endpoint(
+    address: str, credentials: Credentials | None, *, insecure: bool = False, spelling: Spelling = COMMAND
+) -> Endpoint:
+    """A scheduler's address, read. Without a scheme it is encrypted where there are credentials; the port is 8786
+    unless given.
+
+    insecure: allow what is not encrypted beyond this machine. Raises `UsageError` for that otherwise, and where address
+    and credentials do not fit.
+    """
+    scheme, host, port = _split(address, default="tls" if credentials else "tcp")
+    place = f"{f'[{host}]' if ':' in host else host}:{port}"
+    if scheme == "tls" and credentials is None:
+        raise UsageError(
+            f"tls://{place} asks for a certificate: give {spelling.tls}-ca, {spelling.tls}-cert and "
+            f"{spelling.tls}-key. pytest-ngraph cluster certs makes them."
+        )
+    if scheme == "tcp" and credentials is not None:
+        raise UsageError(f"tcp://{place} is not encrypted and takes no certificate. Write tls://{place}.")
+    if credentials is None and not insecure:
+        refuse_open(f"tcp://{place}", host, spelling)
+    return Endpoint(address=f"{scheme}://{place}", security=_security(credentials))
+
+
+def refuse_open(place: str, host: str, spelling: Spelling = COMMAND) -> None:
+    """Raise `UsageError` where a place that is not encrypted can be reached from other machines."""
+    if not is_loopback(host):
+        raise UsageError(
+            f"{place} is neither encrypted nor asks who is there: whoever reaches it can run code as you, on every "
+            "device of the cluster. pytest-ngraph cluster certs makes certificates for it; on a network where "
+            f"everybody may do that, say {spelling.insecure}."
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, by name or address, is this machine and cannot be reached from another."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        pass
+    try:
+        found = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(each).is_loopback for each in found)
+
+
+def _split(address: str, default: str) -> tuple[str, str, int]:
+    """Scheme, host and port."""
+    text = address if "://" in address else f"{default}://{address}"
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in SCHEMES or not parts.hostname or parts.path or parts.username:
+        raise UsageError(f"{address!r} is not the address of a scheduler. Write it as tls://head:{PORT}.")
+    return parts.scheme, parts.hostname, PORT if port is None else port
+
+
+def _security(credentials: Credentials | None) -> Security:
+    """Every part of the cluster shows the same kind of certificate and asks for one."""
+    if credentials is None:
+        return Security(require_encryption=False)
+    shown = {f"tls_{role}_cert": str(credentials.cert) for role in ("client", "scheduler", "worker")}
+    keys = {f"tls_{role}_key": str(credentials.key) for role in ("client", "scheduler", "worker")}
+    return Security(require_encryption=True, tls_ca_file=str(credentials.ca), **shown, **keys)

@@ -1,0 +1,130 @@
+"""The devices of a cluster as the place where a session measures."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.bench.site import Work
+from pytest_ngraph.cluster import quiet
+from pytest_ngraph.cluster.dispatch import Dispatch
+from pytest_ngraph.cluster.errands import Errands
+from pytest_ngraph.cluster.files import top
+from pytest_ngraph.cluster.link import Link
+from pytest_ngraph.cluster.localproject import LocalProject
+from pytest_ngraph.cluster.presence import Present
+from pytest_ngraph.cluster.remote import RemoteBench
+from pytest_ngraph.cluster.remotehost import RemoteHost
+from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine import LIBRARIES, library_versions
+
+POLL_S = 0.5
+EQUAL = ("fingerprint", "python", *LIBRARIES)
+"""In what the machines of a pool must not differ: their results stand under one name."""
+OWN = "pytest-ngraph"
+
+
+class Cluster:
+    """rootdir: pytest's. leave_out: what of the project stays here. Raises `UsageError` where the scheduler cannot be
+    reached."""
+
+    is_here = False
+
+    def __init__(self, endpoint: Endpoint, rootdir: Path, leave_out: Collection[Path] = ()) -> None:
+        quiet.settle()
+        self._link = Link(endpoint)
+        self._project = top(rootdir).resolve()
+        self._leave_out = leave_out
+        self._travelling: LocalProject | None = None
+        self._pools: dict[str, list[Present]] = {}
+        self._hosts: dict[str, RemoteHost] = {}
+        self._look()
+
+    def require(self, devices: Iterable[str], wait_s: float) -> None:
+        """Raise `UsageError` unless these are there, and can be used; wait so long for those that are not."""
+        wanted = list(devices)
+        deadline = time.monotonic() + wait_s
+        while any(device not in self._pools for device in wanted) and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+            self._look()
+        for device in wanted:
+            self.host(device)
+
+    def describe(self, devices: Sequence[str]) -> str:
+        told = [device for device in devices if device in self._pools] or sorted(self._pools)
+        return f"cluster {self._link.address}: {', '.join(f'{each} ({self._in_words(each)})' for each in told)}"
+
+    def host(self, device: str) -> RemoteHost:
+        if device not in self._hosts:
+            first = self._checked(device)[0]
+
+            def ask(function: Callable[..., Any], *arguments: Any) -> Any:
+                return self._link.run(function, *arguments, on=[first.address])[first.address]
+
+            self._hosts[device] = RemoteHost(first, ask, self._project)
+        return self._hosts[device]
+
+    def environment_of(self, device: str) -> dict[str, str] | None:
+        return self.host(device).environment if device in self._pools else None
+
+    def check(self) -> None:
+        self._travelling = LocalProject.read(self._project, self._leave_out)
+
+    def open(self, work: Work) -> RemoteBench:
+        project = self._travelling or LocalProject.read(self._project, self._leave_out)
+        errands = Errands(work, uuid.uuid4().hex, project)
+        return RemoteBench(Dispatch(self._link, errands), errands, work, lambda device: self.host(device).environment)
+
+    def close(self) -> None:
+        self._link.close()
+
+    def _look(self) -> None:
+        """Find out which devices are there, by their own name and by that of their pool."""
+        self._pools.clear()
+        for each in self._link.present():
+            for name in dict.fromkeys((each.pool, each.name)):
+                self._pools.setdefault(name, []).append(each)
+
+    def _checked(self, device: str) -> list[Present]:
+        """The members of a pool. Raises `UsageError` for one that is not there or cannot be measured on as one."""
+        if device not in self._pools:
+            there = ", ".join(sorted(f"{name} ({self._state(name)})" for name in self._pools)) or "none"
+            raise UsageError(
+                f"device {device} is not in the cluster at {self._link.address}; there: {there}. Start it on its "
+                f"machine (pytest-ngraph device start --name={device}), or wait for it: "
+                "--ngraph-wait-for-devices=SECONDS."
+            )
+        members = self._pools[device]
+        own = library_versions().get(OWN)
+        for each in members:
+            if (theirs := each.environment.get(OWN)) != own:
+                raise UsageError(
+                    f"device {each.name} has {OWN} {theirs}, and here is {own}. Install the same there: "
+                    f"pip install {OWN}=={own}"
+                )
+        first = members[0]
+        for each in members[1:]:
+            for key in EQUAL:
+                one, other = first.environment.get(key), each.environment.get(key)
+                if one != other:
+                    raise UsageError(
+                        f"the machines of device {device} differ, so that their results cannot stand under one name: "
+                        f"{key} is {one} on {first.name} and {other} on {each.name}. Start one of them as another "
+                        "device."
+                    )
+        return members
+
+    def _state(self, device: str) -> str:
+        """Free where one of the pool is."""
+        states = [each.state for each in self._pools[device]]
+        return "free" if "free" in states else states[0]
+
+    def _in_words(self, device: str) -> str:
+        members = self._pools[device]
+        machine = members[0].machine
+        several = f"{len(members)} times " if len(members) > 1 else ""
+        return f"{several}{machine.processor}, {len(machine.cores)} cores"

@@ -1,0 +1,96 @@
+"""What runs on a device for a client. The engine sends a function's name and plain data: what is measured, and with
+which versions, is what is installed there."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from distributed import Worker, get_worker
+
+from pytest_ngraph.cluster.assignment import Task
+from pytest_ngraph.cluster.home import Home
+from pytest_ngraph.cluster.presence import KEY
+from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.projects import Projects
+from pytest_ngraph.cluster.resident import Resident, Stopped
+
+TELL_S = 1.0
+"""Between two messages on how far the rounds are."""
+
+_RESIDENT = Resident()
+_UNPACKING = threading.Lock()
+
+
+def topic(client: str) -> str:
+    """Under which a client is told how far its tasks are."""
+    return f"{KEY}-{client}"
+
+
+def measure(data: dict[str, Any]) -> dict[str, Any]:
+    """Measure the cases of a `Task`. The answer has the `rows` of its records; or what it `needs`, the digests of
+    projects that are not on this device, and the worker that is to get them; or that it was `stopped`.
+
+    What an earlier run of the same task has stored is not measured again.
+    """
+    worker, task = get_worker(), Task.from_dict(data)
+    home = _home(worker)
+    if needed := lacking(task.assignment.projects, worker):
+        return {"needs": needed, "worker": worker.address}
+    try:
+        return {"rows": _RESIDENT.measure(task, home, _Teller(worker, task))}
+    except Stopped:
+        return {"stopped": True}
+
+
+def lacking(digests: Sequence[str], dask_worker: Worker) -> list[str]:
+    """The projects among these that are not on this device."""
+    projects = Projects(_home(dask_worker).projects)
+    return [digest for digest in digests if not projects.has(digest)]
+
+
+async def receive(digest: str, content: bytes, dask_worker: Worker) -> None:
+    """Unpack a project on this device."""
+    projects = Projects(_home(dask_worker).projects)
+
+    def unpack() -> None:
+        with _UNPACKING:
+            projects.unpack(Packed(digest=digest, content=content))
+
+    await asyncio.to_thread(unpack)
+
+
+async def stop(client: str) -> None:
+    """Leave what is measured on this device for a client."""
+    await asyncio.to_thread(_RESIDENT.stop, client)
+
+
+def close() -> None:
+    """Leave what is measured on this device, for whomever. To be called in the device's own process."""
+    _RESIDENT.close()
+
+
+def _home(worker: Worker) -> Home:
+    device: Any = worker.plugins[KEY]
+    home: Home = device.home
+    return home
+
+
+class _Teller:
+    """Tells the client how far a task is: for display, since it may be lost on the way."""
+
+    def __init__(self, worker: Worker, task: Task) -> None:
+        self._worker = worker
+        self._topic = topic(task.assignment.client)
+        self._group = task.group
+        self._told_at = 0.0
+
+    def __call__(self, message: dict[str, Any]) -> None:
+        if "measuring" in message:
+            if time.monotonic() - self._told_at < TELL_S:
+                return
+            self._told_at = time.monotonic()
+        self._worker.log_event(self._topic, message | {"group": self._group, "worker": self._worker.name})

@@ -1,0 +1,83 @@
+"""Options of the cluster: which scheduler to reach, and by what right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.options.gate import GateOptions
+from pytest_ngraph.options.reading import ONE, Declare, positive, single
+
+if TYPE_CHECKING:
+    from pytest_ngraph.cluster.security import Endpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """scheduler: its address; empty to measure on this machine. tls_ca, tls_cert, tls_key: files in PEM.
+    insecure: whether the way to the scheduler may be open to others. wait_s: seconds to wait for absent devices.
+    """
+
+    scheduler: str = ""
+    tls_ca: str = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+    insecure: bool = False
+    wait_s: float = 0.0
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The scheduler. Raises `UsageError` where address and certificates do not fit."""
+        from pytest_ngraph.cluster.security import CLIENT, endpoint, read_credentials
+
+        credentials = read_credentials(self.tls_ca, self.tls_cert, self.tls_key, CLIENT)
+        return endpoint(self.scheduler, credentials, insecure=self.insecure, spelling=CLIENT)
+
+
+DEFAULTS = ClusterOptions()
+
+
+def declare(add: Declare) -> None:
+    """Add the options and their ini keys."""
+    add(
+        "--ngraph-scheduler",
+        "ngraph_scheduler",
+        "Measure on the devices of the cluster that this scheduler has: tls://head:8786",
+        metavar="ADDRESS",
+        **ONE,
+    )
+    for name, what in (("ca", "The authority's certificate"), ("cert", "This user's certificate"), ("key", "Its key")):
+        add(f"--ngraph-tls-{name}", f"ngraph_tls_{name}", f"{what}, a file in PEM", metavar="FILE", **ONE)
+    add(
+        "--ngraph-insecure-cluster",
+        "ngraph_insecure_cluster",
+        "Reach a scheduler on another machine without encryption: whoever reaches it runs code on every device",
+        kind="bool",
+        action="store_true",
+    )
+    add(
+        "--ngraph-wait-for-devices",
+        "ngraph_wait_for_devices",
+        "Seconds to wait for devices that are not in the cluster yet. Default: 0",
+        metavar="SECONDS",
+        **ONE,
+    )
+
+
+def read(config: pytest.Config, gate: GateOptions) -> ClusterOptions:
+    """The options of this run. Raises `UsageError` for what cannot be."""
+    scheduler = single(config, "scheduler") or ""
+    if scheduler and (gate.calibrate or gate.against_python):
+        flag = "--ngraph-calibrate" if gate.calibrate else "--ngraph-against-python"
+        raise UsageError(f"{flag} is for one machine. Run it on the device itself, without --ngraph-scheduler.")
+    return ClusterOptions(
+        scheduler=scheduler,
+        tls_ca=single(config, "tls_ca") or "",
+        tls_cert=single(config, "tls_cert") or "",
+        tls_key=single(config, "tls_key") or "",
+        insecure=bool(config.getoption("ngraph_insecure_cluster") or config.getini("ngraph_insecure_cluster")),
+        wait_s=positive(config, "wait_for_devices", DEFAULTS.wait_s),
+    )

@@ -1,0 +1,50 @@
+"""`pytest-ngraph device`, where no cluster is needed. What needs one is in tests/cluster."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph.cli import main
+
+
+def test_a_unit_is_printed_with_absolute_paths(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    command = ["device", "start", "--name=orin-1", "--device=orin", "--scheduler=localhost", f"--folder={tmp_path}"]
+    assert main([*command, "--insecure", "--print-unit"]) == 0
+    printed = capsys.readouterr().out
+    start = f"ExecStart={sys.executable} -m pytest_ngraph.cli device start --scheduler=tcp://localhost:8786"
+    assert f"{start} --folder={tmp_path} --name=orin-1 --device=orin --insecure\n" in printed
+
+
+def test_plain_text_beyond_this_machine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["device", "start", "--name=orin", "--scheduler=10.0.0.7"]) == 2
+    assert "whoever reaches it can run code as you" in capsys.readouterr().err
+
+
+def test_a_device_of_a_cluster_on_this_machine_listens_here_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["device", "start", "--name=orin", "--scheduler=localhost", "--host=0.0.0.0"]) == 2
+    assert "--host=0.0.0.0 is neither encrypted nor asks who is there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a/b", "a b"])
+def test_what_is_no_name_is_refused(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    with pytest.raises(SystemExit):
+        main(["device", "start", f"--name={name}", "--scheduler=localhost"])
+    assert "is not a name" in capsys.readouterr().err
+
+
+def test_a_cluster_that_is_not_there_is_an_error_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["device", "list", "--scheduler=127.0.0.1:1"]) == 2
+    assert capsys.readouterr().err == (
+        "pytest-ngraph: nothing listens at tcp://127.0.0.1:1. Start it there: pytest-ngraph cluster scheduler.\n"
+    )
+
+
+def test_libraries_that_are_missing_are_named_with_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ngraph.cluster.LIBRARIES", ("no_such_library",))
+    assert main(["device", "list", "--scheduler=localhost"]) == 2
+    assert 'pip install "pytest-ngraph[cluster]"' in capsys.readouterr().err

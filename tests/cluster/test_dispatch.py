@@ -1,0 +1,79 @@
+"""The way to devices, when it is lost for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from synthetic import case
+
+from pytest_ngraph.cluster import dispatch
+from pytest_ngraph.cluster.dispatch import Dispatch
+from pytest_ngraph.cluster.errands import Errand
+from pytest_ngraph.errors import DeviceAway
+
+AWAY = "the connection to the scheduler is lost"
+
+
+class Way:
+    """A link to a cluster without devices. is_up: whether there is a scheduler."""
+
+    def __init__(self, *, is_up: bool) -> None:
+        self.restored = 0
+        self.cancelled: list[str] = []
+        self._is_up = is_up
+
+    def present(self) -> list[Any]:
+        if not self._is_up:
+            raise ConnectionError
+        return []
+
+    def run(self, function: Callable[..., Any], *arguments: Any, on: Sequence[str]) -> dict[str, Any]:
+        return dict.fromkeys(on)
+
+    def submit(self, function: Callable[..., Any], data: Sequence[Any], resource: str) -> list[Any]:
+        return [SimpleNamespace(key=f"{resource} {each}", add_done_callback=lambda call: None) for each in data]
+
+    def listen(self, topic: str, hear: Callable[[Any], None]) -> None:
+        """Nobody tells anything."""
+
+    def cancel(self, futures: Sequence[Any]) -> None:
+        self.cancelled += [future.key for future in futures]
+
+    def restore(self, patience_s: float) -> None:
+        self.restored += 1
+        raise DeviceAway(AWAY)
+
+
+def over(way: Any) -> Dispatch:
+    errands: Any = SimpleNamespace(client="client", archives={})
+    return Dispatch(way, errands)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("POLL_S", "LOOK_S", "AWAY_S"):
+        monkeypatch.setattr(dispatch, name, 0.001)
+
+
+def test_a_scheduler_that_stays_away_is_waited_for_once() -> None:
+    way = Way(is_up=False)
+    ours = over(way)
+    for _ in range(2):
+        with pytest.raises(DeviceAway, match=AWAY):
+            ours.send([Errand(0, (case(),), {})])
+        with pytest.raises(DeviceAway, match=AWAY):
+            ours.receive()
+    assert way.restored == 1
+
+
+def test_a_device_that_stays_away_is_given_up() -> None:
+    way = Way(is_up=True)
+    ours = over(way)
+    ours.send([Errand(0, (case(device="xeon"),), {"group": 0}), Errand(1, (case(device="orin"),), {"group": 1})])
+    while len(ours.gone) < 2:
+        assert ours.receive() is None
+    assert "device orin has been away" in ours.gone["orin"]
+    assert len(way.cancelled) == 2

@@ -1,0 +1,90 @@
+"""Who is let in, by a real scheduler and a real device."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.certificates import credentials_of, options_for
+from cluster.processes import Cluster
+from pytest_ngraph.cluster.connection import connect
+from pytest_ngraph.cluster.security import Endpoint, endpoint
+from pytest_ngraph.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory, authority: Path) -> Iterator[Cluster]:
+    """A cluster that asks for certificates, with a device."""
+    cluster = Cluster(tmp_path_factory.mktemp("guarded"), options=options_for(authority))
+    try:
+        cluster.start_scheduler()
+        cluster.start_device("xeon")
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def plain(cluster: Cluster) -> Endpoint:
+    return endpoint(cluster.address.replace("tls:", "tcp:"), None)
+
+
+def test_a_certificate_of_the_authority_is_let_in(guarded: Cluster, authority: Path) -> None:
+    with connect(endpoint(guarded.address, credentials_of(authority))) as client:
+        assert client.submit(pow, 3, 2).result(timeout=60) == 9
+
+
+def test_a_foreign_certificate_is_refused(guarded: Cluster, foreign_authority: Path) -> None:
+    with pytest.raises(UsageError, match="your authority does not vouch for the scheduler"):
+        connect(endpoint(guarded.address, credentials_of(foreign_authority)))
+
+
+def test_a_foreign_certificate_is_refused_by_the_scheduler_itself(
+    guarded: Cluster, authority: Path, foreign_authority: Path
+) -> None:
+    """Also of a client that trusts everyone."""
+    ours, theirs = credentials_of(authority), credentials_of(foreign_authority)
+    mixed = type(ours)(ca=ours.ca, cert=theirs.cert, key=theirs.key)
+    with pytest.raises(UsageError, match=r"the scheduler at .* refuses your certificate"):
+        connect(endpoint(guarded.address, mixed))
+
+
+def test_no_certificate_is_refused(guarded: Cluster) -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    place = plain(guarded)
+    with (
+        socket.create_connection((place.host, place.port), 10) as connection,
+        context.wrap_socket(connection) as encrypted,
+        pytest.raises(ssl.SSLError, match=r"(?i)certificate.required"),
+    ):
+        encrypted.recv(1)
+
+
+def test_plain_text_is_refused(guarded: Cluster) -> None:
+    with pytest.raises(UsageError, match=r"no answer .* write tls://"):
+        connect(plain(guarded), timeout_s=2)
+
+
+def test_a_device_with_a_foreign_certificate_says_why_it_cannot_join(guarded: Cluster, foreign_authority: Path) -> None:
+    guarded.start_device("stranger", *options_for(foreign_authority), joins=False)
+    guarded.wait_for("stranger", "cannot join: your authority does not vouch for the scheduler")
+
+
+def test_a_scheduler_without_certificates_is_told_apart(loopback: Cluster, authority: Path) -> None:
+    address = loopback.address.replace("tcp:", "tls:")
+    with pytest.raises(UsageError, match="does not speak TLS"):
+        connect(endpoint(address, credentials_of(authority)))
+
+
+def test_where_nobody_listens(authority: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(UsageError, match=r"nothing listens at .*pytest-ngraph cluster scheduler"):
+            connect(endpoint(address, credentials_of(authority)))
+    with pytest.raises(UsageError, match="no machine of the name"):
+        connect(endpoint("no.such.host.invalid", credentials_of(authority)))

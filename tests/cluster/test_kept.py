@@ -1,0 +1,66 @@
+"""What a device keeps of its results."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from synthetic import case, measured
+
+from pytest_ngraph import store
+from pytest_ngraph.cluster import kept
+from pytest_ngraph.cluster.kept import Kept
+
+EAGER, TVM = case("identity"), case("tvm")
+RUN = "20261121-120000-000001-0123456789abcdef"
+
+
+def die(of: Kept) -> None:
+    """As a process does that is killed: nothing is written any more."""
+    of._journal.close()
+
+
+def test_a_record_is_there_for_whoever_comes_next(tmp_path: Path) -> None:
+    first = Kept(tmp_path, RUN)
+    first.enter(EAGER, "measure")
+    first.add(measured(EAGER, 0.1))
+    die(first)
+    again = Kept(tmp_path, RUN)
+    assert again.of(EAGER) == measured(EAGER, 0.1)
+    assert again.of(TVM) is None
+    again.close()
+
+
+def test_a_case_is_given_up_that_died_twice(tmp_path: Path) -> None:
+    for deaths in range(2):
+        found = Kept(tmp_path, RUN)
+        assert found.of(TVM) is None, f"given up after {deaths}"
+        found.enter(TVM, "compile")
+        die(found)
+    found = Kept(tmp_path, RUN)
+    record = found.of(TVM)
+    assert record is not None
+    assert record.failure is not None
+    assert (record.failure.kind, record.failure.phase) == ("crashed", "compile")
+    found.close()
+    assert [each.case for each in store.read(tmp_path, RUN).records] == [TVM]
+
+
+def test_one_that_ends_in_order_is_no_death(tmp_path: Path) -> None:
+    for _ in range(3):
+        found = Kept(tmp_path, RUN)
+        assert found.of(TVM) is None
+        found.enter(TVM, "compile")
+        found.close()
+
+
+def test_the_oldest_runs_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "RUNS", 2)
+    for number in range(4):
+        found = Kept(tmp_path, f"run-{number}")
+        found.add(measured(EAGER, 0.1))
+        found.close()
+        os.utime(tmp_path / f"run-{number}{store.SUFFIX}", (number, number))
+    Kept(tmp_path, "run-4").close()
+    assert store.run_ids(tmp_path) == ["run-2", "run-3"]

@@ -1,0 +1,105 @@
+"""What travels to a device."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+from repository import Repository
+
+from pytest_ngraph.cluster.files import top
+from pytest_ngraph.cluster.project import Packed, pack
+from pytest_ngraph.errors import UsageError
+
+
+def names(packed: Packed) -> set[str]:
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(packed.content))) as tar:
+        return set(tar.getnames())
+
+
+def write(root: Path, *files: str) -> None:
+    for name in files:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+
+
+def test_tracked_and_new_files_travel_and_ignored_ones_stay(repository: Repository) -> None:
+    repository.write(".gitignore", "ignored.txt\n")
+    repository.write(".github/workflows/ci.yml", "on: push\n")
+    repository.commit("hidden, but tracked")
+    write(repository.root, "new.py", "ignored.txt", "__pycache__/new.pyc", ".ngraph/run.jsonl", "venv/pyvenv.cfg")
+    found = names(pack(repository.root))
+    assert found == {".gitignore", ".github/workflows/ci.yml", "nets.py", "tests/deep/test_deep.py", "new.py"}
+
+
+def test_a_tracked_file_that_was_deleted_is_not_missed(repository: Repository) -> None:
+    (repository.root / "nets.py").unlink()
+    assert names(pack(repository.root)) == {"tests/deep/test_deep.py"}
+
+
+def test_the_files_of_a_submodule_travel(repository: Repository, tmp_path: Path) -> None:
+    other = Repository.create(tmp_path / "other")
+    other.write("layers.py", "")
+    other.commit("layers")
+    repository.git("submodule", "--quiet", "add", str(other.root), "vendor")
+    assert "vendor/layers.py" in names(pack(repository.root))
+
+
+def test_without_git_all_but_by_products_travel(tmp_path: Path) -> None:
+    write(tmp_path, "nets.py", "data/weights.npz", ".hidden/x", "__pycache__/y", "env/pyvenv.cfg", "env/lib/z", ".env")
+    write(tmp_path, "cache/CACHEDIR.TAG")
+    assert names(pack(tmp_path)) == {"nets.py", "data/weights.npz", ".env"}
+
+
+def test_what_is_to_stay_stays(tmp_path: Path) -> None:
+    write(tmp_path, "nets.py", "report/index.html", "store/run.jsonl")
+    assert names(pack(tmp_path, [tmp_path / "report", tmp_path / "store"])) == {"nets.py"}
+
+
+def test_the_same_content_is_the_same_archive_wherever_and_whenever(tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        write(tmp_path / name, "b.py", "a/c.py")
+    (tmp_path / "there" / "b.py").touch()
+    assert pack(tmp_path / "here") == pack(tmp_path / "there")
+
+
+@pytest.mark.parametrize("change", ["content", "name", "mode"])
+def test_any_change_is_another_archive(tmp_path: Path, change: str) -> None:
+    write(tmp_path, "a.py")
+    before = pack(tmp_path)
+    if change == "content":
+        (tmp_path / "a.py").write_text("other")
+    elif change == "name":
+        (tmp_path / "a.py").rename(tmp_path / "b.py")
+    else:
+        (tmp_path / "a.py").chmod(0o755)
+    assert pack(tmp_path).digest != before.digest
+
+
+@pytest.mark.parametrize("target", ["../secret", "/etc/passwd", "inner/../../secret"])
+def test_a_link_that_leads_out_is_refused(tmp_path: Path, target: str) -> None:
+    write(tmp_path, "project/inner/a.py", "secret")
+    (tmp_path / "project" / "link").symlink_to(target)
+    with pytest.raises(UsageError, match=r"the link link leads out of the project"):
+        pack(tmp_path / "project")
+
+
+def test_links_that_lead_in_a_circle_travel_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    assert names(pack(tmp_path)) == {"one", "two"}
+
+
+def test_a_project_that_is_too_big_names_its_biggest_files(tmp_path: Path) -> None:
+    write(tmp_path, "small.py")
+    (tmp_path / "weights.bin").write_bytes(bytes(2**20))
+    with pytest.raises(UsageError, match=r"2 files; at most 0\.5 MiB.*weights\.bin \(1\.0 MiB\), small\.py"):
+        pack(tmp_path, limit_bytes=2**19)
+
+
+def test_a_project_begins_at_the_top_of_its_repository(repository: Repository, tmp_path: Path) -> None:
+    assert top(repository.root / "tests" / "deep") == repository.root
+    assert top(tmp_path) == tmp_path

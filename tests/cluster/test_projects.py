@@ -1,0 +1,128 @@
+"""Projects on a device."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph.cluster.project import Packed, pack
+from pytest_ngraph.cluster.projects import UNFINISHED, Projects
+from pytest_ngraph.errors import NgraphError
+
+
+def project(folder: Path, text: str = "text") -> Packed:
+    folder.mkdir()
+    (folder / "package").mkdir()
+    (folder / "package" / "nets.py").write_text(text)
+    (folder / "run.sh").write_text("#!/bin/sh\n")
+    (folder / "run.sh").chmod(0o750)
+    (folder / "relative").symlink_to("package/nets.py")
+    (folder / "absolute").symlink_to(folder / "package")
+    return pack(folder)
+
+
+def archive(*entries: tarfile.TarInfo) -> Packed:
+    """An archive that nobody packed."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        for entry in entries:
+            tar.addfile(entry)
+    plain = content.getvalue()
+    return Packed(digest=hashlib.sha256(plain).hexdigest(), content=gzip.compress(plain))
+
+
+def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname = kind, target
+    return made
+
+
+def test_what_is_unpacked_is_what_was_packed(tmp_path: Path) -> None:
+    packed = project(tmp_path / "project")
+    projects = Projects(tmp_path / "projects")
+    projects.unpack(packed)
+    with projects.held(packed.digest) as folder:
+        assert (folder / "package" / "nets.py").read_text() == "text"
+        assert os.access(folder / "run.sh", os.X_OK)
+        assert (folder / "relative").read_text() == "text"
+        assert (folder / "absolute").resolve() == (folder / "package").resolve()
+        assert pack(folder).digest == pack(tmp_path / "project").digest
+
+
+def test_unpacked_once(tmp_path: Path) -> None:
+    packed = project(tmp_path / "project")
+    projects = Projects(tmp_path / "projects")
+    projects.unpack(packed)
+    with projects.held(packed.digest) as folder:
+        (folder / "package" / "trace").touch()
+        projects.unpack(packed)
+        assert (folder / "package" / "trace").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", gzip.compress(b"another")])
+def test_a_damaged_archive_leaves_nothing(tmp_path: Path, content: bytes) -> None:
+    projects = Projects(tmp_path / "projects")
+    packed = Packed(digest=project(tmp_path / "project").digest, content=content)
+    with pytest.raises(NgraphError, match="damaged"):
+        projects.unpack(packed)
+    assert list((tmp_path / "projects").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        [entry("../out")],
+        [entry("/tmp/out")],
+        [entry("device", tarfile.CHRTYPE)],
+        [entry("hard", tarfile.LNKTYPE, "/etc/passwd")],
+        [entry("link", tarfile.SYMTYPE, "/etc")],
+        [entry("link", tarfile.SYMTYPE, "..")],
+        [entry("a", tarfile.SYMTYPE, "b/.."), entry("b", tarfile.SYMTYPE, ".")],
+    ],
+    ids=["parent", "absolute", "device", "hard link", "link", "parent link", "two links"],
+)
+def test_an_entry_that_leads_out_is_refused(tmp_path: Path, hostile: list[tarfile.TarInfo]) -> None:
+    projects = Projects(tmp_path / "projects")
+    packed = archive(*hostile)
+    with pytest.raises(NgraphError, match="the archive of the project has"):
+        projects.unpack(packed)
+    assert not projects.has(packed.digest)
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_file_is_written_through_a_link(tmp_path: Path) -> None:
+    packed = archive(entry("link", tarfile.SYMTYPE, str(tmp_path)), entry("link/out"))
+    with pytest.raises(NgraphError):
+        Projects(tmp_path / "projects").unpack(packed)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_least_recently_used_goes_first_and_none_that_is_held(tmp_path: Path) -> None:
+    projects = Projects(tmp_path / "projects", kept=2)
+    packed = [project(tmp_path / f"project{number}", str(number)) for number in range(4)]
+    for number, each in enumerate(packed[:3]):
+        projects.unpack(each)
+        os.utime(tmp_path / "projects" / each.digest, (number, number))
+    assert [projects.has(each.digest) for each in packed[:3]] == [False, True, True]
+    with projects.held(packed[1].digest):
+        os.utime(tmp_path / "projects" / packed[1].digest, (0, 0))
+        projects.unpack(packed[3])
+        assert [projects.has(each.digest) for each in packed] == [False, True, True, True]
+
+
+def test_what_is_not_there_cannot_be_held(tmp_path: Path) -> None:
+    with pytest.raises(NgraphError, match="not on this device"), Projects(tmp_path).held("0" * 64):
+        pytest.fail("held")
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    left_over = tmp_path / "projects" / f"{UNFINISHED}1"
+    left_over.mkdir(parents=True)
+    Projects(tmp_path / "projects").unpack(project(tmp_path / "project"))
+    assert not left_over.exists()

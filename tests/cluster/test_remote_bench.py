@@ -1,0 +1,168 @@
+"""The remote bench, over a way on which the test decides what comes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed.scheduler import KilledWorker
+from synthetic import case, measured
+
+from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.bench.site import Work
+from pytest_ngraph.case import Case
+from pytest_ngraph.cluster.assignment import PLACE, Task
+from pytest_ngraph.cluster.dispatch import Arrival
+from pytest_ngraph.cluster.errands import Errand, Errands
+from pytest_ngraph.cluster.localproject import LocalProject
+from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.remote import TRIES, RemoteBench
+from pytest_ngraph.devices import BUILT_IN
+from pytest_ngraph.errors import DeviceAway
+from pytest_ngraph.record import Phase, Record
+from pytest_ngraph.settings import Settings
+
+ROOT = Path("/home/somebody/project")
+ONE, TWO = case("identity"), case("identity", batch_size=2)
+LOST = KilledWorker("measure", None, 1)  # type: ignore[arg-type]  # the scheduler's own state of a worker
+Answer = Callable[[Errand], Arrival]
+
+
+class Way:
+    """What is sent gets the next of `answers`, or else its records, last come first served."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.gone: dict[str, str] = {}
+        self.sent: list[Errand] = []
+        self.delivered: list[tuple[str, list[str]]] = []
+        self.messages: deque[dict[str, Any]] = deque()
+        self._answers = deque(answers)
+        self._coming: deque[Errand] = deque()
+
+    def send(self, errands: Iterable[Errand]) -> None:
+        self.sent += errands
+        self._coming.extend(errands)
+
+    def receive(self) -> Arrival | dict[str, Any] | None:
+        if self.messages:
+            return self.messages.popleft()
+        answer = self._answers.popleft() if self._answers else rows
+        return answer(self._coming.pop())
+
+    def deliver_to(self, address: str, digests: list[str]) -> None:
+        self.delivered.append((address, digests))
+
+    def close(self) -> None:
+        """Nothing is under way."""
+
+
+def rows(errand: Errand) -> Arrival:
+    """Its records, as a device gives them."""
+    sent = Task.from_dict(errand.data).cases
+    follows_from = {"files": {f"{PLACE}/nets.py": "d1", "/elsewhere/weights.pt": "d2"}}
+    made = [measured(each, 0.1, follows_from=follows_from).to_dict() for each in sent]
+    return Arrival(errand, {"rows": list(enumerate(made))})
+
+
+def fails(error: BaseException) -> Answer:
+    return lambda errand: Arrival(errand, {}, error)
+
+
+class Heard(Silent):
+    def __init__(self) -> None:
+        self.phases: list[tuple[Case, Phase]] = []
+
+    def phase(self, case: Case, phase: Phase) -> None:
+        self.phases.append((case, phase))
+
+
+def bench(way: Any, *groups: list[Case], heard: Heard | None = None, devices: list[str] | None = None) -> RemoteBench:
+    described = [] if devices is None else devices
+    work = Work(
+        settings=Settings(),
+        profiles=BUILT_IN,
+        groups=groups,
+        progress=heard or Heard(),
+        run_id=lambda: "run",
+        enter=lambda case, phase: None,
+        describe_device=lambda device, environment: described.append(f"{device} {environment['fingerprint']}"),
+    )
+    project = LocalProject(root=ROOT, folder=".", path=(), packed=Packed(digest="d", content=b""))
+    return RemoteBench(way, Errands(work, "client", project), work, lambda device: {"fingerprint": "f"})
+
+
+def test_everything_is_sent_out_at_once_and_taken_as_it_comes() -> None:
+    way, devices = Way(), list[str]()
+    ours = bench(way, [ONE], [TWO], devices=devices)
+    assert [record.case for record in ours.run([ONE])] == [TWO, ONE]
+    assert len(way.sent) == 2
+    assert devices == ["xeon f"]
+
+
+def test_what_is_asked_for_again_is_measured_again() -> None:
+    way = Way()
+    ours = bench(way, [ONE])
+    for _ in range(2):
+        assert [record.case for record in ours.run([ONE])] == [ONE]
+    assert len(way.sent) == 2
+
+
+def test_paths_travel_without_their_place() -> None:
+    way = Way()
+    here = case("identity", workload=f"{ROOT}/a/net.onnx")
+    (record,) = bench(way, [here]).run([here])
+    assert way.sent[0].data["cases"][0]["workload"] == f"{PLACE}/a/net.onnx"
+    assert record.case == here
+    assert record.follows_from["files"] == {f"{ROOT}/nets.py": "d1", "/elsewhere/weights.pt": "d2"}
+
+
+def test_a_device_gets_what_it_lacks() -> None:
+    way = Way(lambda errand: Arrival(errand, {"needs": ["d"], "worker": "tcp://xeon"}))
+    (record,) = bench(way, [ONE]).run([ONE])
+    assert record.outcome == "measured"
+    assert way.delivered == [("tcp://xeon", ["d"])]
+
+
+def test_a_group_whose_device_is_lost_is_sent_again_but_not_for_ever() -> None:
+    (record,) = bench(Way(fails(LOST)), [ONE]).run([ONE])
+    assert record.outcome == "measured"
+    (record,) = bench(Way(*[fails(LOST)] * TRIES), [ONE]).run([ONE])
+    assert record.failure is not None
+    assert record.failure.message == f"device xeon left the cluster {TRIES} times while this group was in it"
+
+
+def test_an_error_is_the_record_of_its_cases() -> None:
+    way = Way(fails(ValueError("no")))
+    (record,) = bench(way, [ONE]).run([ONE])
+    assert record.failure is not None
+    assert record.failure.message == "device xeon: ValueError: no"
+    assert len(way.sent) == 1
+
+
+def test_a_case_without_a_record_is_one_that_failed() -> None:
+    def half(errand: Errand) -> Arrival:
+        arrival = rows(errand)
+        return arrival._replace(answer={"rows": arrival.answer["rows"][:1]})
+
+    other = case("tvm")
+    found: dict[Case, Record] = {record.case: record for record in bench(Way(half), [ONE, other]).run([ONE, other])}
+    assert found[ONE].outcome == "measured"
+    assert found[other].outcome == "failed"
+
+
+def test_nothing_is_awaited_of_a_device_that_is_gone() -> None:
+    way = Way()
+    way.gone["xeon"] = "device xeon has been away"
+    with pytest.raises(DeviceAway, match="device xeon has been away"):
+        list(bench(way, [ONE]).run([ONE]))
+
+
+def test_what_a_device_tells_is_passed_on() -> None:
+    way, heard = Way(), Heard()
+    way.messages.append({"group": 1, "case": 0, "phase": "compile", "worker": "xeon"})
+    way.messages.append({"group": 1, "waiting": "another process measures on this machine", "worker": "xeon"})
+    list(bench(way, [ONE], [TWO], heard=heard).run([ONE]))
+    assert heard.phases == [(TWO, "compile")]

@@ -1,0 +1,117 @@
+"""What becomes of a remote run when a part of the cluster fails: every case is recorded once in the end."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from faults.project import finished, wait_until
+
+from cluster.processes import Cluster
+from cluster.remote_project import RemoteProject, agents_of, measured_on
+from pytest_ngraph.bench.lock import LOCK
+
+CASES = 10
+
+
+@pytest.fixture
+def red(loopback: Cluster) -> Cluster:
+    """A cluster with the device `red`."""
+    loopback.start_device("red")
+    return loopback
+
+
+@pytest.fixture
+def project(red: Cluster, tmp_path: Path) -> RemoteProject:
+    return RemoteProject(tmp_path, red, ["red"], workloads=[f"plain{number}" for number in range(CASES)])
+
+
+def assert_measured_once(cluster: Cluster) -> None:
+    counts = Counter(measured_on(cluster, "red"))
+    assert len(counts) == CASES
+    assert set(counts.values()) == {1}, counts
+
+
+def assert_nothing_left(cluster: Cluster) -> None:
+    """Neither a process of the device's nor a file of such a process."""
+    temporary = Path(cluster.environment("red")["TMPDIR"])
+    wait_until(lambda: not agents_of(cluster, "red"))
+    wait_until(lambda: {path.name for path in temporary.iterdir()} <= {LOCK.name})
+
+
+def test_a_client_that_was_killed_goes_on_with_what_the_device_did(red: Cluster, project: RemoteProject) -> None:
+    run = project.start()
+    project.wait_for(2, run)
+    run.kill()
+    finished(run)
+    status, printed = project.run("--ngraph-resume")
+    assert status == 0, printed
+    project.assert_whole()
+    assert_measured_once(red)
+    assert_nothing_left(red)
+
+
+def test_an_interrupted_client_leaves_nothing_that_measures(red: Cluster, project: RemoteProject) -> None:
+    run = project.start()
+    project.wait_for(2, run)
+    run.send_signal(signal.SIGINT)
+    status, printed = finished(run)
+    assert status == 2, printed
+    assert_nothing_left(red)
+    assert len(measured_on(red, "red")) < CASES
+    status, printed = project.run("--ngraph-resume")
+    assert status == 0, printed
+    project.assert_whole()
+
+
+def test_a_scheduler_that_is_restarted_is_found_again(red: Cluster, project: RemoteProject) -> None:
+    run = project.start()
+    project.wait_for(2, run)
+    red.kill("head")
+    red.start_scheduler()
+    status, printed = finished(run)
+    assert status == 0, printed
+    project.assert_whole()
+    assert_measured_once(red)
+
+
+def test_a_device_that_is_killed_goes_on_once_it_is_back(red: Cluster, project: RemoteProject) -> None:
+    run = project.start()
+    project.wait_for(2, run)
+    red.kill("red")
+    red.start_device("red")
+    status, printed = finished(run)
+    assert status == 0, printed
+    project.assert_whole()
+    assert_measured_once(red)
+
+
+def test_a_case_that_takes_its_device_with_it_is_given_up_after_one_retry(red: Cluster, tmp_path: Path) -> None:
+    compilers = ["mine:Exact", "faulty:TakesItsDevice"]
+    project = RemoteProject(tmp_path, red, ["red"], workloads=["plain1", "plain2"], compilers=compilers)
+    run = project.start()
+    deaths = 0
+    while run.poll() is None:
+        wait_until(lambda: red.is_over("red") or run.poll() is not None)
+        if red.is_over("red"):
+            deaths += 1
+            red.start_device("red")
+    status, printed = finished(run)
+    assert status == 1, printed
+    assert deaths == 4
+    outcomes = {case: record.outcome for case, record in project.records.items()}
+    assert outcomes == {case: "measured" if "Exact" in case else "failed" for case in project.expected}
+    assert project.doubled == []
+
+
+def test_an_unused_agent_does_not_outlive_its_device(red: Cluster, project: RemoteProject) -> None:
+    run = project.start()
+    project.wait_for(2, run)
+    (agent,) = agents_of(red, "red")
+    red.kill("red")
+    wait_until(lambda: not agent.is_running() or agent.status() == "zombie")
+    run.send_signal(signal.SIGINT)
+    status, printed = finished(run)
+    assert status == 2, printed

@@ -1,0 +1,104 @@
+"""Runs of pytest whose cases are measured on devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from faults.project import finished, wait_until
+
+from cluster.processes import Cluster
+from cluster.remote_project import RemoteProject, agents_of, measured_on
+
+
+@pytest.fixture
+def two(loopback: Cluster) -> Cluster:
+    """A cluster with the devices `red` and `green`."""
+    for device in ("red", "green"):
+        loopback.start_device(device, joins=False)
+    for device in ("red", "green"):
+        loopback.wait_for(device, "joined")
+    return loopback
+
+
+def test_cases_are_measured_on_their_devices(two: Cluster, tmp_path: Path) -> None:
+    project = RemoteProject(tmp_path, two, ["red", "green"], batch_sizes=[1, 2])
+    status, printed = project.run("-v")
+    assert status == 0, printed
+    project.assert_whole()
+    for device in ("red", "green"):
+        assert sorted(measured_on(two, device)) == sorted(
+            f"{workload}-mine:Exact-{size}" for workload in ("plain1", "plain2") for size in (1, 2)
+        )
+    wait_until(lambda: not [agent for device in ("red", "green") for agent in agents_of(two, device)])
+    run = project.newest
+    assert set(run.environments) == {"red", "green"}
+    assert run.environment_of("red")["fingerprint"] == run.environment["fingerprint"]
+    assert "ngraph: cluster tcp://127.0.0.1" in printed
+    assert all(record.follows_from and record.nodeid for record in run.records)
+
+
+def test_an_absent_device_is_one_error_at_the_start(two: Cluster, tmp_path: Path) -> None:
+    status, printed = RemoteProject(tmp_path, two, ["red", "blue"]).run()
+    assert status == 4
+    (error,) = [line for line in printed.splitlines() if line.startswith("ERROR")]
+    assert error.startswith(
+        f"ERROR: device blue is not in the cluster at {two.address}; there: green (free), red (free)."
+    )
+
+
+def test_absent_devices_are_waited_for(loopback: Cluster, tmp_path: Path) -> None:
+    project = RemoteProject(tmp_path, loopback, ["late"])
+    run = project.start("--ngraph-wait-for-devices=100")
+    loopback.start_device("late")
+    status, printed = finished(run)
+    assert status == 0, printed
+    project.assert_whole()
+
+
+def test_a_pool_shares_its_cases(loopback: Cluster, tmp_path: Path) -> None:
+    for name in ("orin-1", "orin-2"):
+        loopback.start_device(name, "--device=pool")
+    project = RemoteProject(tmp_path, loopback, ["pool"], workloads=[f"plain{n}" for n in range(6)])
+    status, printed = project.run()
+    assert status == 0, printed
+    project.assert_whole()
+    shares = [measured_on(loopback, name) for name in ("orin-1", "orin-2")]
+    assert all(shares)
+    assert sum(map(len, shares)) == 6
+
+
+def test_what_fails_is_a_record_and_the_rest_goes_on(two: Cluster, tmp_path: Path) -> None:
+    compilers = ["mine:Exact", "mine:Raises", "mine:Segfaults", "mine:Absent"]
+    project = RemoteProject(tmp_path, two, ["red"], workloads=["plain"], compilers=compilers)
+    status, printed = project.run("-rs")
+    assert status == 1
+    outcomes = {record.case.compiler: record.outcome for record in project.records.values()}
+    assert outcomes == {"mine:Exact": "measured", "mine:Raises": "failed", "mine:Segfaults": "failed"}
+    assert "on red: mine:Absent needs no_such_library, which is not installed: pip install no_such_library" in printed
+
+
+def test_a_case_that_takes_the_measuring_process_with_it_is_given_up_after_one_retry(
+    two: Cluster, tmp_path: Path
+) -> None:
+    compilers = ["mine:Exact", "faulty:DiesWithItsRun"]
+    project = RemoteProject(tmp_path, two, ["red"], workloads=["plain"], compilers=compilers)
+    status, printed = project.run()
+    assert status == 1
+    records = {record.case.compiler: record for record in project.records.values()}
+    failure = records["faulty:DiesWithItsRun"].failure
+    assert failure is not None
+    assert failure.message == "the process that measures died 2 times while this case was in it"
+    assert records["mine:Exact"].outcome == "measured", printed
+
+
+def test_tests_that_compile_in_their_own_process_are_skipped(two: Cluster, tmp_path: Path) -> None:
+    project = RemoteProject(tmp_path, two, ["red"])
+    (project.root / "test_it.py").write_text(
+        "import pytest\n\n"
+        "@pytest.mark.ngraph(workload='plain', compiler='mine:Exact')\n"
+        "def test_it(benchmark, compiled_model):\n    benchmark(compiled_model)\n"
+    )
+    status, printed = project.run("-rs")
+    assert status == 0
+    assert "red is another machine, and this test compiles in its own process" in printed

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph.cluster.unit import unit
+
+COMMAND = ["/bin/echo", "--folder=/srv/a b", "--name=50%", 'say "$x"']
+
+
+def test_arguments_are_quoted_as_systemd_reads_them() -> None:
+    text = unit("orin", "bench", COMMAND)
+    assert "User=bench\n" in text
+    assert 'ExecStart=/bin/echo "--folder=/srv/a b" --name=50%% "say \\"$$x\\""\n' in text
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    path = tmp_path / "device.service"
+    path.write_text(unit("orin", "root", COMMAND))
+    checked = subprocess.run(["systemd-analyze", "verify", str(path)], capture_output=True, text=True, check=False)
+    assert str(path) not in checked.stderr

@@ -1,0 +1,60 @@
+"""What a cluster costs, as Markdown tables. Clusters of this machine's own are started and ended.
+
+python tools/cluster_cost.py idle     # a device's worker that waits, beside one as the engine starts it by default
+python tools/cluster_cost.py cases    # seconds per case beyond measuring, local and remote
+python tools/cluster_cost.py pool     # three equal devices against one
+python tools/cluster_cost.py scale    # what a client of a hundred simulated devices needs
+
+With `--write` before the command, the table also goes into docs/cluster.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import small_models
+from cluster_costs import cases, idle, pool, scale
+
+from pytest_ngraph.machine import environment
+from pytest_ngraph.wording import counted
+
+PAGE = small_models.ROOT / "docs" / "cluster.md"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    commands = parser.add_subparsers(required=True, dest="command", metavar="COMMAND")
+    for command in (idle, cases, pool, scale):
+        command.declare(commands)
+    parsed = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # as Ctrl-C: clusters are ended
+    with tempfile.TemporaryDirectory(prefix="ngraph-cluster-cost-") as folder:
+        text = f"{provenance()}\n\n{parsed.find(Path(folder), parsed)}"
+    print(text)
+    if parsed.write:
+        small_models.write(f"cluster {parsed.command}", text, PAGE)
+
+
+def provenance() -> str:
+    """The command that was run, the day, the machine and the versions that matter, in a sentence."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--write"]
+    about = environment()
+    cores = counted(len(about["cores"].split(",")), "core")
+    return (
+        f"`{' '.join(['python tools/cluster_cost.py', *arguments])}` on {time.strftime('%Y-%m-%d')}, "
+        f"{about.get('processor') or about['architecture']}, {cores}, Python {about['python']}, "
+        f"distributed {version('distributed')}."
+    )
+
+
+if __name__ == "__main__":
+    main()

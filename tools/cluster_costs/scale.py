@@ -1,0 +1,124 @@
+"""A client of many devices, which are simulated: does it keep up, and does it stay small?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+from cluster.processes import HEAD, Cluster
+from cluster.remote_project import RemoteProject
+from faults.project import finished, wait_until
+from small_models import table
+
+from cluster_costs.devices import JOINED, names
+from cluster_costs.started import cluster, seconds_of
+
+BATCH_SIZES = range(1, 11)
+HEADING = (
+    "devices",
+    "cases",
+    "session, s",
+    "answer to record, median, s",
+    "99 % within, s",
+    "longest, s",
+    "client's CPU, s",
+    "its peak memory, MiB",
+    "scheduler's CPU, s",
+    "Ctrl-C to its end, s",
+)
+PROBE = """
+import json, resource, time
+late = []
+
+def pytest_ngraph_record(record):
+    late.append(time.time() - record.started_at)
+
+def pytest_unconfigure():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    figures = {"late": sorted(late), "cpu_s": used.ru_utime + used.ru_stime, "peak_mib": used.ru_maxrss / 1024}
+    with open("figures.json", "w") as file:
+        json.dump(figures, file)
+"""
+
+
+def declare(commands: Any) -> None:
+    parser = commands.add_parser("scale", help="what a client of many devices needs")
+    parser.add_argument("--devices", default="10,100", help="how many, simulated; default: %(default)s")
+    parser.add_argument("--cases", type=int, default=100, help="of each device, a multiple of 10; default: %(default)s")
+    parser.add_argument("--case-seconds", type=float, default=5.0, help="that a case takes; default: %(default)s")
+    parser.set_defaults(find=find)
+
+
+def find(folder: Path, parsed: argparse.Namespace) -> str:
+    return table(HEADING, [row(folder / size, int(size), parsed) for size in parsed.devices.split(",")])
+
+
+def row(folder: Path, devices: int, parsed: argparse.Namespace) -> tuple[str, ...]:
+    with cluster(folder) as running, simulated(running, devices, parsed.case_seconds):
+        project = RemoteProject(
+            folder,
+            running,
+            names(devices),
+            workloads=[f"plain{number}" for number in range(parsed.cases // len(BATCH_SIZES))],
+            batch_sizes=BATCH_SIZES,
+            compilers=["faulty:Instant"],
+        )
+        (project.root / "conftest.py").write_text(PROBE)
+        session_s = seconds_of(project)
+        project.assert_whole()
+        figures = json.loads((project.root / "figures.json").read_text())
+        scheduler = psutil.Process(running.pid(HEAD)).cpu_times()
+        ended_s = interrupted_s(project)
+    late = figures["late"]
+    return (
+        str(devices),
+        f"{len(late):,}",
+        f"{session_s:.0f}",
+        *(f"{late[int(share * (len(late) - 1))]:.2f}" for share in (0.5, 0.99, 1)),
+        f"{figures['cpu_s']:.0f}",
+        f"{figures['peak_mib']:.0f}",
+        f"{scheduler.user + scheduler.system:.0f}",
+        f"{ended_s:.1f}",
+    )
+
+
+def interrupted_s(project: RemoteProject) -> float:
+    """Seconds from Ctrl-C in the midst of a session to its end."""
+    before = project.run_ids
+    run = project.start("-q")
+    wait_until(lambda: project.run_ids != before and len(project.records) > 0)
+    begin = time.perf_counter()
+    run.send_signal(signal.SIGINT)
+    finished(run)
+    return time.perf_counter() - begin
+
+
+@contextmanager
+def simulated(running: Cluster, count: int, case_s: float) -> Iterator[None]:
+    """So many devices that measure nothing."""
+    tools = str(Path(__file__).parents[1])
+    environment = running.environment("devices")
+    path = os.pathsep.join([tools, environment["PYTHONPATH"]])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cluster_costs.devices", running.address, str(count), str(case_s), str(running.root)],
+        env=environment | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == JOINED
+        yield
+    finally:
+        process.kill()
+        process.wait(timeout=60)
