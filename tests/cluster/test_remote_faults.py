@@ -66,6 +66,7 @@ def test_an_interrupted_client_leaves_nothing_that_measures(red: Cluster, projec
     project.assert_whole()
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_restarted_is_found_again(red: Cluster, project: RemoteProject) -> None:
     run = project.start()
     project.wait_for(2, run)
@@ -88,6 +89,7 @@ def test_a_device_that_is_killed_goes_on_once_it_is_back(red: Cluster, project: 
     assert_measured_once(red)
 
 
+@pytest.mark.slow
 def test_a_case_that_takes_its_device_with_it_is_given_up_after_one_retry(red: Cluster, tmp_path: Path) -> None:
     compilers = ["mine:Exact", "faulty:TakesItsDevice"]
     project = RemoteProject(tmp_path, red, ["red"], workloads=["plain1", "plain2"], compilers=compilers)
@@ -106,6 +108,7 @@ def test_a_case_that_takes_its_device_with_it_is_given_up_after_one_retry(red: C
     assert project.doubled == []
 
 
+@pytest.mark.slow
 def test_an_unused_agent_does_not_outlive_its_device(red: Cluster, project: RemoteProject) -> None:
     run = project.start()
     project.wait_for(2, run)

@@ -37,7 +37,8 @@ def test_all_devices_of_a_network(three_devices: Cluster, project: RemoteProject
     assert set(project.newest.environments) == set(DEVICES)
 
 
-@pytest.mark.parametrize("seconds", [1.0, pytest.param(NOTICED_S, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [1.0, NOTICED_S])
 @pytest.mark.parametrize("machine", ["orin", "client"])
 def test_a_cable_that_is_pulled_and_put_back(
     three_devices: Cluster, network: Network, project: RemoteProject, machine: str, seconds: float
@@ -52,6 +53,7 @@ def test_a_cable_that_is_pulled_and_put_back(
     assert_measured_once(three_devices, project)
 
 
+@pytest.mark.slow
 def test_a_device_a_scheduler_and_a_client_that_are_killed(three_devices: Cluster, project: RemoteProject) -> None:
     run = project.start()
     project.wait_for(2, run)
