@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from repository import Repository
 
-from pytest_ngraph.basecases import at_base, collect, reason
+from pytest_ngraph.basecases import _lines, at_base, collect, reason
 from pytest_ngraph.case import Case
 from pytest_ngraph.pairing import Collection
 from pytest_ngraph.revision import Worktree, resolve
@@ -55,6 +55,13 @@ def _collect(worktree: Worktree, *arguments: str, timeout_s: float = 120) -> Col
 
 def _selected(collection: Collection) -> list[str]:
     return [each.nodeid for each in collection.cases if each.selected]
+
+
+def test_a_line_that_was_not_finished_is_no_case(tmp_path: Path) -> None:
+    """Of a process that was killed, or whose disk was full."""
+    file = tmp_path / "cases.jsonl"
+    file.write_text('{"failed": "test_it.py", "reason": "broken"}\n{"failed": "test_th')
+    assert _lines(file) == [{"failed": "test_it.py", "reason": "broken"}]
 
 
 BOTH = [f"tests/test_it.py::test_speed[nets:build-identity-b{size}-cpu]" for size in (1, 8)]

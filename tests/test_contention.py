@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.contention import Counters, between, read
+from pytest_ngraph.contention import Counters, between, read, throttles
 from pytest_ngraph.record import Contention
 
 
@@ -12,24 +12,27 @@ def test_counters_are_read_from_the_kernel(tmp_path: Path) -> None:
     (tmp_path / "pressure").mkdir()
     (tmp_path / "pressure" / "cpu").write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=123456\n")
     (tmp_path / "stat").write_text("cpu  1 2 3 4 5 6 7 80 9 10\ncpu0 0 0 0 0 0 0 0 0 0 0\n")
+    assert read(tmp_path) == Counters(pressure_us=123456, steal_ticks=80, all_ticks=108)
+
+
+def test_throttles_are_summed_over_the_cpus(tmp_path: Path) -> None:
     for cpu, core, package in (("cpu0", 2, 10), ("cpu1", 3, 10)):
         (tmp_path / cpu / "thermal_throttle").mkdir(parents=True)
         (tmp_path / cpu / "thermal_throttle" / "core_throttle_count").write_text(f"{core}\n")
         (tmp_path / cpu / "thermal_throttle" / "package_throttle_count").write_text(f"{package}\n")
-    found = read(tmp_path, tmp_path)
-    assert found == Counters(pressure_us=123456, steal_ticks=80, all_ticks=108, throttles=25)
+    assert throttles(tmp_path) == 25
 
 
 def test_a_kernel_that_tells_nothing(tmp_path: Path) -> None:
-    nothing = read(tmp_path, tmp_path)
+    nothing = read(tmp_path)
     assert nothing == Counters(None, None, None)
+    assert throttles(tmp_path) is None
     assert between(nothing, nothing, elapsed_s=1, involuntary_switches=3) == Contention(involuntary_switches=3)
 
 
 def test_percentages_are_of_the_time_between() -> None:
-    start = Counters(pressure_us=1_000_000, steal_ticks=10, all_ticks=1000, throttles=25)
-    end = Counters(pressure_us=1_500_000, steal_ticks=30, all_ticks=1200, throttles=29)
+    start = Counters(pressure_us=1_000_000, steal_ticks=10, all_ticks=1000)
+    end = Counters(pressure_us=1_500_000, steal_ticks=30, all_ticks=1200)
     found = between(start, end, elapsed_s=2.0, involuntary_switches=0)
     assert found.pressure_percent == pytest.approx(25)
     assert found.steal_percent == pytest.approx(10)
-    assert found.throttles == 4

@@ -7,6 +7,7 @@ Simulated: unchanged code, one case, times of runs that are log-normal.
 
 from __future__ import annotations
 
+import argparse
 import math
 from statistics import median
 
@@ -40,6 +41,7 @@ def row(spread: float) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print(f"| runs differ by | {' | '.join(f'{runs} kept' for runs in RUNS)} |")
     print(f"| {' | '.join(['---'] * (len(RUNS) + 1))} |")
     print("\n".join(row(spread) for spread in SPREADS))

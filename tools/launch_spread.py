@@ -29,6 +29,7 @@ from pytest_ngraph import store
 from pytest_ngraph.comparison import Build, Launch, Quad
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Floats
+from pytest_ngraph.wording import counted
 
 PAGE = small_models.ROOT / "docs" / "gate.md"
 COMPILERS = ("torchscript", "onnxruntime")
@@ -57,7 +58,7 @@ def measure(condition: str, threads: int, folder: Path) -> None:
 def report(runs: Sequence[tuple[str, int, store.Run]]) -> str:
     """A row for each condition: the standard deviation between launches, the root mean square over cells."""
     rows = [
-        [f"{conditions.CONDITIONS[condition]}, {threads} thread{'s' * (threads > 1)}", *_spreads(run.records)]
+        [f"{conditions.CONDITIONS[condition]}, {counted(threads, 'thread')}", *_spreads(run.records)]
         for condition, threads, run in runs
     ]
     return small_models.table(["launches spread by, comparing", "medians", *SHARES], rows)

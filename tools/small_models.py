@@ -17,16 +17,17 @@ from pathlib import Path
 from pytest_ngraph import store
 from pytest_ngraph.machine import LIBRARIES
 from pytest_ngraph.report import markdown
+from pytest_ngraph.wording import counted, seen_from
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "compilers.md"
 TESTS = [f"benchmarks/test_models.py::{name}" for name in ("test_small", "test_small_efficientnet")]
 
 
-def measure(*options: str) -> store.Run:
-    """What a pytest session with these options recorded. Its own output goes to standard error."""
+def measure(*options: str, tests: Sequence[str] = TESTS) -> store.Run:
+    """What a pytest session of these tests and options recorded. Its own output goes to standard error."""
     with tempfile.TemporaryDirectory(prefix="ngraph-store-") as folder:
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *TESTS, f"--ngraph-store={folder}"]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests, f"--ngraph-store={folder}"]
         subprocess.run([*command, *options], cwd=ROOT, stdout=sys.stderr, check=False)
         if not store.run_ids(Path(folder)):
             sys.exit("nothing was measured: see pytest's messages above")
@@ -53,13 +54,14 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def provenance(run: store.Run) -> str:
     """The command that was run, the day, the machine and the versions, in a sentence."""
-    command = " ".join(["python", f"tools/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    script = seen_from(ROOT, Path(sys.argv[0]).resolve())
+    command = " ".join(["python", script, *sys.argv[1:]])
     environment = run.environment
     cores = len(environment["cores"].split(","))
     versions = ", ".join(f"{name} {environment[name]}" for name in LIBRARIES if name in environment)
     return (
         f"`{command}` on {time.strftime('%Y-%m-%d')}, {environment.get('processor') or environment['architecture']}, "
-        f"{cores} core{'s' if cores > 1 else ''}, Python {environment['python']}, {versions}."
+        f"{counted(cores, 'core')}, Python {environment['python']}, {versions}."
     )
 
 

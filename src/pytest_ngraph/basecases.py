@@ -69,7 +69,7 @@ def reason(text: str) -> str:
 
 
 def _read(file: Path, worktree: Worktree, ended: Finished) -> Collection:
-    lines: list[dict[str, Any]] = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    lines = _lines(file)
     failed = {line["failed"]: line["reason"] for line in lines if "failed" in line}
     is_complete = any("finished" in line for line in lines) and (failed or ended.status in COLLECTED)
     if not is_complete:
@@ -80,6 +80,12 @@ def _read(file: Path, worktree: Worktree, ended: Finished) -> Collection:
         if "case" in line
     )
     return Collection(tuple(cases), failed)
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    """What was written, without a last line that its writer did not come to finish."""
+    text = file.read_text() if file.exists() else ""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def _moved(argument: str, move: Callable[[str], str]) -> str:

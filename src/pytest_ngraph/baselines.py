@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,11 +82,7 @@ def read(folder: Path, name: str) -> Baseline:
 
 def check_open(folder: Path, name: str) -> None:
     """Raise `UsageError` when no run can be added to this baseline."""
-    if (folder / FOLDER / check_name(name) / ANCHOR).exists():
-        raise UsageError(
-            f"baseline {name} is anchored: it stays as it is, so that many small losses add up to one that is seen. "
-            f"Save under another name, or free it: pytest-ngraph baseline bless --undo {name}."
-        )
+    _check_free(folder / FOLDER / check_name(name))
 
 
 def keep(folder: Path, name: str, run: str) -> None:
@@ -107,6 +104,16 @@ def bless(folder: Path, name: str, *, anchored: bool = True) -> None:
         mark.touch()
     else:
         mark.unlink(missing_ok=True)
+
+
+def remove(folder: Path, name: str) -> None:
+    """Remove a baseline; the store keeps the runs that it has. Raises `UsageError` for one that is anchored."""
+    path = _existing(folder, name)
+    _check_free(path)
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise StoreError(f"cannot remove baseline {name}: {error}.") from error
 
 
 def export(folder: Path, name: str, file: Path) -> int:
@@ -140,6 +147,14 @@ def import_from(file: Path, folder: Path, name: str) -> int:
             _whole(staged, run)
         staged.rename(target)
     return len(store.run_ids(target))
+
+
+def _check_free(path: Path) -> None:
+    if (path / ANCHOR).exists():
+        raise UsageError(
+            f"baseline {path.name} is anchored: it stays as it is, so that many small losses add up to one that is "
+            f"seen. Save under another name, or free it: pytest-ngraph baseline bless --undo {path.name}."
+        )
 
 
 def _existing(folder: Path, name: str) -> Path:

@@ -15,7 +15,8 @@ from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_runs
 from pytest_ngraph.gate.judge import OfCases
 from pytest_ngraph.gate.judged import Judged
 from pytest_ngraph.gate.pooling import Pooled
-from pytest_ngraph.machine import LIBRARIES, environment
+from pytest_ngraph.host import HERE
+from pytest_ngraph.machine import LIBRARIES
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run
@@ -27,6 +28,11 @@ EnvironmentOf = Callable[[str], Mapping[str, str] | None]
 """Gives the environment of the machine that a device is now; None for one that nothing is measured on."""
 
 
+def of_this_machine(device: str) -> dict[str, str]:
+    """Every device is this machine."""
+    return HERE.environment
+
+
 class Compare(OfCases):
     """A stored baseline, and the verdicts on what is compared with it. problem: what differs besides the code.
 
@@ -34,7 +40,7 @@ class Compare(OfCases):
     """
 
     def __init__(
-        self, baseline: Baseline, margin: float, level: float, environment_of: EnvironmentOf = lambda _: environment()
+        self, baseline: Baseline, margin: float, level: float, environment_of: EnvironmentOf = of_this_machine
     ) -> None:
         super().__init__(Rule(margin=margin, level=level))
         self.problem = differences(baseline, environment_of)
@@ -108,7 +114,7 @@ class Compare(OfCases):
         return gate.compare(case, self._heads[case], self._records.get(case, ()), rule, self._baseline.label)
 
 
-def load(folder: Path, options: GateOptions, environment_of: EnvironmentOf = lambda _: environment()) -> list[Compare]:
+def load(folder: Path, options: GateOptions, environment_of: EnvironmentOf = of_this_machine) -> list[Compare]:
     """The baselines that the options name, of the store in this folder. The level is shared among them.
 
     Raises `UsageError` for one that is not there or is another machine's, and `StoreError` for one that cannot be read.
@@ -120,7 +126,7 @@ def load(folder: Path, options: GateOptions, environment_of: EnvironmentOf = lam
     return [Compare(baseline, options.margin, options.level / len(found), environment_of) for baseline in found]
 
 
-def check_can_save(folder: Path, options: GateOptions, environment_of: EnvironmentOf = lambda _: environment()) -> None:
+def check_can_save(folder: Path, options: GateOptions, environment_of: EnvironmentOf = of_this_machine) -> None:
     """Raise `UsageError` when this run could not be added to the baseline that it is to be saved as, if any."""
     if not options.save:
         return

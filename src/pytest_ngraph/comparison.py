@@ -40,7 +40,6 @@ class PairedRound:
     pressure_percent: float | None = None
     steal_percent: float | None = None
     involuntary_switches: int | None = None
-    throttles: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,37 +14,38 @@ class Counters(NamedTuple):
 
     pressure_us: microseconds in which some task waited for a CPU.
     steal_ticks, all_ticks: clock ticks that the hypervisor took, and all of them, summed over the CPUs.
-    throttles: how often a core or processor was slowed down because it was hot, summed over the CPUs.
     """
 
     pressure_us: int | None
     steal_ticks: int | None
     all_ticks: int | None
-    throttles: int | None = None
 
 
-def read(proc: Path = Path("/proc"), cpus: Path = Path("/sys/devices/system/cpu")) -> Counters:
+def read(proc: Path = Path("/proc")) -> Counters:
     """The counters now."""
-    return Counters(_pressure_us(proc / "pressure" / "cpu"), *_ticks(proc / "stat"), _throttles(cpus))
+    return Counters(_pressure_us(proc / "pressure" / "cpu"), *_ticks(proc / "stat"))
 
 
-def between(start: Counters, end: Counters, *, elapsed_s: float, involuntary_switches: int | None) -> Contention:
-    """What happened from `start` to `end`, `elapsed_s` seconds later."""
-    pressure = steal = throttles = None
+def throttles(cpus: Path = Path("/sys/devices/system/cpu")) -> int | None:
+    """How often a core or processor was slowed down by now because it was hot, summed over the CPUs; None where the
+    kernel does not tell. Two files a CPU are read: not between rounds."""
+    try:
+        counts = [int(path.read_text()) for path in cpus.glob("cpu*/thermal_throttle/*_throttle_count")]
+    except (OSError, ValueError):
+        return None
+    return sum(counts) if counts else None
+
+
+def between(start: Counters, end: Counters, *, elapsed_s: float, involuntary_switches: int | None = None) -> Contention:
+    """What happened from `start` to `end`, `elapsed_s` seconds later. Throttles are not among it."""
+    pressure = steal = None
     if start.pressure_us is not None and end.pressure_us is not None and elapsed_s > 0:
         pressure = min(100.0, (end.pressure_us - start.pressure_us) / (elapsed_s * 1e6) * 100)
     if start.steal_ticks is not None and end.steal_ticks is not None:
         assert start.all_ticks is not None
         assert end.all_ticks is not None
         steal = (end.steal_ticks - start.steal_ticks) / max(1, end.all_ticks - start.all_ticks) * 100
-    if start.throttles is not None and end.throttles is not None:
-        throttles = end.throttles - start.throttles
-    return Contention(
-        pressure_percent=pressure,
-        steal_percent=steal,
-        involuntary_switches=involuntary_switches,
-        throttles=throttles,
-    )
+    return Contention(pressure_percent=pressure, steal_percent=steal, involuntary_switches=involuntary_switches)
 
 
 def _pressure_us(path: Path) -> int | None:
@@ -64,17 +64,3 @@ def _ticks(path: Path) -> tuple[int | None, int | None]:
     # cpu user nice system idle iowait irq softirq steal guest guest_nice; guests are counted in user already.
     values = [int(value) for value in first[1:9]]
     return (values[7], sum(values)) if len(values) == 8 else (None, None)
-
-
-def _throttles(cpus: Path) -> int | None:
-    try:
-        counts = [int(path.read_text()) for path in _throttle_counts(cpus)]
-    except (OSError, ValueError):
-        return None
-    return sum(counts) if counts else None
-
-
-@cache
-def _throttle_counts(cpus: Path) -> list[Path]:
-    """Files that are there where the kernel's driver for x86 temperature sensors is."""
-    return sorted(cpus.glob("cpu*/thermal_throttle/*_throttle_count"))

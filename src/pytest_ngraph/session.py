@@ -5,18 +5,19 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.bench.here import Here
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.site import Measures, Site, Work
+from pytest_ngraph.bench.terms import Terms
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import DeviceAway, StoreError
 from pytest_ngraph.expected import Expected
-from pytest_ngraph.held import Held
+from pytest_ngraph.judging import Judging
 from pytest_ngraph.machine import environment, this_machine
-from pytest_ngraph.measured import ExtraMetrics, Measured
+from pytest_ngraph.measured import ExtraMetrics
 from pytest_ngraph.options import Options
 from pytest_ngraph.record import Record
 from pytest_ngraph.recording import Recording
@@ -26,22 +27,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.against import Against
     from pytest_ngraph.bench.base import Base
     from pytest_ngraph.compare import Compare
-    from pytest_ngraph.gate import Check, Threshold
-    from pytest_ngraph.gate.judge import Judge
-    from pytest_ngraph.gate.metric_verdict import MetricVerdict
-    from pytest_ngraph.gate.verdict import Verdict
-    from pytest_ngraph.metrics import Metrics
     from pytest_ngraph.resume import Resumed
-
-
-class Conclusion(NamedTuple):
-    """What follows from all records of a session. breaches: what no test has failed for, a line each."""
-
-    metrics: Metrics
-    checks: list[Check]
-    verdicts: list[Verdict]
-    metric_verdicts: list[MetricVerdict]
-    breaches: list[str]
 
 
 class Session:
@@ -50,6 +36,8 @@ class Session:
     on_record: called with each record once it is stored. extra_metrics: the users' own metrics for some records.
     against: what is measured beside the cases, to compare them with; None for nothing. baselines: what is stored.
     resumed: the run that this session goes on with; None for a new one. site: where it measures.
+    is_cut_short: whether cases were left out because the time was up or a device gone. saved: what became of the run as
+    a stored baseline, in a sentence; empty where it was to be none.
     """
 
     def __init__(
@@ -69,19 +57,16 @@ class Session:
         self.baselines = baselines
         self.resumed = resumed
         self.site = site or Here()
-        self.judges: list[Judge] = [*baselines, *([against] if against else [])]
+        self.judging = Judging(options, [*baselines, *([against] if against else [])], extra_metrics)
         self.saved = ""
         self._progress = progress
         self._on_record = on_record
         self._expected = Expected()
-        self._held = Held(options.thresholds)
-        self._measured = Measured(extra_metrics)
-        self.conclusion: Conclusion | None = None
         self._bench: Measures | None = None
         self._recording = Recording(options.store, resumed, lambda: self._expected.ids)
         self._clock = clock
         self._started_s = clock()
-        self._cut_short = False
+        self.is_cut_short = False
 
     def expect(self, case: Case, nodeid: str) -> None:
         """A test will ask for this case: it is measured together with the others of its group."""
@@ -90,14 +75,9 @@ class Session:
             if self.resumed is None or not self.resumed.stands(case, self._would_follow_from):
                 self._progress.planned(case)
 
-    def gate(self, case: Case, thresholds: Iterable[Threshold]) -> None:
-        """Hold this case to thresholds of its own."""
-        self._held.add(case, thresholds)
-
-    def hold_to_bases(self, cases: Sequence[Case]) -> None:
-        """These will be measured, and are held to the thresholds that say how much worse than a base's a metric may be.
-        Raises `UsageError` where there is no base."""
-        self._held.to_bases(cases, self.judges, self.options.gate)
+    def expects(self, case: Case) -> bool:
+        """Whether a test will ask for this case."""
+        return case in self._expected
 
     def check_store(self) -> None:
         """Raise `StoreError` when the records of this session could not be stored."""
@@ -106,7 +86,7 @@ class Session:
     @property
     def records(self) -> dict[Case, Record]:
         """What was measured by now, by case."""
-        return self._measured.records
+        return self.judging.records
 
     @property
     def run_id(self) -> str:
@@ -144,12 +124,13 @@ class Session:
             try:
                 self._measure([each for each in group if each not in self.records])
             except DeviceAway as reason:
-                self._cut_short = True
+                self.is_cut_short = True
                 return Record(case=case, outcome="skipped", skip_reason=str(reason))
         return self.records[case]
 
     def _measure(self, cases: Sequence[Case]) -> None:
         for record in self._open_bench().run(cases):
+            self._progress.finished(record.case)
             self.add(self._asked_for(record))
 
     def add(self, record: Record) -> None:
@@ -157,18 +138,14 @@ class Session:
         if self.options.settings.smoke:
             self.records[record.case] = record
             return
-        self._progress.finished(record.case)
         self._enter(self._recording.keep(record))
 
     def end(self, *, whole: bool) -> None:
-        """Note in the store whether the session went to its end. `whole`: as far as pytest is concerned."""
-        self._recording.end(whole=whole and not self._cut_short)
+        """Note in the store whether the session went to its end."""
+        self._recording.end(whole=whole)
 
     def _enter(self, record: Record) -> None:
-        """Let a stored record take part in what follows from all of them."""
-        self._measured.enter(record)
-        for judge in self.judges:
-            judge.judge(record)
+        self.judging.enter(record)
         self._on_record(record)
 
     def _take_over(self, group: Iterable[Case]) -> None:
@@ -196,7 +173,7 @@ class Session:
             return ""
         limit_s = self.options.resume.max_seconds
         if limit_s is not None and self._clock() - self._started_s >= limit_s:
-            self._cut_short = True
+            self.is_cut_short = True
             return f"the {limit_s:g} s of --ngraph-max-seconds are over; --ngraph-resume goes on"
         try:
             self.check_store()
@@ -205,43 +182,19 @@ class Session:
             return str(error)
         return ""
 
-    def breaches_of(self, case: Case) -> list[str]:
-        """Thresholds that this case breaches, as far as what is measured by now can tell. Each is told once."""
-        if self.options.settings.smoke:
-            return []
-        return self._held.breaches_of(case, lambda: self._measured.metrics_around(case))
-
-    def conclude(self) -> list[str]:
-        """Compute what follows from all records. Returns the breaches that no test has failed for: they belong to
-        several tests, or needed a later one."""
-        late = [verdict for judge in self.judges for verdict in judge.conclude()]
-        if self.options.settings.smoke or not (self.records or late):
-            return []
-        metrics = self._measured.metrics()
-        verdicts = [verdict for judge in self.judges for verdict in judge.verdicts.values()]
-        held = self._held.conclude(metrics, self.options.gate)
-        breaches = [*self._measured.mistakes, *held.breaches, *(f"{each.case.id} {each.text}" for each in late)]
-        self.conclusion = Conclusion(metrics, held.checks, verdicts, held.verdicts, breaches)
-        return breaches
-
-    def verdicts_of(self, case: Case) -> list[Verdict]:
-        """The verdicts on a case, one for each base that it was compared with, as far as what is measured by now can
-        tell."""
-        return [judge.verdicts[case] for judge in self.judges if case in judge.verdicts]
-
-    def metric_verdicts_of(self, case: Case) -> list[MetricVerdict]:
-        """The verdicts on the case's own metrics, likewise."""
-        return self._held.verdicts_of(case, lambda: self._measured.metrics_around(case))
-
-    def save(self) -> None:
-        """Keep this run as the stored baseline that the options name. `saved` tells of it. Raises `StoreError`."""
+    def save(self, *, whole: bool) -> None:
+        """Keep this run as the stored baseline that the options name, if it went to its end. `saved` tells what became
+        of that. Raises `StoreError`."""
         name = self.options.gate.save
-        if name and self.run_id and self.conclusion is not None:
-            from pytest_ngraph.compare import save
+        conclusion = self.judging.conclusion
+        if not name or not self.run_id or conclusion is None:
+            return
+        if not whole:
+            self.saved = f"Not saved as baseline {name}: the run was cut short."
+            return
+        from pytest_ngraph.compare import save
 
-            names = {each.name for each in self.conclusion.verdicts}
-            names |= {each.name for each in self.conclusion.metric_verdicts}
-            self.saved = save(self.options.store, name, self.run_id, regressed="regressed" in names)
+        self.saved = save(self.options.store, name, self.run_id, regressed=conclusion.has_regressed)
 
     @property
     def unmeasured(self) -> list[Case]:
@@ -292,14 +245,18 @@ class Session:
         from pytest_ngraph.resume import would_follow_from
 
         host = self.site.host(record.case.device)
-        target = self.options.inventory[record.case.device].target(record.case, host.machine, self._threads)
-        settings = self.options.settings.on_machine(host.machine.memory_bytes)
+        terms = Terms(
+            common=self.options.settings,
+            profiles=self.options.inventory,
+            machine=host.machine,
+            threads=self._threads,
+        )
         against = self.against.origin.name if self.against else ""
-        return would_follow_from(record, target, settings, against, host)
+        return would_follow_from(record, terms.target(record.case), terms.settings, against, host)
 
     def _base(self) -> Base | None:
         """What the cases that are expected are compared with."""
         if self.against is None or self.options.settings.smoke:
             return None
         heads = [(self._expected.nodeid(case), case) for case in self._expected]
-        return self.against.open(heads, alone=self._held.alone)
+        return self.against.open(heads, alone=self.judging.alone)

@@ -42,6 +42,14 @@ def test_the_spread_between_launches_is_kept_for_this_machine() -> None:
     assert (found.cells, found.false_alarms) == (1, 0)
 
 
+def test_a_calibration_that_cannot_be_kept_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    run = Calibrating(GateOptions(calibrate=True))
+    run.judge(record(pressure_percent=0))
+    assert run.conclude() == []
+    assert "Not kept for later runs: cannot write /dev/null/" in run.note
+
+
 def test_a_busy_machine_is_not_calibrated() -> None:
     run = Calibrating(GateOptions(calibrate=True))
     run.judge(record(pressure_percent=50))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.against.interpreter import FromInterpreter
+from pytest_ngraph.against.interpreter import OWN, FromInterpreter
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine import library_versions
 
 CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)
 
@@ -24,9 +26,27 @@ def test_it_has_the_heads_cases_and_the_projects_modules(tmp_path: Path, monkeyp
 
 def test_the_description_tells_what_differs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "the same libraries" in FromInterpreter(sys.executable, tmp_path).description
-    versions = {"torch": "0.1"}
+    versions = {"torch": "0.1", OWN: library_versions()[OWN]}
     monkeypatch.setattr("pytest_ngraph.against.interpreter.library_versions", lambda: versions)
     assert "-> 0.1" in FromInterpreter(sys.executable, tmp_path).description
+
+
+def telling(folder: Path, *lines: str) -> str:
+    """An interpreter that prints these lines, whatever it is asked."""
+    path = folder / "python"
+    path.write_text("\n".join(["#!/bin/sh", *(f"echo '{line}'" for line in lines)]))
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_what_an_environment_prints_of_its_own_is_no_answer(tmp_path: Path) -> None:
+    versions = json.dumps({OWN: library_versions()[OWN]})
+    assert FromInterpreter(telling(tmp_path, "welcome", versions), tmp_path).name.endswith("/python")
+
+
+def test_another_version_of_ours_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"has pytest-ngraph 0\.0\.1, and here is .* Install the same there: "):
+        FromInterpreter(telling(tmp_path, json.dumps({OWN: "0.0.1"})), tmp_path)
 
 
 def test_no_interpreter_is_one_message(tmp_path: Path) -> None:

@@ -107,6 +107,17 @@ def test_a_base_that_crashes_under_the_compiler_is_told(compare: Compare) -> Non
     assert record.rounds
 
 
+def test_a_head_that_cannot_be_measured_is_not_compiled_again(
+    compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", "nowhere")
+    head = dataclasses.replace(CASE, compiler="inductor")
+    (record,) = compare(head, case_of=lambda case: CASE)
+    assert "'nowhere' is not on PATH" in record.skip_reason
+    assert record.comparison is not None
+    assert (record.comparison.problem, record.comparison.launches) == ("", ())
+
+
 def test_code_of_the_head_is_never_taken_for_the_base(compare: Compare, tmp_path: Path) -> None:
     (record,) = compare(path=tmp_path / "head")
     assert record.comparison is not None

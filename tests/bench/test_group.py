@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
+from pytest_ngraph import contention
 from pytest_ngraph.bench.group import budget_spent, interleave
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case
@@ -86,3 +89,10 @@ def test_no_arms_measure_nothing() -> None:
     run()
     assert budget_spent([], Settings()) is False
     assert turns == []
+
+
+def test_throttling_meanwhile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = iter([25, 29])
+    monkeypatch.setattr(contention, "throttles", lambda: next(counts))
+    found = interleave([arm("a", 2, [])], Settings(), Silent())  # type: ignore[list-item]  # a stand-in
+    assert found.throttles == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -14,12 +15,23 @@ from pytest_ngraph.bench.base import Opponent
 from pytest_ngraph.bench.paired import SLOW, PairedArm
 from pytest_ngraph.bench.patience import Patience
 from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.settings import Settings
 
 CASE = case("openvino", 8)
 CORES = (1, 3)
 CALL_S = 0.001
+PREPARED = {
+    "compile_s": 1.0,
+    "load_s": 1.0,
+    "cached_at": None,
+    "facts": {},
+    "agreement": {"error": 0.0, "tolerance": 1e-4},
+    "warmup": {"iterations": 3, "elapsed_s": 0.1, "steady": True},
+    "concurrency": 1,
+    "seconds_per_call": CALL_S,
+}
 
 
 class Process:
@@ -30,8 +42,12 @@ class Process:
     def __init__(self) -> None:
         self.burst_s = CALL_S
         self.limits: list[float | None] = []
+        self.prepared: list[dict[str, Any]] = []
 
     def request(self, do: str, **arguments: Any) -> dict[str, Any]:
+        if do == "prepare":
+            self.prepared.append(arguments)
+            return PREPARED
         assert do == "compare"
         self.limits.append(arguments["slowest_s"])
         quads = arguments["quads"] if self.burst_s == CALL_S else arguments["quads"] // 2
@@ -65,7 +81,7 @@ def calm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_ngraph.bench.paired.is_disturbed", lambda measured: False)
 
 
-def arm(process: Process, patience: Patience) -> PairedArm:
+def arm(process: Process, patience: Patience, base: Case = CASE) -> PairedArm:
     artifact = Artifact(folder=Path(), case=CASE)
     ours = PairedArm(
         CASE,
@@ -74,7 +90,7 @@ def arm(process: Process, patience: Patience) -> PairedArm:
         Settings(),
         lambda which: cast("WorkerProcess", process),
         Comparison(against="main"),
-        Opponent(case=CASE, artifact=artifact),
+        Opponent(case=base, artifact=artifact),
         patience,
     )
     ours._seconds_per_call = CALL_S
@@ -120,3 +136,13 @@ def test_without_patience_rounds_are_whole() -> None:
     ours.measure_round()
     ours.measure_round()
     assert process.limits == [None, None]
+
+
+def test_each_arm_is_compiled_for_its_own_precision_and_objective() -> None:
+    """Else a base in fp32 would be told to compute in the bf16 of its head, and the gain of that not be seen."""
+    process = Process()
+    ours = arm(process, Watched(), dataclasses.replace(CASE, precision="bf16", objective="throughput"))
+    ours.prepare(lambda phase: None, lambda text: None)
+    base, head = (each["target"] for each in process.prepared)
+    assert (base["precision"], base["objective"], base["cores"]) == ("bf16", "throughput", CORES)
+    assert (head["precision"], head["objective"], head["cores"]) == ("fp32", "latency", CORES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import psutil
 import pytest
 
 from pytest_ngraph.artifact import Artifact, Target, save_arrays
-from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.process import Home, WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.record import Failure
 
@@ -46,6 +47,20 @@ def failure_of(worker: WorkerProcess, folder: Path, compiler: str, timeout_s: fl
     with pytest.raises(WorkerFailed) as caught:
         worker.request("prepare", timeout_s=timeout_s, phase="compile", **preparation(folder, compiler))
     return caught.value.failure
+
+
+def test_a_worker_that_cannot_be_started_is_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(WorkerFailed, match=r"no process can be started to measure in: .*gone/python"):
+        WorkerProcess(cores=(0,), temporary=tmp_path, home=Home(python=str(tmp_path / "gone" / "python")))
+
+
+def test_a_worker_that_refuses_the_first_request_is_ended(tmp_path: Path) -> None:
+    other, answer = tmp_path / "python", json.dumps({"failed": {"kind": "raised", "message": "no such request"}})
+    other.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\necho '{answer}'\nexec sleep 60\n")
+    other.chmod(0o755)
+    with pytest.raises(WorkerFailed, match="no such request"):
+        WorkerProcess(cores=(0,), temporary=tmp_path, home=Home(python=str(other)))
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
 
 
 def test_a_case_from_compiling_to_release(worker: WorkerProcess, tmp_path: Path) -> None:

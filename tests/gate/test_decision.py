@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from launching import PRIORS, Machine, exact, launch, paired_round, scaled, shif
 from pytest_ngraph.comparison import Launch
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Rule, decide
+from pytest_ngraph.gate.budget import is_spent
 from pytest_ngraph.gate.decision import Decision, weigh
 
 RULE = Rule()
@@ -80,6 +82,28 @@ def test_looks_take_the_launches_that_were_there() -> None:
     evidence = weigh(launches(0.1, 0.1, 0.1, 0.0, 0.0, screen=0.5), RULE, "together")
     assert evidence
     assert [pooled.mean for _, pooled in evidence.seen] == [pytest.approx(0.1), pytest.approx(0.06)]
+
+
+def test_the_last_look_is_at_all_launches_whatever_ended_them() -> None:
+    """Half a second of screening, and two for each that follows: there is room for four."""
+    screen, *short = launches(0.03, 0.03, 0.03, 0.03, screen=0.03)
+    long = [screen, *(replace(one, builds=one.builds * 4) for one in short)]
+    assert [each.elapsed_s for each in long] == [pytest.approx(0.5), *[pytest.approx(2)] * 4]
+    assert not is_spent(long[:-1], RULE)
+    evidence = weigh(long, RULE, "together")
+    assert evidence
+    assert evidence.complete
+    assert [look.launches for look, _ in evidence.seen] == [3, 4]
+    assert sum(look.share for look, _ in evidence.seen) == pytest.approx(1)
+
+
+def test_a_case_has_as_many_looks_as_it_has_launches_for() -> None:
+    assert RULE.looks_due(2, last=True) == ()
+    assert RULE.looks_due(5, last=False) == RULE.looks[:2]
+    assert RULE.looks_due(8, last=True) == RULE.looks
+    first, last = RULE.looks_due(5, last=True)
+    assert first == RULE.looks[0]
+    assert last == (5, 1 - first.share)
 
 
 def decisions(machine: Machine, slowdown: float, rule: Rule, cells: int) -> tuple[Counter[Decision], float]:

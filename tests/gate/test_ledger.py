@@ -27,3 +27,11 @@ def test_each_rejection_leaves_more_to_those_that_come_and_to_those_before() -> 
     assert found == ["inconclusive", "regressed", "inconclusive"]
     assert [each.case.batch_size for each in ledger.settle()] == [3, 6]
     assert {each.name for each in ledger.verdicts.values()} == {"regressed"}
+
+
+def test_what_is_judged_twice_is_one_rejection() -> None:
+    """Two tests may ask for one case."""
+    ledger = Ledger(Rule(level=0.06), judge)
+    ledger.share_among(3)
+    assert [ledger.enter(case("tvm", 2)).name for _ in range(2)] == ["regressed"] * 2
+    assert ledger.rule.rejected == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from gate_trials.cells import Cell
 from gate_trials.pytest_run import output_of
 from gate_trials.repository import Repository
 from gate_trials.results import Judgement
+from pytest_ngraph.bench.process import bound_threads
 from pytest_ngraph.machine import this_machine
 
 FIELDS = ("median", "mean")
@@ -66,14 +67,8 @@ def _run(folder: Path, threads: int, storage: Path, file: Path, *options: str) -
         f"--benchmark-json={file}",
         f"--benchmark-storage=file://{storage}",
         *options,
-        environment=_bound(this_machine().cores[:threads]),
+        environment=bound_threads(this_machine().cores[:threads]),
     )
-
-
-def _bound(cores: Sequence[int]) -> dict[str, str]:
-    """Threads as the gate's own workers have them: its rivals shall not lose by that."""
-    places = ",".join(f"{{{core}}}" for core in cores)
-    return {"OMP_NUM_THREADS": str(len(cores)), "OMP_PROC_BIND": "true", "OMP_PLACES": places}
 
 
 def _statistics(file: Path) -> dict[int, dict[str, Any]]:

@@ -8,13 +8,15 @@ from pathlib import Path
 
 from pytest_ngraph.against import Against
 from pytest_ngraph.against.itself import FromItself
-from pytest_ngraph.cache import default_folder
+from pytest_ngraph.cache import user_folder
 from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.errors import StoreError
 from pytest_ngraph.gate import Calibration, Verdict, calibrate
 from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.machine import this_machine
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
+from pytest_ngraph.store.files import write_whole
 
 LAUNCHES = 5
 """Of each case: its screen, and four in fresh processes."""
@@ -44,16 +46,18 @@ class Calibrating(Against):
         elif rounds:
             machine, when = this_machine().fingerprint, time.strftime("%Y-%m-%dT%H:%M:%S%z")
             found = calibrate(list(self._comparisons.items()), self._ledger.rule, machine=machine, when=when)
-            keep(found)
-            self.note = f"Calibrated: {found.text}. Later runs on this machine use it."
+            try:
+                keep(found)
+            except StoreError as error:
+                self.note = f"Calibrated: {found.text}. Not kept for later runs: {error}"
+            else:
+                self.note = f"Calibrated: {found.text}. Later runs on this machine use it."
         return []
 
 
 def keep(calibration: Calibration) -> None:
-    """Write it where `kept` finds it."""
-    path = _path(calibration.machine)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(calibration.to_dict()))
+    """Write it where `kept` finds it. Raises `StoreError`."""
+    write_whole(_path(calibration.machine), json.dumps(calibration.to_dict()).encode())
 
 
 def kept() -> Calibration | None:
@@ -65,4 +69,4 @@ def kept() -> Calibration | None:
 
 
 def _path(machine: str) -> Path:
-    return default_folder().parent / "calibrations" / f"{machine}.json"
+    return user_folder() / "calibrations" / f"{machine}.json"

@@ -16,6 +16,7 @@ from pytest_ngraph.machine import library_versions
 from pytest_ngraph.revision.imports import is_of_project
 
 TIMEOUT_S = 120.0
+OWN = "pytest-ngraph"
 TELL = """
 import json
 import pytest_ngraph.worker
@@ -69,8 +70,14 @@ def _libraries(python: str) -> dict[str, str]:
     if told.returncode:
         said = (told.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise UsageError(
-            f"--ngraph-against-python={python} has no pytest-ngraph of this version ({said}). Install it there: "
-            f"{python} -m pip install pytest-ngraph"
+            f"--ngraph-against-python={python} has no {OWN} of this version ({said}). Install it there: "
+            f"{python} -m pip install {OWN}"
         )
-    versions: dict[str, str] = json.loads(told.stdout)
+    versions: dict[str, str] = json.loads(told.stdout.splitlines()[-1])  # an environment may print of its own before
+    theirs, own = versions.get(OWN), library_versions().get(OWN)
+    if theirs != own:
+        raise UsageError(
+            f"--ngraph-against-python={python} has {OWN} {theirs}, and here is {own}: what differs between them would "
+            f"be measured. Install the same there: {python} -m pip install {OWN}=={own}"
+        )
     return versions

@@ -79,7 +79,7 @@ class Opponents:
             return dataclasses.replace(comparison, new=True), None
         if opponent != case:
             comparison = dataclasses.replace(comparison, base=opponent.id)
-        built = self._artifact(opponent.group)
+        built = self._artifact(opponent.group, self._target(case.group))
         if isinstance(built, str):
             return dataclasses.replace(comparison, new=True, problem=f"the base cannot be built: {built}"), None
         for side, exported in (("base", built), ("head", artifact)):
@@ -90,18 +90,18 @@ class Opponents:
             return dataclasses.replace(comparison, same=True), None
         return comparison, Opponent(case=opponent, artifact=built)
 
-    def _artifact(self, case: Case) -> Artifact | str:
-        """What the base's group starts from, or why there is nothing."""
+    def _artifact(self, case: Case, target: Target) -> Artifact | str:
+        """What the base's group starts from, or why there is nothing. target: the head's, whose device it runs on."""
         if case not in self._built:
-            self._built[case] = self._export(case)
+            self._built[case] = self._export(case, target)
         return self._built[case]
 
-    def _export(self, case: Case) -> Artifact | str:
+    def _export(self, case: Case, target: Target) -> Artifact | str:
         base = self._base
         folder = self._folder / f"base-{len(self._built)}"
         folder.mkdir()
         try:
-            worker = self._workers.resident(BASE_EXPORTER, self._target(case), base.home)
+            worker = self._workers.resident(BASE_EXPORTER, target, base.home)
             answer = worker.request(
                 "export",
                 timeout_s=self._timeout_s,

@@ -160,9 +160,10 @@ class Bench:
     def _compared(self, record: Record, arm: PairedArm) -> Record:
         """The record with all that its comparison needs besides the first launch."""
         assert self._base is not None
+        if record.outcome != "measured":  # to compile it again would take as long again, to fail likewise
+            return record
         record = self._confirmed(record, arm)
-        wanted = arm.case in self._base.alone and record.outcome == "measured"
-        return self._launched_alone(record, arm) if wanted else record
+        return self._launched_alone(record, arm) if arm.case in self._base.alone else record
 
     def _confirmed(self, record: Record, arm: PairedArm) -> Record:
         """The record with launches in fresh processes added to its comparison, until a verdict can be had."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import time
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ def interleave(
     While one arm works, the others wait for their next request without spinning. Returns what the machine did
     meanwhile.
     """
-    before, started = contention.read(), clock()
+    throttled, before, started = contention.throttles(), contention.read(), clock()
     order = random.Random(0)
     while running := [arm for arm in arms if arm.running]:
         for arm in order.sample(running, len(running)):
@@ -31,7 +32,10 @@ def interleave(
         running = [arm for arm in running if arm.running]
         if all(arm.satisfied for arm in running) or budget_spent(running, settings):
             break
-    return contention.between(before, contention.read(), elapsed_s=clock() - started, involuntary_switches=None)
+    during = contention.between(before, contention.read(), elapsed_s=clock() - started)
+    if throttled is None:
+        return during
+    return dataclasses.replace(during, throttles=(contention.throttles() or throttled) - throttled)
 
 
 def budget_spent(arms: Sequence[Arm], settings: Settings) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ngraph.bench.noted import NotedProgress
 from pytest_ngraph.bench.site import Work
+from pytest_ngraph.bench.terms import Terms
 from pytest_ngraph.host import HERE, Host
 
 if TYPE_CHECKING:
@@ -34,12 +35,11 @@ class Here:
     def open(self, work: Work) -> Bench:
         from pytest_ngraph.bench.bench import Bench
 
-        machine = HERE.machine
-        settings = work.settings.on_machine(machine.memory_bytes)
+        terms = Terms(common=work.settings, profiles=work.profiles, machine=HERE.machine, threads=work.threads)
         return Bench(
-            settings,
-            lambda case: work.profiles[case.device].target(case, machine, work.threads),
-            work.progress if settings.smoke else NotedProgress(work.progress, work.enter),
+            terms.settings,
+            terms.target,
+            work.progress if terms.settings.smoke else NotedProgress(work.progress, work.enter),
             work.base,
         )
 

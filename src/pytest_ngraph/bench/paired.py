@@ -77,7 +77,7 @@ class PairedArm(Arm):
         """The head or the base as an arm by itself, in the worker that `start` gives."""
         is_head, other = which == HEAD, self._opponent
         case, artifact = (self.case, self._artifact) if is_head else (other.case, other.artifact)
-        return Arm(comparable(case), artifact, self._target, settings, lambda: start(which))
+        return Arm(comparable(case), artifact, self._target_of(case), settings, lambda: start(which))
 
     @property
     def _comparison(self) -> Comparison:
@@ -160,7 +160,13 @@ class PairedArm(Arm):
             involuntary_switches=answer["involuntary_switches"],
         )
         timed = tuple(Quad(tuple(base), tuple(head)) for base, head in answer["quads"])
-        measured = PairedRound(quads=timed, elapsed_s=answer["wall_s"], **dataclasses.asdict(during))
+        measured = PairedRound(
+            quads=timed,
+            elapsed_s=answer["wall_s"],
+            pressure_percent=during.pressure_percent,
+            steal_percent=during.steal_percent,
+            involuntary_switches=during.involuntary_switches,
+        )
         self._builds[-1].append(measured)
         self._disturbed = len(timed) < quads or is_disturbed(measured)
         self._fastest_s = min(self._fastest_s, *(quad.total_s for quad in timed))
@@ -185,6 +191,7 @@ class PairedArm(Arm):
         arguments = self._preparation() | {
             "case": comparable(self._opponent.case).to_dict(),
             "artifact": self._opponent.artifact.to_dict(),
+            "target": self._target_of(self._opponent.case).to_dict(),
         }
         try:
             answer = self._request_base("prepare", **arguments, **listeners)
@@ -199,6 +206,10 @@ class PairedArm(Arm):
         self._base_concurrency = answer["concurrency"]
         seconds: float = answer["seconds_per_call"]
         return seconds
+
+    def _target_of(self, case: Case) -> Target:
+        """The same cores, for what the base's case may differ in."""
+        return dataclasses.replace(self._target, precision=case.precision, objective=case.objective)
 
     def _preparation(self) -> dict[str, Any]:
         return super()._preparation() | {"case": comparable(self.case).to_dict()}

@@ -65,7 +65,7 @@ class WorkerProcess:
     """A child process that runs `pytest_ngraph.worker`, and answers one request at a time.
 
     cores: the logical CPUs its threads are bound to. temporary: where it and its libraries put temporary files; whoever
-    removes that folder also removes what a killed worker could not.
+    removes that folder also removes what a killed worker could not. Raises `WorkerFailed` where it cannot be started.
     """
 
     def __init__(
@@ -80,19 +80,27 @@ class WorkerProcess:
         self._clock = clock
         self._memory_bytes = memory_bytes
         self._mark = f"{temporary}#{secrets.token_hex(4)}"
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
         self._buffer = b""
-        self._process = subprocess.Popen(
-            [home.python, "-m", "pytest_ngraph.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            env=_environment(cores, temporary) | {MARK: self._mark},
-            cwd=home.folder,
-            start_new_session=True,
-        )
+        try:
+            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
+            self._process = subprocess.Popen(
+                [home.python, "-m", "pytest_ngraph.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                env=_environment(cores, temporary) | {MARK: self._mark},
+                cwd=home.folder,
+                start_new_session=True,
+            )
+        except OSError as error:  # no memory, no interpreter, a folder that is gone
+            message = f"no process can be started to measure in: {error}"
+            raise WorkerFailed(Failure(phase="build", kind="raised", message=message)) from error
         path = [entry or os.getcwd() for entry in sys.path] if home.path is None else list(home.path)  # noqa: PTH109
-        self.request("adopt", timeout_s=60, path=path, keep_own=home.python != sys.executable)
+        try:
+            self.request("adopt", timeout_s=60, path=path, keep_own=home.python != sys.executable)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def alive(self) -> bool:
@@ -243,13 +251,20 @@ def _environment(cores: Sequence[int], temporary: Path) -> dict[str, str]:
     Unbound threads make the process itself the noise: two of the same code differ by up to 14 %.
     """
     threads = str(len(cores))
-    return dict(os.environ) | {
-        "OMP_NUM_THREADS": threads,
-        "OMP_PROC_BIND": "true",
-        "OMP_PLACES": ",".join(f"{{{core}}}" for core in cores),
-        "MKL_NUM_THREADS": threads,
-        "OPENBLAS_NUM_THREADS": threads,
-        "TVM_NUM_THREADS": threads,
-        "TVM_THREAD_POOL_SPIN_COUNT": TVM_SPINS,
-        "TMPDIR": str(temporary),
-    }
+    return (
+        dict(os.environ)
+        | bound_threads(cores)
+        | {
+            "MKL_NUM_THREADS": threads,
+            "OPENBLAS_NUM_THREADS": threads,
+            "TVM_NUM_THREADS": threads,
+            "TVM_THREAD_POOL_SPIN_COUNT": TVM_SPINS,
+            "TMPDIR": str(temporary),
+        }
+    )
+
+
+def bound_threads(cores: Sequence[int]) -> dict[str, str]:
+    """Variables with which OpenMP, and so PyTorch, binds one thread to each of these cores."""
+    places = ",".join(f"{{{core}}}" for core in cores)
+    return {"OMP_NUM_THREADS": str(len(cores)), "OMP_PROC_BIND": "true", "OMP_PLACES": places}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -26,7 +25,7 @@ class Scratch:
         remove_abandoned()
         building = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
         self._lock = os.open(building / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        take(self._lock)
         self.folder = building.rename(building.with_name(building.name[1:]))
         self._keeper = subprocess.Popen(
             [sys.executable, "-m", "pytest_ngraph.bench.keeper", str(self.folder)],

@@ -29,7 +29,9 @@ class Workers:
     def resident(self, role: Role, target: Target, home: Home | None = None) -> WorkerProcess:
         """The worker of this role, a new one if the last one died."""
         key = (role, target)
-        if key not in self._resident or not self._resident[key].alive:
+        if key in self._resident and not self._resident[key].alive:
+            self._resident.pop(key).close()  # with all that it started
+        if key not in self._resident:
             self._resident[key] = self._start(target, home)
         return self._resident[key]
 

@@ -4,8 +4,7 @@ uncertainty of the measurement."""
 from pytest_ngraph.gate.baseline import compare
 from pytest_ngraph.gate.calibration import Calibration, calibrate, estimate_spread
 from pytest_ngraph.gate.check import Check, check
-from pytest_ngraph.gate.decision import Decision, decide
-from pytest_ngraph.gate.enough import is_enough
+from pytest_ngraph.gate.decision import Decision, decide, is_enough
 from pytest_ngraph.gate.holm import holm
 from pytest_ngraph.gate.metric_verdict import MetricVerdict
 from pytest_ngraph.gate.pooling import Prior

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from pytest_ngraph.comparison import Launch, Placement
+from pytest_ngraph.comparison import Comparison, Launch, Placement
+from pytest_ngraph.gate.budget import is_spent
 from pytest_ngraph.gate.launches import effects
 from pytest_ngraph.gate.pooling import Pooled, pool
 from pytest_ngraph.gate.rule import Look, Rule
@@ -27,7 +28,7 @@ class Evidence:
     """What the launches of one cell say.
 
     everything: all launches. seen: the looks that were due, with their fresh launches pooled. complete: whether no more
-    may be taken.
+    may be taken; the last look is then at all of them.
     """
 
     rule: Rule
@@ -88,11 +89,19 @@ def weigh(launches: Sequence[Launch], rule: Rule, placement: Placement) -> Evide
         return None
     prior = rule.priors[placement]
     fresh = effects(launch for launch in launches if launch.fresh)
-    seen = tuple((look, pool(fresh[: look.launches], prior)) for look in rule.looks if look.launches <= len(fresh))
-    return Evidence(rule, pool(everything, prior), seen, complete=len(fresh) >= rule.most_launches)
+    complete = is_spent(launches, rule)
+    looks = rule.looks_due(len(fresh), last=complete)
+    seen = tuple((look, pool(fresh[: look.launches], prior)) for look in looks)
+    return Evidence(rule, pool(everything, prior), seen, complete)
 
 
 def decide(launches: Sequence[Launch], rule: Rule, placement: Placement = "together") -> Decision:
-    """What can be said so far. While it is undecided, and fewer than `rule.most_launches` are fresh, take another."""
+    """What can be said so far."""
     evidence = weigh(launches, rule, placement)
     return evidence.interim if evidence else "undecided"
+
+
+def is_enough(comparison: Comparison, rule: Rule) -> bool:
+    """Whether another launch is of no use, or more than may be spent."""
+    launches = comparison.launches
+    return is_spent(launches, rule) or decide(launches, rule, comparison.placement) != "undecided"

@@ -28,9 +28,11 @@ class Ledger(Generic[Subject, AnyRuling]):
         self.rule = replace(self.rule, cells=max(1, subjects + self._reserved))
 
     def enter(self, subject: Subject) -> AnyRuling:
-        """Come to a verdict on what was measured."""
-        found = self.verdicts[subject] = self._judge(subject, self.rule)
-        self.rule = replace(self.rule, rejected=self.rule.rejected + (found.name == "regressed"))
+        """Come to a verdict on what was measured; anew on what was judged before."""
+        before = self.verdicts.get(subject)
+        rejected = self.rule.rejected - (before is not None and before.name == "regressed")
+        found = self.verdicts[subject] = self._judge(subject, replace(self.rule, rejected=rejected))
+        self.rule = replace(self.rule, rejected=rejected + (found.name == "regressed"))
         return found
 
     def settle(self) -> list[AnyRuling]:

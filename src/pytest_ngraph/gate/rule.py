@@ -76,6 +76,14 @@ class Rule:
         passes now would pass in the order of p-values too, where at least as many came before it."""
         return self.level / max(1, self.cells - self.rejected)
 
+    def looks_due(self, fresh: int, *, last: bool) -> tuple[Look, ...]:
+        """Those after so many fresh launches. last: whether no more come, so that all of the level is spent by then."""
+        due = tuple(look for look in self.looks if look.launches <= fresh)
+        if not last or fresh < LOOKS[0]:
+            return due
+        earlier = tuple(look for look in due if look.launches < fresh)
+        return (*earlier, Look(fresh, 1 - sum(look.share for look in earlier)))
+
     @property
     def looks(self) -> tuple[Look, ...]:
         """The looks at a cell and how the level is shared between them, growing with the square of their launches:

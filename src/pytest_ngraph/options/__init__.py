@@ -18,7 +18,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.options import cluster, gate, resume
 from pytest_ngraph.options.cluster import ClusterOptions
 from pytest_ngraph.options.gate import GateOptions
-from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, positive, single
+from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, positive, share, single
 from pytest_ngraph.options.resume import ResumeOptions
 from pytest_ngraph.settings import Isolation, Settings
 
@@ -229,13 +229,13 @@ def _settings(config: pytest.Config) -> Settings:
     memory = single(config, "memory")
     return Settings(
         budget_s=positive(config, "budget", DEFAULTS.budget_s),
-        precision_target=positive(config, "precision_target", DEFAULTS.precision_target),
+        precision_target=share(config, "precision_target", DEFAULTS.precision_target),
         timeout_s=positive(config, "timeout", DEFAULTS.timeout_s),
         memory_bytes=parse_size(memory) if memory else None,
         cache=_cache(config),
         cache_bytes=parse_size(single(config, "cache_size") or f"{DEFAULTS.cache_bytes}B"),
         isolation=cast("Isolation", choice(config, "isolation", get_args(Isolation), DEFAULTS.isolation)),
-        smoke=bool(config.getoption("benchmark_disable") and not config.getoption("benchmark_enable")),
+        smoke=bool(config.getoption("benchmark_disable", False) and not config.getoption("benchmark_enable", False)),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Literal, cast, get_args
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.options.reading import ONE, Declare, choice, positive, single, whole
+from pytest_ngraph.options.reading import ONE, Declare, choice, share, single, whole
 
 Policy = Literal["warn", "fail", "pass"]
 
@@ -152,8 +152,8 @@ def read(config: pytest.Config) -> GateOptions:
         against=against,
         against_python=against_python,
         calibrate=calibrates,
-        margin=positive(config, "margin", DEFAULTS.margin),
-        level=positive(config, "level", DEFAULTS.level),
+        margin=share(config, "margin", DEFAULTS.margin),
+        level=share(config, "level", DEFAULTS.level),
         inconclusive=cast("Policy", choice(config, "inconclusive", get_args(Policy), DEFAULTS.inconclusive)),
         threads=whole(config, "gate_threads"),
         compare=tuple(dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())),

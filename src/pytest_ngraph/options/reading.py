@@ -64,14 +64,24 @@ def lines(config: pytest.Config, name: str) -> list[str]:
 
 
 def positive(config: pytest.Config, name: str, default: float) -> float:
-    """A number above 0; `5%` is 0.05."""
+    """A number above 0."""
     text = single(config, name)
     if text is None:
         return default
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text.strip())
-    value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    value = _number(text)
     if value <= 0:
         raise UsageError(f"{_flag(name)}={text}: {text!r} is not a number above 0.")
+    return value
+
+
+def share(config: pytest.Config, name: str, default: float) -> float:
+    """A share above 0 and below 1: `5%` or `0.05`."""
+    text = single(config, name)
+    if text is None:
+        return default
+    value = _number(text)
+    if not 0 < value < 1:
+        raise UsageError(f"{_flag(name)}={text}: {text!r} is not a share above 0 and below 1. Write it as 5% or 0.05.")
     return value
 
 
@@ -91,6 +101,12 @@ def choice(config: pytest.Config, name: str, allowed: tuple[str, ...], default: 
     if value not in allowed:
         raise UsageError.unknown(_flag(name), value, allowed)
     return value
+
+
+def _number(text: str) -> float:
+    """What a text says, `5%` as 0.05; 0 for what is no number."""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text.strip())
+    return float(match[1]) / (100 if match[2] else 1) if match else 0.0
 
 
 def _flag(name: str) -> str:

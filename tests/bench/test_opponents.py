@@ -1,0 +1,51 @@
+"""What the cases of a group are compared with, and where that is built."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, cast
+
+from synthetic import case
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.base import Base, Opponents
+from pytest_ngraph.bench.process import Home
+from pytest_ngraph.bench.workers import Workers
+from pytest_ngraph.case import Case
+
+HEAD = case("openvino", 8)
+TARGETS = {HEAD.device: Target(cores=(2, 3))}
+
+
+class Exporter:
+    """The worker of every role and target, which remembers the targets."""
+
+    def __init__(self) -> None:
+        self.targets: list[Target] = []
+
+    def resident(self, role: str, target: Target, home: Home) -> Exporter:
+        self.targets.append(target)
+        return self
+
+    def request(self, do: str, **arguments: Any) -> dict[str, Any]:
+        return Artifact(folder=Path(arguments["folder"]), case=Case.from_dict(arguments["case"])).to_dict()
+
+
+def test_a_base_on_a_device_that_is_gone_is_built_where_the_head_is(tmp_path: Path) -> None:
+    """A device that was given another name leaves no profile of the old one."""
+    base_case, exporter = dataclasses.replace(HEAD, device="renamed"), Exporter()
+    base = Base(
+        name="main",
+        home=Home(),
+        instead_of=None,
+        case_of={HEAD: base_case}.get,
+        at_base=lambda case: case,
+        decided=lambda comparison: True,
+    )
+    opponents = Opponents(base, cast("Workers", exporter), lambda case: TARGETS[case.device], 60, tmp_path)
+    comparison, opponent = opponents.of(HEAD, Artifact(folder=tmp_path, case=HEAD.group))
+    assert opponent is not None
+    assert opponent.case == base_case
+    assert comparison.base == base_case.id
+    assert exporter.targets == [TARGETS[HEAD.device]]

@@ -1,0 +1,76 @@
+"""A session where nothing is measured in earnest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from synthetic import case, measured
+
+from pytest_ngraph.bench.here import Here
+from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.bench.site import Measures, Work
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import DeviceAway
+from pytest_ngraph.fixtures import SESSION
+from pytest_ngraph.record import Record
+from pytest_ngraph.session import Session
+
+EAGER, TVM, BY_ITSELF = case("identity", 8), case("tvm", 8), case("identity", 1)
+
+
+class Counting(Silent):
+    def __init__(self) -> None:
+        self.counts = {"planned": 0, "finished": 0}
+
+    def planned(self, case: Case) -> None:
+        self.counts["planned"] += 1
+
+    def finished(self, case: Case) -> None:
+        self.counts["finished"] += 1
+
+
+class Instant(Here):
+    """away: whether the device is gone."""
+
+    def __init__(self, *, away: bool = False) -> None:
+        self.is_away = away
+
+    def open(self, work: Work) -> Measures:  # type: ignore[override]  # what it gives is no `Bench`
+        return self
+
+    def run(self, cases: Sequence[Case]) -> Iterator[Record]:
+        if self.is_away:
+            raise DeviceAway("device xeon has been away for 15 minutes")
+        yield from (measured(each, 0.5) for each in cases)
+
+
+def begun(pytester: pytest.Pytester, site: Instant) -> tuple[Session, Counting]:
+    """A session whose tests will ask for two cases of a group."""
+    progress = Counting()
+    session = Session(pytester.parseconfigure().stash[SESSION].options, progress, site=site)
+    for each in (EAGER, TVM):
+        session.expect(each, f"test_it.py::test[{each.id}]")
+    return session, progress
+
+
+def test_what_is_finished_was_planned(pytester: pytest.Pytester) -> None:
+    """What a test measures itself was not."""
+    session, progress = begun(pytester, Instant())
+    session.add(measured(BY_ITSELF, 0.5))
+    assert session.record_of(TVM).nodeid == f"test_it.py::test[{TVM.id}]"
+    assert progress.counts == {"planned": 2, "finished": 2}
+    assert set(session.records) == {BY_ITSELF, EAGER, TVM}
+    assert session.expects(TVM)
+    assert not session.expects(BY_ITSELF)
+    session.close()
+
+
+def test_a_device_that_is_gone_cuts_the_session_short(pytester: pytest.Pytester) -> None:
+    session, _ = begun(pytester, Instant(away=True))
+    assert not session.is_cut_short
+    record = session.record_of(TVM)
+    assert (record.outcome, record.skip_reason) == ("skipped", "device xeon has been away for 15 minutes")
+    assert session.is_cut_short
+    assert session.unmeasured == [EAGER, TVM]
+    session.close()
