@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 from repository import Repository
 
 from pytest_ngraph import compilers
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from pytest_ngraph.study.data import Study
 
 SUPPORT = Path(__file__).parent / "support"
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 # pytester forgets the modules that a run in this process is the first to import. Caches would hold what was in them,
 # and NumPy refuses to be imported twice.

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.cache import MANIFEST, Cache, key_of
+from pytest_ngraph.cache import BUILDING, MANIFEST, Cache, Entry, key_of
 
 INPUTS = {"graph": "abc", "compiler": "openvino", "cores": [0, 1]}
 
@@ -110,6 +111,49 @@ def test_the_least_recently_used_goes_first(tmp_path: Path, compiled: Path, into
     assert cache.take({"graph": 0}, into) is not None
     cache.keep({"graph": 2}, compiled, compile_s=1)
     assert [entry.inputs["graph"] for entry in cache.entries()] == [0, 2]
+
+
+def test_what_another_process_removes_meanwhile_is_compiled_anew(
+    cache: Cache, compiled: Path, into: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Devices whose users share a home share the cache."""
+    cache.keep(INPUTS, compiled, compile_s=1)
+    copy = shutil.copyfile
+
+    def copied_too_late(source: Path, target: Path) -> None:
+        if source.name == "weights":
+            cache.clear()
+        copy(source, target)
+
+    monkeypatch.setattr("pytest_ngraph.cache.shutil.copyfile", copied_too_late)
+    assert cache.take(INPUTS, into) is None
+    assert list(into.iterdir()) == []
+
+
+def test_what_another_process_removes_is_not_counted(cache: Cache, compiled: Path, into: Path) -> None:
+    entries = cache.entries
+
+    def then_removed() -> list[Entry]:
+        found = entries()
+        cache.clear()
+        return found
+
+    cache.entries = then_removed  # type: ignore[method-assign]
+    cache.keep(INPUTS, compiled, compile_s=1)
+    assert cache.take(INPUTS, into) is None
+
+
+def test_what_a_killed_process_left_half_made_goes(cache: Cache, compiled: Path, tmp_path: Path) -> None:
+    cache.keep({"graph": "first"}, compiled, compile_s=1)
+    left, under_way = (tmp_path / "cache" / f"{BUILDING}{name}" for name in ("left", "under-way"))
+    for folder in (left, under_way):
+        folder.mkdir()
+    os.utime(left, (0, 0))
+    cache.keep(INPUTS, compiled, compile_s=1)
+    assert not left.exists()
+    assert under_way.exists(), "another process may be making it"
+    cache.clear()
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_clear_removes_everything(cache: Cache, compiled: Path) -> None:

@@ -50,6 +50,7 @@ def test_what_the_command_line_leaves_out_is_not_gone(is_gone: Callable[..., boo
     ("argument", "asked_for"),
     [
         ("folder", True),
+        ("folder/../folder", True),
         ("folder/test_it.py", True),
         ("folder/test_it.py::test_speed", True),
         ("folder/test_it.py::test_speed[x]", True),

@@ -27,6 +27,11 @@ def test_built_in_devices() -> None:
     assert set(load_inventory(None)) == {"cpu", "xeon", "gpu", "orin"}
 
 
+def test_cores_that_the_machine_has_not() -> None:
+    assert Device(name="box", cores=(1, 7)).absent(SERVER) == ""
+    assert Device(name="box", cores=(1, 8)).absent(SERVER) == "device box wants core 8, this machine has 8, from 0 on"
+
+
 def test_inventory_adds_and_replaces(tmp_path: Path) -> None:
     path = tmp_path / "devices.toml"
     path.write_text('[xeon]\nthreads = 2\ncompilers = ["identity"]\n[box]\nkind = "cuda"\ncores = [1, 3]\n')

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from pytest_ngraph.cli import parser
 
 ROOT = Path(__file__).parents[1]
 
@@ -42,19 +39,6 @@ def test_links_lead_somewhere(page: str) -> None:
             assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}, target
 
 
-def test_the_compiler_of_the_docs_works(project: pytest.Pytester) -> None:
-    project.makepyfile(mine_too=code_of("docs/compilers.md", "python", "class Traced"))
-    result = project.runpytest("--compiler=mine_too:Traced,mine_too:Traced:freeze=false", "--batch-size=4")
-    result.assert_outcomes(passed=2)
-
-
-def test_the_metric_of_the_docs_works(project: pytest.Pytester) -> None:
-    project.makeconftest(code_of("docs/metrics.md", "python", "pytest_ngraph_metrics"))
-    result = project.runpytest("--compiler=mine:Exact", "--ngraph-fail-on=mine.throughput_per_cpu<1e12")
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*mine.throughput_per_cpu*"])
-
-
 def test_the_devices_of_the_docs_are_read(tmp_path: Path) -> None:
     from pytest_ngraph.devices import load_inventory
 
@@ -69,13 +53,6 @@ def test_the_pool_of_the_docs_is_read(tmp_path: Path) -> None:
     path = tmp_path / "devices.toml"
     path.write_text(code_of("docs/cluster.md", "toml", "[orin.requires]"))
     assert load_inventory(path)["orin"].machines == ("orin-1", "orin-2", "orin-3", "orin")
-
-
-def test_the_commands_of_a_cluster_are_those_that_there_are() -> None:
-    page = (ROOT / "docs/cluster.md").read_text()
-    commands = re.findall(r"^pytest-ngraph (.+?)(?: > .+)?$", page, re.MULTILINE)
-    parsed = [vars(parser().parse_args(shlex.split(command))) for command in commands]
-    assert {each["run"].__module__ for each in parsed} == {"pytest_ngraph.cli.cluster", "pytest_ngraph.cli.device"}
 
 
 def test_the_test_of_the_readme_is_collected(project: pytest.Pytester) -> None:

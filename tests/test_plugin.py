@@ -7,6 +7,10 @@ import json
 import pytest
 
 from pytest_ngraph import store
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.record import Record
+from pytest_ngraph.session import Session
 
 TWO = "--compiler=identity,mine:Exact"
 
@@ -57,33 +61,39 @@ def test_the_json_describes_the_case(project: pytest.Pytester) -> None:
     assert info["throughput"] == 4 / entry["stats"]["median"]
 
 
-def test_each_fault_fails_its_own_test_only(project: pytest.Pytester) -> None:
-    faults = [
-        "Raises",
-        "Segfaults",
-        "SegfaultsMeasuring",
-        "Exits",
-        "Hangs",
-        "Hungry",
-        "Wrong",
-        "NotANumber",
-        "Misshapen",
-    ]
-    chosen = ",".join(["identity", "mine:Exact", *(f"mine:{fault}" for fault in faults)])
-    result = project.runpytest(
-        f"--compiler={chosen}", "--batch-size=4", "--ngraph-timeout=20", "--ngraph-memory=1500MiB", "-p", "no:randomly"
+def test_what_marks_skip_is_not_measured_beside_the_others(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import pytest
+        from pytest_ngraph.fixtures import SESSION
+
+        SKIP = pytest.mark.skip(), pytest.mark.skipif(True, reason="it burns"), pytest.mark.skipif("no condition")
+
+        def pytest_collection_modifyitems(items):
+            for item, mark in zip(items, SKIP):
+                item.add_marker(mark)
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_finish(session):
+            print("planned:", [case.batch_size for case in session.config.stash[SESSION].unmeasured])
+            pytest.exit("enough")
+        """
     )
-    result.assert_outcomes(passed=2, failed=9)
+    test = project.path / "test_it.py"
+    test.write_text(test.read_text().replace("[1, 4]", "[1, 2, 4, 8]"))
+    result = project.runpytest("--compiler=mine:Exact")
+    result.stdout.fnmatch_lines(["planned: [[]8[]]"])
+
+
+def test_each_fault_fails_its_own_test_only(project: pytest.Pytester) -> None:
+    chosen = ",".join(["identity", "mine:Exact", "mine:Raises", "mine:Segfaults", "mine:NotANumber", "mine:Misshapen"])
+    result = project.runpytest(f"--compiler={chosen}", "--batch-size=4")
+    result.assert_outcomes(passed=2, failed=4)
     result.stdout.fnmatch_lines(
         [
             "mine:Raises raised in compile: ValueError: no such operator",
             "mine:Segfaults crashed in compile: crashed with SIGSEGV",
             "about to crash",
-            "mine:SegfaultsMeasuring crashed in measure: crashed with SIGSEGV",
-            "mine:Exits crashed in compile: exited with status 7",
-            "mine:Hangs timed out in compile: *",
-            "mine:Hungry out of memory in compile: *",
-            "mine:Wrong disagreed in verify: *",
             "mine:NotANumber disagreed in verify: *NaN*",
             "mine:Misshapen disagreed in verify: *shape*",
         ]
@@ -107,6 +117,28 @@ def test_nothing_left_skips_with_the_reason(project: pytest.Pytester) -> None:
     result = project.runpytest(TWO, "--batch-size=64", "-rs")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*the mark allows batch_size 1, 4, and --batch-size=64 asks for others*"])
+
+
+def test_a_compiler_that_a_fixture_names_is_the_tests_own(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network")
+        def test_one(torchscript_model): ...
+
+        @pytest.mark.ngraph(workload="mine:network")
+        def test_both(tensorrt_model, identity_model): ...
+        """
+    )
+    result = project.runpytest("--compiler=identity", "-rs")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*the mark allows compiler torchscript, and --compiler=identity asks for others*",
+            "*tensorrt does not compile for cpu, only for cuda*",
+        ]
+    )
 
 
 def test_a_device_that_is_not_here_skips(project: pytest.Pytester) -> None:
@@ -166,6 +198,89 @@ def test_a_test_may_measure_by_itself(project: pytest.Pytester) -> None:
     (record,) = store.read(project.path / ".ngraph").records
     assert len(record.rounds) == 8
     assert record.case.compiler == "mine:Exact"
+
+
+def test_what_the_bench_measures_stands_beside_what_a_test_measures(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        pytestmark = pytest.mark.ngraph(workload="mine:network", compiler="mine:Exact", batch_size=4)
+
+        def test_custom(benchmark, compiled_model):
+            benchmark.pedantic(compiled_model, rounds=1)
+
+        def test_throughput(measurement):
+            assert measurement.nodeid.startswith("test_it.py::test_throughput")
+        """
+    )
+    project.runpytest_subprocess().assert_outcomes(passed=2)
+    (record,) = store.read(project.path / ".ngraph").records
+    assert len(record.rounds) > 1
+
+
+def test_what_a_test_has_measured_and_cannot_be_stored_fails_it(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import shutil
+        from pathlib import Path
+
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network", compiler="mine:Exact")
+        def test_custom(benchmark, compiled_model):
+            benchmark.pedantic(compiled_model, rounds=2)
+            shutil.rmtree(".ngraph")
+            Path(".ngraph").touch()
+        """
+    )
+    result = project.runpytest_subprocess()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["cannot write to the store *. Give a folder that can be written: --ngraph-store=DIR."])
+
+
+def test_a_measurement_that_no_signature_asks_for(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network", compiler="mine:Exact")
+        def test_custom(ngraph_case, request):
+            request.getfixturevalue("measurement")
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*asks for measurement while it runs*take it as an argument of the test."])
+
+
+def test_what_keeps_a_case_from_being_measured_is_one_message(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(session: Session, case: Case) -> Record:
+        raise NgraphError("main cannot be checked out. fatal: no space left")
+
+    monkeypatch.setattr(Session, "record_of", refused)
+    result = project.runpytest("--compiler=mine:Exact", "--batch-size=4")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["main cannot be checked out. fatal: no space left"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*def refused*")
+
+
+def test_a_run_that_was_cut_short_is_no_baseline(project: pytest.Pytester) -> None:
+    exact = "--compiler=mine:Exact"
+    result = project.runpytest(exact, "--ngraph-save=v1", "--ngraph-max-seconds=0.000001")
+    result.assert_outcomes(skipped=2)
+    project.runpytest(exact, "--ngraph-save=v1").assert_outcomes(passed=2)
+    result = project.runpytest(exact, "--ngraph-compare=v1", "--ngraph-max-seconds=0.000001")
+    assert result.ret == pytest.ExitCode.OK, "what was not begun is not missing"
+    assert len(list((project.path / ".ngraph" / "baselines" / "v1").glob("*.jsonl"))) == 1
+
+
+def test_tests_without_benchmarks_need_no_pytest_benchmark(project: pytest.Pytester) -> None:
+    project.makepyfile(test_it="def test_plain(): ...")
+    project.runpytest_subprocess("-p", "no:benchmark").assert_outcomes(passed=1)
 
 
 def test_a_fixture_names_its_compiler(project: pytest.Pytester) -> None:
@@ -244,6 +359,8 @@ def test_hooks_see_records_and_add_metrics(project: pytest.Pytester) -> None:
         (["--precision=fp64"], "unknown precision 'fp64'*Known: bf16, fp16, fp32."),
         (["--objective=speed"], "unknown objective 'speed'*Known: latency, throughput."),
         (["--ngraph-budget=none"], "--ngraph-budget=none: 'none' is not a number above 0."),
+        (["--ngraph-level=5"], "--ngraph-level=5: '5' is not a share above 0 and below 1. Write it as 5% or 0.05."),
+        (["--ngraph-margin=100%"], "--ngraph-margin=100%: '100%' is not a share above 0 and below 1. Write it as *"),
         (["--ngraph-memory=lots"], "'lots' is not a size. Write it as 8GiB, 512MiB or 1.5GB."),
         (["--ngraph-isolation=box"], "unknown --ngraph-isolation 'box'*Known: case, compiler."),
         (["--ngraph-fail-on=speed<1"], "*speed*"),

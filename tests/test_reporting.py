@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from pytest_ngraph import store
+from pytest_ngraph import reporting, store
+from pytest_ngraph.fixtures import SESSION
+from pytest_ngraph.session import Session
 
 REPORT = ("--compiler=mine:Exact", "--ngraph-report=report")
 ONE = (*REPORT, "--batch-size=4")
@@ -80,3 +84,15 @@ def test_a_report_that_fails_in_the_end_takes_nothing_with_it(project: pytest.Py
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["The report could not be written to *report: *"])
     assert len(store.read(project.path / ".ngraph").records) == 1
+
+
+def test_a_library_that_fails_while_drawing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(session: object, folder: Path) -> Path:
+        raise ValueError("no such scale")
+
+    monkeypatch.setattr(reporting, "_write", fails)
+    stash = pytest.Stash()
+    stash[SESSION] = cast("Session", SimpleNamespace(records=[1]))
+    stash[reporting.FOLDER] = tmp_path
+    reporting.write(cast("pytest.Config", SimpleNamespace(stash=stash)))
+    assert stash[reporting.TOLD] == f"The report could not be written to {tmp_path}: ValueError: no such scale"

@@ -21,12 +21,12 @@ class Terminal:
         self.time = 0.0
         file = SimpleNamespace(write=self.written.append, flush=lambda: None)
         writer = SimpleNamespace(fullwidth=width, width_of_current_line=10, _file=file)
-        plugins = {
+        self.plugins: dict[str, Any] = {
             "terminalreporter": SimpleNamespace(isatty=isatty, _tw=writer),
             "capturemanager": SimpleNamespace(global_and_fixture_disabled=nullcontext),
         }
         config: Any = SimpleNamespace(
-            pluginmanager=SimpleNamespace(get_plugin=plugins.get), get_verbosity=lambda: verbosity
+            pluginmanager=SimpleNamespace(get_plugin=self.plugins.get), get_verbosity=lambda: verbosity
         )
         self.status = Status(config, lambda: self.time)
 
@@ -50,6 +50,13 @@ def test_the_next_status_replaces_the_last_and_a_result_erases_it(case: Case) ->
     terminal.status.finished(case)
     assert terminal.written[1].startswith(RESTORE_AND_ERASE + " [openvino")
     assert terminal.written[2] == RESTORE_AND_ERASE
+
+
+def test_pytest_may_run_without_capturing(case: Case) -> None:
+    terminal = Terminal()
+    terminal.plugins["capturemanager"] = None
+    terminal.status.phase(case, "compile")
+    assert len(terminal.written) == 1
 
 
 def test_it_never_wraps(case: Case) -> None:

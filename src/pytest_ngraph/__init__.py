@@ -1,1 +1,73 @@
-"""Benchmarks of neural-graph compilers as pytest tests."""
+"""Benchmarks of neural-graph compilers as pytest tests.
+
+What `__all__` names is the public interface, for tests, compilers, metrics and workloads of your own. It is loaded when
+it is asked for: importing the package, as pytest does at every start, costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_ngraph.artifact import Array, Artifact, Kind, Target
+    from pytest_ngraph.case import Case, Objective, Precision
+    from pytest_ngraph.clock import Stopwatch, WallStopwatch
+    from pytest_ngraph.compilers import CompiledModel, Compiler, program
+    from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
+    from pytest_ngraph.gate import Threshold
+    from pytest_ngraph.metrics import Metric, Scope
+    from pytest_ngraph.record import Record
+    from pytest_ngraph.stats import Estimate
+    from pytest_ngraph.workloads import Built, Family
+
+__all__ = [
+    "Array",
+    "Artifact",
+    "Built",
+    "Case",
+    "CompiledModel",
+    "Compiler",
+    "Estimate",
+    "Family",
+    "Kind",
+    "Metric",
+    "NgraphError",
+    "Objective",
+    "Precision",
+    "Record",
+    "Scope",
+    "Stopwatch",
+    "Target",
+    "Threshold",
+    "Unsupported",
+    "UsageError",
+    "WallStopwatch",
+    "program",
+]
+
+if not TYPE_CHECKING:  # else every name would count as one that there is
+    _HOMES = {
+        "artifact": ("Array", "Artifact", "Kind", "Target"),
+        "case": ("Case", "Objective", "Precision"),
+        "clock": ("Stopwatch", "WallStopwatch"),
+        "compilers": ("CompiledModel", "Compiler", "program"),
+        "errors": ("NgraphError", "Unsupported", "UsageError"),
+        "gate": ("Threshold",),
+        "metrics": ("Metric", "Scope"),
+        "record": ("Record",),
+        "stats": ("Estimate",),
+        "workloads": ("Built", "Family"),
+    }
+
+    def __getattr__(name):
+        from importlib import import_module
+
+        home = next((home for home, names in _HOMES.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name == "program":
+            return import_module(f"{__name__}.{home}.{name}")
+        return getattr(import_module(f"{__name__}.{home}"), name)
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -20,6 +20,10 @@ from pathlib import Path
 from typing import Any
 
 MANIFEST = "manifest.json"
+BUILDING = ".building-"
+"""What the name of an entry begins with until it is whole."""
+ABANDONED_S = 3600.0
+"""After which what is still not whole was left by a process that was killed: copying takes seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +55,19 @@ class Cache:
         found = self._read(self._folder / key_of(inputs))
         if found is None:
             return None
-        for name in found.files:
-            (into / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(found.folder / name, into / name)
-        if any(_hash(into / name) != digest for name, digest in found.files.items()):
-            self.discard(found.key)
-            _empty(into)
-            return None
-        os.utime(found.folder)
-        return found
+        try:
+            for name in found.files:
+                (into / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(found.folder / name, into / name)
+            is_whole = all(_hash(into / name) == digest for name, digest in found.files.items())
+            os.utime(found.folder)
+        except OSError:  # another process has removed it meanwhile
+            is_whole = False
+        if is_whole:
+            return found
+        self.discard(found.key)
+        _empty(into)
+        return None
 
     def keep(self, inputs: dict[str, Any], folder: Path, compile_s: float) -> None:
         """Keep what a compiler left in a folder. A full disk only means that nothing is kept."""
@@ -68,7 +76,7 @@ class Cache:
         manifest = {"inputs": inputs, "compile_s": compile_s, "made_at": time.time(), "files": files}
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            building = Path(tempfile.mkdtemp(dir=self._folder, prefix=".building-"))
+            building = Path(tempfile.mkdtemp(dir=self._folder, prefix=BUILDING))
             try:
                 shutil.copytree(folder, building, dirs_exist_ok=True)
                 (building / MANIFEST).write_text(json.dumps(manifest))
@@ -76,13 +84,13 @@ class Cache:
                 building.rename(self._folder / key)  # whole or not at all, also when two processes compile the same
             finally:
                 shutil.rmtree(building, ignore_errors=True)
-        except OSError:
+            self._shrink()
+        except OSError:  # or another process removes entries, too
             return
-        self._shrink()
 
     def entries(self) -> list[Entry]:
         """All entries that are this user's own, the least recently used first."""
-        folders = sorted(self._folders(), key=lambda folder: folder.stat().st_mtime)
+        folders = sorted(self._folders(), key=_used_at)
         return [entry for folder in folders if (entry := self._read(folder)) is not None]
 
     def discard(self, key: str) -> None:
@@ -91,10 +99,13 @@ class Cache:
 
     def clear(self) -> None:
         """Remove every entry."""
-        for folder in list(self._folders()):
+        for folder in [*self._folders(), *self._folder.glob(f"{BUILDING}*")]:
             self.discard(folder.name)
 
     def _shrink(self) -> None:
+        for folder in self._folder.glob(f"{BUILDING}*"):
+            if time.time() - _used_at(folder) > ABANDONED_S:
+                self.discard(folder.name)
         entries = self.entries()
         excess = sum(entry.size_bytes for entry in entries) - self._limit_bytes
         for entry in entries:
@@ -108,7 +119,7 @@ class Cache:
             yield from (path for path in self._folder.iterdir() if path.is_dir() and not path.name.startswith("."))
 
     def _read(self, folder: Path) -> Entry | None:
-        if not folder.is_dir() or not (_is_own(self._folder) and _is_own(folder)):
+        if not (_is_own(self._folder) and _is_own(folder)):
             return None
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
@@ -127,19 +138,35 @@ def key_of(inputs: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
+def user_folder() -> Path:
+    """Where this user's files are kept that save work, and can be made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-ngraph"
+
+
 def default_folder() -> Path:
-    """Where compiled artifacts are kept unless told otherwise: the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-ngraph" / "compiled"
+    """Where compiled artifacts are kept unless told otherwise."""
+    return user_folder() / "compiled"
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether this user owns the folder and nobody else can write to it."""
-    status = folder.lstat()
+    """Whether this user owns the folder, which is there, and nobody else can write to it."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
     return (
         stat.S_ISDIR(status.st_mode)
         and status.st_uid == os.getuid()
         and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     )
+
+
+def _used_at(folder: Path) -> float:
+    """When an entry was last used; 0 where another process has removed it meanwhile."""
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _is_inside(folder: Path, name: str) -> bool:

@@ -45,10 +45,10 @@ def _is_narrowed(case: Case, options: Options) -> bool:
 def _is_asked_for(nodeid: str, config: pytest.Config) -> bool:
     """Whether one of pytest's arguments is the test, or something that it lies in."""
     file, _, name = nodeid.partition("::")
-    path = config.rootpath / file
+    path = (config.rootpath / file).resolve()
     for argument in config.args:
         place, _, part = str(argument).partition("::")
-        folder = Path(config.invocation_params.dir, place)
+        folder = Path(config.invocation_params.dir, place).resolve()
         if not part and (folder == path or folder in path.parents):
             return True
         if folder == path and (name == part or name.startswith((f"{part}::", f"{part}["))):

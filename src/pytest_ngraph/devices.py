@@ -79,6 +79,8 @@ class Device:
             return f"device {self.name} is {self.architecture}, {place} is {machine.architecture}"
         if self.kind == "cuda" and not machine.gpus:
             return f"device {self.name} needs a CUDA GPU, and the driver of {place} reports none"
+        if self.cores and max(self.cores) >= machine.logical_cpus:
+            return f"device {self.name} wants core {max(self.cores)}, {place} has {machine.logical_cpus}, from 0 on"
         wanted = max(self.threads or 1, len(self.cores or ()))
         if wanted > len(machine.cores):
             return f"device {self.name} wants {wanted} cores, {place} offers {len(machine.cores)}"

@@ -23,13 +23,11 @@ def load(group: str, what: str, name: str) -> Any:
     what: the word for it in an error message (`compiler`).
     """
     point = registered(group).get(name)
-    if point is not None:
-        return point.load()
     module, colon, attribute = name.partition(":")
-    if not colon:
+    if point is None and not colon:
         raise UsageError.unknown(what, name, registered(group), "Your own: package.module:Class.")
     try:
-        return getattr(importlib.import_module(module), attribute)
+        return point.load() if point is not None else getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"{what} {name!r} cannot be imported: {error}.") from error
     except Exception as error:  # a module runs when it is imported, and may raise anything; its name may be none

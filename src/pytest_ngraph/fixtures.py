@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ngraph import marks
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel
 from pytest_ngraph.errors import NgraphError, Unsupported
@@ -44,7 +45,17 @@ def ngraph_case(request: pytest.FixtureRequest) -> Case:
 @pytest.fixture
 def measurement(request: pytest.FixtureRequest, ngraph_case: Case, benchmark: BenchmarkFixture) -> Record:
     """The record of this test's case, measured in a process of its own beside the other compilers of its group."""
-    record = request.config.stash[SESSION].record_of(ngraph_case)
+    session = request.config.stash[SESSION]
+    if not session.expects(ngraph_case):
+        pytest.fail(
+            f"{request.node.name} asks for measurement while it runs (getfixturevalue). What is measured together is "
+            "planned before: take it as an argument of the test.",
+            pytrace=False,
+        )
+    try:
+        record = session.record_of(ngraph_case)
+    except NgraphError as error:  # the base cannot be checked out, the scheduler is gone
+        pytest.fail(str(error), pytrace=False)
     if record.outcome == "measured":
         replay(benchmark, request.node, record)
     else:
@@ -62,7 +73,10 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cal
         from pytest_ngraph.prepare import prepare
         from pytest_ngraph.workloads.export import export
 
-        target = session.options.inventory[case.device].target(case)
+        device = session.options.inventory[case.device]
+        if obstacle := marks.obstacle(case, device):
+            pytest.skip(obstacle)
+        target = device.target(case)
         folders = (Path(tempfile.mkdtemp(dir=tmp_path)) for _ in range(2))
         try:
             artifact = export(case.group, next(folders))
@@ -85,7 +99,8 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cal
 def compiled_model(ngraph_case: Case, compile_case: Callable[[Case], CompiledModel]) -> CompiledModel:
     """This test's case, compiled and verified, as a callable in this process; `.outputs()` gives its outputs.
 
-    What the test measures with `benchmark(compiled_model)` becomes the case's record.
+    What the test measures with `benchmark(compiled_model)` becomes the case's record, unless another test asks for the
+    `measurement` of the same case.
     """
     return compile_case(ngraph_case)
 

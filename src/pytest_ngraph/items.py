@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.skipping import evaluate_skip_marks
 
 from pytest_ngraph import marks
 from pytest_ngraph.case import Case
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.gate.verdict import Verdict
+    from pytest_ngraph.record import Record
+    from pytest_ngraph.session import Session
 
 WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 """The exit statuses of a run that went to its end."""
@@ -41,7 +44,7 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
     try:
         given = marks.arguments(marked)
         cases = marks.cases(given, options, fixed[:1], config.stash[SESSION].site.host)
-        reason = "" if cases else marks.nothing_left(given, options)
+        reason = "" if cases else marks.nothing_left({**given, "compiler": fixed} if fixed else given, options)
     except NgraphError as error:
         reason = str(error)
         config.stash.setdefault(MISTAKES, []).append(f"{metafunc.definition.nodeid}: {reason}")
@@ -61,17 +64,17 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     session = config.stash[SESSION]
     cases = [(item, case) for item in tests if (case := case_of(item)) is not None]
     for item, case in cases:
-        session.gate(case, _own_thresholds(item))
+        session.judging.hold(case, _own_thresholds(item))
     if not cases or config.option.collectonly:
         return
-    session.hold_to_bases([case for _, case in cases])
+    session.judging.hold_to_bases([case for _, case in cases])
     session.check_store()
     session.site.check()
     end_on_sigterm(config)
     for baseline in session.baselines:
         baseline.expect(case for _, case in cases)
     for item, case in cases:
-        if _measures(item) and not item.get_closest_marker("skip") and not _obstacle(item, case):
+        if _measures(item) and not _is_skipped(item) and not _obstacle(item, case):
             session.expect(case, item.nodeid)
 
 
@@ -120,14 +123,24 @@ def judge(item: pytest.Item) -> None:
     session = item.config.stash[SESSION]
     record = observed(item)
     if record is not None:
-        session.add(record)
         case = record.case
+        _keep(record, session)
     verdicts: list[tuple[str, Verdict | MetricVerdict]] = []
-    verdicts += [("ngraph_verdict", each) for each in session.verdicts_of(case)]
-    verdicts += [(f"ngraph_verdict[{each.threshold}]", each) for each in session.metric_verdicts_of(case)]
-    problems = [*session.breaches_of(case), *_hold_to_bases(item, verdicts)]
+    verdicts += [("ngraph_verdict", each) for each in session.judging.verdicts_of(case)]
+    verdicts += [(f"ngraph_verdict[{each.threshold}]", each) for each in session.judging.metric_verdicts_of(case)]
+    problems = [*session.judging.breaches_of(case), *_hold_to_bases(item, verdicts)]
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
+
+
+def _keep(record: Record, session: Session) -> None:
+    """Store what a test has measured itself, unless the bench measures that case: among the others of its group, in a
+    process of its own."""
+    if session.expects(record.case):
+        return
+    session.add(record)
+    if record.case in session.unsaved:
+        pytest.fail(session.unsaved[record.case], pytrace=False)
 
 
 def _hold_to_bases(item: pytest.Item, verdicts: Iterable[tuple[str, Verdict | MetricVerdict]]) -> Iterator[str]:
@@ -145,17 +158,16 @@ def finish(session: pytest.Session, exitstatus: int) -> None:
     """At the end, what no single test could answer for fails the session. Only a run that was not cut short misses
     cases, or is kept as a baseline."""
     ours = session.config.stash[SESSION]
-    is_whole = exitstatus in WHOLE and not (session.shouldstop or session.shouldfail)
+    is_whole = exitstatus in WHOLE and not (session.shouldstop or session.shouldfail or ours.is_cut_short)
     if is_whole:
         _require_baselines(session)
-    problems = ours.conclude()
+    problems = ours.judging.conclude()
     ours.end(whole=is_whole)
-    if is_whole:
-        try:
-            ours.save()
-        except NgraphError as error:
-            ours.saved = str(error)
-            problems.append(ours.saved)
+    try:
+        ours.save(whole=is_whole)
+    except NgraphError as error:
+        ours.saved = str(error)
+        problems.append(ours.saved)
     if problems and exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -179,6 +191,15 @@ def case_of(item: pytest.Item) -> Case | None:
 def _measures(item: pytest.Item) -> bool:
     """Whether the bench measures for this test, rather than the test itself."""
     return "measurement" in getattr(item, "fixturenames", ())
+
+
+def _is_skipped(item: pytest.Item) -> bool:
+    """Whether its marks skip the test. pytest finds out when it sets the test up; what is measured together, or sent to
+    a cluster, is planned before."""
+    try:
+        return evaluate_skip_marks(item) is not None
+    except pytest.fail.Exception:  # a condition that cannot be read: the test's own error tells of it
+        return True
 
 
 def _own_thresholds(item: pytest.Item) -> tuple[Threshold, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
+try:
+    import fcntl
+except ImportError:
+    raise ImportError("pytest-ngraph measures on Linux and macOS: this system has no locks of POSIX (fcntl).") from None
 
 
 def take(descriptor: int, *, shared: bool = False) -> bool:

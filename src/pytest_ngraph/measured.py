@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.case import Case
@@ -44,10 +46,21 @@ class Measured:
         from pytest_ngraph.metrics import compute
 
         try:
-            return compute(records, extra=self._extra_metrics(records))
+            return compute(records, extra=self._own(records))
         except UsageError as mistake:  # the run's end tells of it
             self.mistakes[str(mistake)] = None
             return compute(records)
+
+    def _own(self, records: Sequence[Record]) -> list[Metric]:
+        """The users' own metrics. Raises `UsageError` where their code fails: it takes nothing else with it."""
+        try:
+            return list(self._extra_metrics(records))
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            raise UsageError(
+                f"metrics of your own cannot be computed: {type(error).__name__}: {error} "
+                f"({Path(place.filename).name}, line {place.lineno})"
+            ) from error
 
 
 def _curve(case: Case) -> Case:

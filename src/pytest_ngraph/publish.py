@@ -47,7 +47,7 @@ def _destinations(config: pytest.Config) -> Destinations | None:
     """Where to write; None when there is nothing to be written. A step summary needs no option once there is a base."""
     session = config.stash[SESSION]
     file = session.options.gate.summary
-    step_summary = os.environ.get(STEP_SUMMARY) if session.judges or file else None
+    step_summary = os.environ.get(STEP_SUMMARY) if session.judging.judges or file else None
     if not (session.options.measures and (file or step_summary)):
         return None
     from pytest_ngraph.report.destinations import Destinations
@@ -63,7 +63,7 @@ def _result(config: pytest.Config) -> RunResult:
     session = config.stash[SESSION]
     started = config.invocation_params
     head = head_of(started.dir)
-    concluded = session.conclusion
+    concluded = session.judging.conclusion
     return RunResult(
         run=session.run,
         metrics=concluded.metrics if concluded else Metrics(),
@@ -82,12 +82,13 @@ def _bases(session: Session) -> Iterable[str]:
     """What the session compares with."""
     if session.against is not None:
         yield session.against.origin.name
-    for verdict in session.conclusion.verdicts if session.conclusion else ():
+    conclusion = session.judging.conclusion
+    for verdict in conclusion.verdicts if conclusion else ():
         yield verdict.against
 
 
 def _notes(session: Session) -> Iterable[str]:
-    yield from (judge.problem for judge in session.judges)
+    yield from (judge.problem for judge in session.judging.judges)
     if session.against is not None:
         yield session.against.note
     if session.resumed is not None:

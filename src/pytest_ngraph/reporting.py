@@ -33,8 +33,9 @@ def write(config: pytest.Config) -> None:
     folder = config.stash[FOLDER]
     try:
         page = _write(session, folder)
-    except (NgraphError, OSError) as error:
-        config.stash[TOLD] = f"The report could not be written to {folder}: {error}"
+    except Exception as error:  # the libraries that draw share no base of their errors
+        told = str(error) if isinstance(error, NgraphError | OSError) else f"{type(error).__name__}: {error}"
+        config.stash[TOLD] = f"The report could not be written to {folder}: {told}"
     else:
         config.stash[TOLD] = f"Report: {seen_from(config.invocation_params.dir, page)}"
 
@@ -49,6 +50,7 @@ def _write(session: Session, folder: Path) -> Path:
     from pytest_ngraph.metrics import DEFINITIONS
     from pytest_ngraph.study.data import Study
 
-    every = session.conclusion.metrics if session.conclusion else ()
+    conclusion = session.judging.conclusion
+    every = conclusion.metrics if conclusion else ()
     own = [metric for metric in every if metric.name not in DEFINITIONS]
     return study.write(Study.of([session.run], own=own), folder)[0]

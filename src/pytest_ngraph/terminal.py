@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import pytest
@@ -26,7 +26,7 @@ def header(session: Session) -> list[str]:
     options = session.options
     devices = options.devices.values(None, ("cpu",))
     lines = [f"ngraph: {session.site.describe(devices)}; store {options.store}"]
-    lines += [f"ngraph: {judge.description}" for judge in session.judges]
+    lines += [f"ngraph: {judge.description}" for judge in session.judging.judges]
     return lines + [f"ngraph: {text}" for text in _unfinished(session)]
 
 
@@ -45,18 +45,19 @@ def _unfinished(session: Session) -> Iterator[str]:
 
 def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
     """Print the blocks of the summary, and the thresholds that failed the session."""
-    if session.conclusion is None:
+    conclusion = session.judging.conclusion
+    if conclusion is None:
         return
     from pytest_ngraph.report.comparison import comparison
     from pytest_ngraph.report.metric_comparison import metric_comparison
     from pytest_ngraph.report.summary import summary
 
-    metrics, checks, _, metric_verdicts, breaches = session.conclusion
+    metrics, checks, _, metric_verdicts, breaches = conclusion
     reporter.write_sep("=", "ngraph")
     # Room is left for nothing else on the line: the summary decides which columns fit.
     for line in summary(list(session.records.values()), metrics, checks, width=reporter._tw.fullwidth):
         reporter.write_line(line.text, **line.markup)
-    for judge in session.judges:
+    for judge in session.judging.judges:
         for line in comparison(list(judge.verdicts.values()), judge.problem, reporter._tw.fullwidth):
             reporter.write_line(line.text, **line.markup)
     for line in metric_comparison(metric_verdicts, reporter._tw.fullwidth):
@@ -153,6 +154,6 @@ class Status:
     def _write(self, reporter: Any, text: str) -> None:
         """Past pytest's capture, which is on while a test runs, and past its count of the line's width."""
         capture: Any = self._config.pluginmanager.get_plugin("capturemanager")
-        with capture.global_and_fixture_disabled():
+        with capture.global_and_fixture_disabled() if capture else nullcontext():  # `-p no:capture`
             reporter._tw._file.write(text)
             reporter._tw._file.flush()

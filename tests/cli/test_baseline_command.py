@@ -50,3 +50,26 @@ def test_export_and_import(kept: str, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "baseline other: 1 runs" in printed(capsys, "import", str(file), "other", kept)
     assert main(["baseline", "import", str(file), kept]) == 2
     assert capsys.readouterr().err.startswith("pytest-ngraph: baseline release exists.")
+
+
+def test_remove(kept: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed(capsys, "bless", "v1", kept)
+    assert main(["baseline", "remove", "v1", kept]) == 2
+    assert "free it: pytest-ngraph baseline bless --undo v1" in capsys.readouterr().err
+    printed(capsys, "bless", "--undo", "v1", kept)
+    assert printed(capsys, "remove", "v1", kept) == "baseline v1 is removed\n"
+    assert printed(capsys, "list", kept).startswith("no baselines in ")
+    assert len(list(tmp_path.glob("*.jsonl"))) == 1, "the run stays"
+    assert main(["baseline", "remove", "v1", kept]) == 2
+    assert "unknown baseline 'v1'" in capsys.readouterr().err
+
+
+def test_what_the_system_refuses_is_one_message(
+    kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*arguments: object, **keywords: object) -> None:
+        raise PermissionError(13, "Permission denied", "/store/.anchored")
+
+    monkeypatch.setattr(baselines, "bless", refused)
+    assert main(["baseline", "bless", "v1", kept]) == 2
+    assert capsys.readouterr().err == "pytest-ngraph: [Errno 13] Permission denied: '/store/.anchored'\n"

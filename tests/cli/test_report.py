@@ -34,6 +34,17 @@ def test_report_prints_the_summary_of_the_latest_run(
     assert "16.0" in printed
 
 
+def test_records_of_another_version_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = a_store(tmp_path / "store")
+    (path,) = (tmp_path / "store").glob("*.jsonl")
+    path.write_text(path.read_text().replace('"stable":true', '"steady":true', 1))
+    told = "1 line left out that no record of this version could be read from"
+    assert main(["report", store]) == 0
+    assert f"\n{told}\n" in capsys.readouterr().out
+    assert main(["report", store, "--table", "deploy"]) == 0
+    assert capsys.readouterr().err == f"pytest-ngraph: run {path.stem}: {told}\n"
+
+
 def test_several_stores_become_one_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stores = [a_store(tmp_path / device, device) for device in ("xeon", "orin")]
     assert main(["report", *stores, "-o", str(tmp_path / "report")]) == 0

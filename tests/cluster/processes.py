@@ -101,11 +101,12 @@ class Cluster:
         """What the machine's process has printed since it was started last."""
         return self._log(machine).read_text()
 
-    def wait_for(self, machine: str, text: str, times: int = 1) -> None:
-        """Wait until the machine's process has printed this so often."""
+    def wait_for(self, machine: str, text: str, times: int = 1) -> str:
+        """Wait until the machine's process has printed this so often. Gives all that it has printed."""
         process = self._processes[machine]
         wait_until(lambda: self.log(machine).count(text) >= times or process.poll() is not None)
         assert self.log(machine).count(text) >= times, self.log(machine)
+        return self.log(machine)
 
     def signal(self, machine: str, number: signal.Signals) -> None:
         self._processes[machine].send_signal(number)

@@ -7,14 +7,38 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from distributed import Future
 from synthetic import case
 
 from pytest_ngraph.cluster import dispatch
-from pytest_ngraph.cluster.dispatch import Dispatch
+from pytest_ngraph.cluster.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.errands import Errand
 from pytest_ngraph.errors import DeviceAway
 
 AWAY = "the connection to the scheduler is lost"
+
+
+class Done(Future[Any]):
+    """A future whose status the test decides."""
+
+    status: Any = "pending"
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.tell: Callable[[Future[Any]], None] = lambda future: None
+
+    def __del__(self) -> None:
+        """No client has to forget it."""
+
+    def add_done_callback(self, fn: Callable[[Future[Any]], None]) -> None:
+        self.tell = fn
+
+    def exception(self, timeout: Any = None, **keywords: Any) -> BaseException:
+        return ValueError(self.key)
+
+    def become(self, status: str) -> None:
+        self.status = status
+        self.tell(self)
 
 
 class Way:
@@ -23,6 +47,8 @@ class Way:
     def __init__(self, *, is_up: bool) -> None:
         self.restored = 0
         self.cancelled: list[str] = []
+        self.gathered: list[list[Any]] = []
+        self.futures: list[Done] = []
         self._is_up = is_up
 
     def present(self) -> list[Any]:
@@ -34,7 +60,13 @@ class Way:
         return dict.fromkeys(on)
 
     def submit(self, function: Callable[..., Any], data: Sequence[Any], resource: str) -> list[Any]:
-        return [SimpleNamespace(key=f"{resource} {each}", add_done_callback=lambda call: None) for each in data]
+        futures = [Done(f"{resource} {each}") for each in data]
+        self.futures += futures
+        return futures
+
+    def gather(self, futures: Sequence[Any]) -> list[Any]:
+        self.gathered.append([future.key for future in futures])
+        return self.gathered[-1]
 
     def listen(self, topic: str, hear: Callable[[Any], None]) -> None:
         """Nobody tells anything."""
@@ -74,6 +106,30 @@ def test_a_device_that_stays_away_is_given_up() -> None:
     ours = over(way)
     ours.send([Errand(0, (case(device="xeon"),), {"group": 0}), Errand(1, (case(device="orin"),), {"group": 1})])
     while len(ours.gone) < 2:
-        assert ours.receive() is None
+        assert ours.receive() == []
     assert "device orin has been away" in ours.gone["orin"]
     assert len(way.cancelled) == 2
+
+
+def test_what_comes_together_is_fetched_in_one_request() -> None:
+    way = Way(is_up=True)
+    ours = over(way)
+    errands = [Errand(number, (case(),), {"group": number}) for number in range(3)]
+    ours.send(errands)
+    for future, status in zip(way.futures, ("finished", "error", "finished"), strict=True):
+        future.become(status)
+    first, second, third = [came for came in ours.receive() if isinstance(came, Arrival)]
+    assert (first.errand, second.errand, third.errand) == (errands[0], errands[2], errands[1])
+    assert way.gathered == [[first.answer, second.answer]]
+    assert isinstance(third.error, ValueError)
+
+
+def test_what_finished_beside_something_lost_is_not_lost() -> None:
+    way = Way(is_up=True)
+    ours = over(way)
+    ours.send([Errand(number, (case(),), {"group": number}) for number in range(2)])
+    way.futures[0].become("lost")
+    way.futures[1].become("finished")
+    assert len(ours.receive()) == 1
+    with pytest.raises(DeviceAway):
+        ours.receive()

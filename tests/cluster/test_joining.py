@@ -147,6 +147,7 @@ def test_a_measurement_of_somebody_else_is_told(loopback: Cluster) -> None:
     lock = Path(loopback.environment("xeon")["TMPDIR"]) / LOCK.name
     with client_of(loopback) as client, exclusive(lambda: None, lock):
         wait_until(lambda: the_device(client).state == "measured locally")
+        assert the_device(client).state == "measured locally"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

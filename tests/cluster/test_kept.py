@@ -43,6 +43,7 @@ def test_a_case_is_given_up_that_died_twice(tmp_path: Path) -> None:
     assert record is not None
     assert record.failure is not None
     assert (record.failure.kind, record.failure.phase) == ("crashed", "compile")
+    assert record.started_at > 0, "of equal cases the one begun last counts"
     found.close()
     assert [each.case for each in store.read(tmp_path, RUN).records] == [TVM]
 

@@ -46,11 +46,11 @@ class Way:
         self.sent += errands
         self._coming.extend(errands)
 
-    def receive(self) -> Arrival | dict[str, Any] | None:
+    def receive(self) -> list[dict[str, Any] | Arrival]:
         if self.messages:
-            return self.messages.popleft()
+            return [self.messages.popleft()]
         answer = self._answers.popleft() if self._answers else rows
-        return answer(self._coming.pop())
+        return [answer(self._coming.pop())]
 
     def deliver_to(self, address: str, digests: list[str]) -> None:
         self.delivered.append((address, digests))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
@@ -157,6 +158,24 @@ class Refusing:
 
     def set_timing_cache(self, times: bytes, ignore_mismatch: bool) -> bool:
         return not times
+
+
+def test_a_timing_cache_that_cannot_be_written_fails_no_build(tmp_path: Path) -> None:
+    class Configuration:
+        def get_timing_cache(self) -> Configuration:
+            return self
+
+        def serialize(self) -> bytes:
+            return b"times"
+
+    class Log:
+        def require(self, result: object, step: str) -> object:
+            return result
+
+    in_the_way = tmp_path / "file"
+    in_the_way.touch()
+    timing_cache.save(cast("Library", Log()), Configuration(), in_the_way / "gpu.timing")
+    assert [*tmp_path.iterdir()] == [in_the_way]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from repository import Repository
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.revision import resolve
+from pytest_ngraph.revision import head_of, resolve
 
 
 def test_a_branch_and_the_head(repository: Repository) -> None:
@@ -162,3 +162,9 @@ def test_an_outer_git_does_not_mislead(repository: Repository, tmp_path: Path, m
     monkeypatch.setenv("GIT_INDEX_FILE", str(other.root / ".git" / "index"))
     monkeypatch.setenv("GIT_WORK_TREE", str(other.root))
     assert resolve("main", repository.root).root == repository.root.resolve()
+
+
+def test_a_repository_that_git_cannot_read_has_no_head_to_tell_of(repository: Repository) -> None:
+    assert head_of(repository.root) is not None
+    (repository.root / ".git" / "index").write_bytes(b"damaged")
+    assert head_of(repository.root) is None

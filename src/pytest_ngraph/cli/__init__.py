@@ -10,7 +10,7 @@ from pytest_ngraph.errors import NgraphError
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a subcommand; the exit status is 2 for a user's mistake."""
+    """Run a subcommand; the exit status is 2 for a user's mistake, and for what the system refuses."""
     parsed = parser().parse_args(arguments)
     try:
         return int(parsed.run(parsed))
@@ -19,6 +19,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         return 0
+    except OSError as error:  # a folder that cannot be written, a disk that is full
+        print(f"pytest-ngraph: {error}", file=sys.stderr)
+        return 2
 
 
 def parser() -> argparse.ArgumentParser:

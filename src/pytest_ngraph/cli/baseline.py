@@ -12,7 +12,7 @@ from pytest_ngraph.record import Record
 
 
 def declare(commands: Any) -> None:
-    parser = commands.add_parser("baseline", help="list stored baselines, show, anchor, export or import one")
+    parser = commands.add_parser("baseline", help="list stored baselines, show, anchor, remove, export or import one")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
 
     def add(name: str, run: Any, help_: str, *arguments: str) -> argparse.ArgumentParser:
@@ -27,6 +27,7 @@ def declare(commands: Any) -> None:
     add("show", _show, "a baseline's runs, and the time of each case", "NAME")
     bless = add("bless", _bless, "anchor a baseline: nothing is added to it any more", "NAME")
     bless.add_argument("--undo", action="store_true", help="let runs be added again")
+    add("remove", _remove, "remove a baseline; the store keeps its runs", "NAME")
     add("export", _export, "write a baseline into one file", "NAME", "FILE")
     importing = add("import", _import, "make a baseline of an exported file", "FILE")
     importing.add_argument("name", nargs="?", metavar="NAME", help="default: the file's name without its ending")
@@ -70,6 +71,12 @@ def _bless(parsed: argparse.Namespace) -> int:
     baselines.bless(parsed.store, parsed.name, anchored=not parsed.undo)
     told = "is free: runs can be added" if parsed.undo else "is anchored: nothing is added to it any more"
     print(f"baseline {parsed.name} {told}")
+    return 0
+
+
+def _remove(parsed: argparse.Namespace) -> int:
+    baselines.remove(parsed.store, parsed.name)
+    print(f"baseline {parsed.name} is removed")
     return 0
 
 

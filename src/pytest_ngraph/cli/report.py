@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph import store, study
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.store import Run
+from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
     from pytest_ngraph.study.data import Study
@@ -73,7 +74,14 @@ def _runs(stores: Sequence[Path], run: str | None) -> Iterator[Run]:
     """One run of each store, or all of them. Raises `StoreError` for a store that has none."""
     for folder in stores:
         for each in [run] if run else store.run_ids(folder) or [LATEST]:
-            yield store.read(folder, each)
+            found = store.read(folder, each)
+            if found.damaged:
+                print(f"pytest-ngraph: run {found.id}: {_left_out(found)}", file=sys.stderr)
+            yield found
+
+
+def _left_out(run: Run) -> str:
+    return f"{counted(run.damaged, 'line')} left out that no record of this version could be read from"
 
 
 def _print(run: Run) -> None:
@@ -84,6 +92,6 @@ def _print(run: Run) -> None:
     processors = dict.fromkeys(each.get("processor", "unknown processor") for each in environments.values())
     print(f"run {run.id}: {len(run.records)} records, {', '.join(processors)}")
     if run.damaged:
-        print(f"{run.damaged} damaged lines were left out")
+        print(_left_out(run))
     for line in summary(run.records, compute(run.records), width=shutil.get_terminal_size().columns):
         print(line.text)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine import is_importable
 
 LIBRARIES = ("distributed", "cryptography")
 
 
 def check_libraries() -> None:
     """Raise `UsageError` where a library of the cluster's is missing, with the command that installs it."""
-    missing = [library for library in LIBRARIES if find_spec(library) is None]
+    missing = [library for library in LIBRARIES if not is_importable(library)]
     if missing:
         raise UsageError(
             f'a cluster needs {" and ".join(missing)}, not installed here: pip install "pytest-ngraph[cluster]"'

@@ -24,6 +24,7 @@ from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.noted import NotedProgress
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.bench.progress import Progress, Silent
+from pytest_ngraph.bench.terms import Terms
 from pytest_ngraph.cache import default_folder
 from pytest_ngraph.case import Case
 from pytest_ngraph.channel import own_standard_output
@@ -74,15 +75,19 @@ class Agent:
         os.chdir(project / assignment.folder)
         # The first entry is the folder that this process was started in.
         sys.path[:] = [*(str(project / entry) for entry in assignment.path), *sys.path[1:]]
-        machine = this_machine()
-        settings = Settings.from_dict(assignment.settings, cache=default_folder()).on_machine(machine.memory_bytes)
         device = Device.from_dict(assignment.device)
+        terms = Terms(
+            common=Settings.from_dict(assignment.settings, cache=default_folder()),
+            profiles={device.name: device},
+            machine=this_machine(),
+            threads=assignment.threads,
+        )
         self._told = Told(say)
         self._kept = Kept(store, assignment.run_id) if assignment.session else None
         progress: Progress = NotedProgress(self._told, self._kept.enter) if self._kept else self._told
         self._bench = Bench(
-            settings,
-            lambda case: device.target(case, machine, assignment.threads),
+            terms.settings,
+            terms.target,
             progress,
             self._base(assignment, assignment.base, base) if assignment.base and base else None,
         )

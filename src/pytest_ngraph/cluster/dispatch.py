@@ -61,18 +61,20 @@ class Dispatch:
             except LOST:
                 waiting = [*self._restore(), *waiting]
 
-    def receive(self) -> Arrival | dict[str, Any] | None:
-        """The next errand that is done, or the next message of a device; None where nothing comes for a moment. Raises
-        `DeviceAway` where the scheduler stays away."""
+    def receive(self) -> list[dict[str, Any] | Arrival]:
+        """The messages of devices that have come, then the errands that are done; nothing where nothing comes for a
+        moment. Raises `DeviceAway` where the scheduler stays away."""
         self._check()
         try:
-            came = self._arrived.get(timeout=POLL_S)
+            came = [self._arrived.get(timeout=POLL_S)]
         except queue.Empty:
             self._look()
-            return None
-        if isinstance(came, dict):
-            return came
-        return self._arrival(came)
+            return []
+        with suppress(queue.Empty):
+            while True:
+                came.append(self._arrived.get_nowait())
+        messages = [each for each in came if isinstance(each, dict)]
+        return [*messages, *self._arrivals([each for each in came if isinstance(each, Future)])]
 
     def deliver_to(self, address: str, digests: Collection[str]) -> None:
         """Bring projects to a device that lacks them. That it is lost meanwhile is found out by what comes next."""
@@ -106,21 +108,29 @@ class Dispatch:
         for address, digests in lacking.items():
             self.deliver_to(address, digests)
 
-    def _arrival(self, future: Future[Any]) -> Arrival | None:
-        """None for one that is not awaited any more, or was lost and sent again."""
-        if future.key not in self._under_way:
-            return None
-        if future.status not in ("finished", "error"):
+    def _arrivals(self, futures: Iterable[Future[Any]]) -> list[Arrival]:
+        """Without those that are not awaited any more, or were lost and sent again."""
+        awaited = [future for future in futures if future.key in self._under_way]
+        finished = [future for future in awaited if future.status == "finished"]
+        failed = [future for future in awaited if future.status == "error"]
+        lost = [future for future in awaited if future.status not in ("finished", "error")]
+        if lost and len(lost) == len(awaited):
             self._send_again()
-            return None
+            return []
+        for future in lost:  # after what came beside them has been told
+            self._arrived.put(future)
         try:
-            error = future.exception(timeout=GATHER_S)
-            answer = future.result(timeout=GATHER_S) if error is None else {}
+            answers = self._link.gather(finished) if finished else []
+            errors = [future.exception(timeout=GATHER_S) for future in failed]
         except LOST:
             self._send_again()
-            return None
-        _, errand = self._under_way.pop(future.key)
-        return Arrival(errand, answer, error)
+            return []
+        arrivals = [Arrival(self._done(future), answer) for future, answer in zip(finished, answers, strict=True)]
+        arrivals += [Arrival(self._done(future), {}, error) for future, error in zip(failed, errors, strict=True)]
+        return arrivals
+
+    def _done(self, future: Future[Any]) -> Errand:
+        return self._under_way.pop(future.key)[1]
 
     def _send_again(self) -> None:
         """All that is under way, over a new connection. What devices did meanwhile, they have stored."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,9 +43,8 @@ class Kept:
             times, phase = self._run.deaths[case]
             if times > RETRIES:
                 message = f"the process that measures died {times} times while this case was in it"
-                self.add(
-                    Record(case=case, outcome="failed", failure=Failure(phase=phase, kind="crashed", message=message))
-                )
+                failure = Failure(phase=phase, kind="crashed", message=message)
+                self.add(Record(case=case, outcome="failed", started_at=time.time(), failure=failure))
         return self._records.get(case)
 
     def add(self, record: Record) -> None:

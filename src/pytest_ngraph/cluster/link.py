@@ -55,6 +55,12 @@ class Link:
         futures: list[Future[Any]] = self._open.map(function, data, resources={resource: 1}, pure=False)
         return futures
 
+    def gather(self, futures: Sequence[Future[Any]]) -> list[Any]:
+        """The results of futures that are finished, in one request for all."""
+        client = self._open
+        results: list[Any] = client.sync(client._gather, list(futures), callback_timeout=ANSWER_S)
+        return results
+
     def listen(self, topic: str, hear: Callable[[Any], None]) -> None:
         """Have `hear` called, in another thread, with each message under a topic."""
         self._open.subscribe_topic(topic, lambda event: hear(event[1]))

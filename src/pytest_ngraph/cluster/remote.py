@@ -76,14 +76,13 @@ class RemoteBench:
         with suppress(StoreError):
             self._work.describe_device(device, self._environment(device))
 
-    def _receive(self) -> Sequence[Record]:
+    def _receive(self) -> Iterator[Record]:
         """The records that come next; none where something else comes, or nothing."""
-        came = self._dispatch.receive()
-        if isinstance(came, Arrival):
-            return self._records(came)
-        if came is not None:
-            self._tell(came)
-        return ()
+        for came in self._dispatch.receive():
+            if isinstance(came, Arrival):
+                yield from self._records(came)
+            else:
+                self._tell(came)
 
     def _records(self, arrival: Arrival) -> list[Record]:
         errand, answer = arrival.errand, arrival.answer

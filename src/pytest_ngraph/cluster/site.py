@@ -13,7 +13,7 @@ from pytest_ngraph.cluster import quiet
 from pytest_ngraph.cluster.dispatch import Dispatch
 from pytest_ngraph.cluster.errands import Errands
 from pytest_ngraph.cluster.files import top
-from pytest_ngraph.cluster.link import Link
+from pytest_ngraph.cluster.link import LOST, Link
 from pytest_ngraph.cluster.localproject import LocalProject
 from pytest_ngraph.cluster.presence import Present
 from pytest_ngraph.cluster.remote import RemoteBench
@@ -63,7 +63,13 @@ class Cluster:
             first = self._checked(device)[0]
 
             def ask(function: Callable[..., Any], *arguments: Any) -> Any:
-                return self._link.run(function, *arguments, on=[first.address])[first.address]
+                try:
+                    return self._link.run(function, *arguments, on=[first.address])[first.address]
+                except (*LOST, KeyError) as error:
+                    raise UsageError(
+                        f"device {first.name} does not answer ({type(error).__name__}: {error}). See whether it is "
+                        f"still there: pytest-ngraph device list --scheduler={self._link.address}."
+                    ) from error
 
             self._hosts[device] = RemoteHost(first, ask, self._project)
         return self._hosts[device]

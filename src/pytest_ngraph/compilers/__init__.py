@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Protocol, get_args, get_origin, get_type_hints
 
 from pytest_ngraph import entrypoints
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
@@ -62,9 +62,9 @@ class Compiler(Protocol):
     typed `bool`, `int`, `str` or `Literal[...]`, each with a default.
     """
 
-    libraries: tuple[str, ...]
+    libraries: ClassVar[tuple[str, ...]]
     """Modules that must be importable, the compiler's own first."""
-    kinds: tuple[Kind, ...]
+    kinds: ClassVar[tuple[Kind, ...]]
     """Kinds of device it compiles for.
 
     A class may also declare `install_hint`, a sentence on installing its libraries where pip alone is not enough, and
@@ -88,10 +88,13 @@ def resolve(text: str) -> Compiler:
     missing = [name for name in MEMBERS if not hasattr(kind, name)]
     if missing or not isinstance(kind, type):
         raise UsageError(
-            f"compiler {spec.name!r} is no class with {', '.join(missing or MEMBERS)}. See docs/compilers.md."
+            f"compiler {spec.name!r} is no class with {', '.join(missing or MEMBERS)}. See docs/add-a-compiler.md."
         )
     options = _parse_options(spec, kind)
-    compiler: Compiler = kind(**options)
+    try:
+        compiler: Compiler = kind(**options)
+    except (TypeError, ValueError) as error:  # an option without a default, a value that the class itself refuses
+        raise UsageError(f"compiler {text!r} cannot be made: {error}. See docs/compilers.md.") from error
     return compiler
 
 
@@ -123,15 +126,26 @@ def refuse_precision(compiler: str, target: Target, supported: tuple[str, ...]) 
 
 
 def _parse_options(spec: CompilerSpec, kind: type) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    fields = {f.name: hints[f.name] for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else {}
-    options = {}
-    for key, value in spec.options:
-        if key not in fields:
-            hint = "" if fields else f"{spec.name} has none."
-            raise UsageError.unknown(f"option of compiler {spec.name}", key, fields, hint)
-        options[key] = _parse_value(spec.name, key, value, fields[key])
-    return options
+    keys = [key for key, _ in spec.options]
+    if len(set(keys)) < len(keys):
+        raise UsageError(f"compiler {spec}: an option is given twice.")
+    known = [each.name for each in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
+    for key in keys:
+        if key not in known:
+            hint = "" if known else f"{spec.name} has none."
+            raise UsageError.unknown(f"option of compiler {spec.name}", key, known, hint)
+    types = _option_types(spec.name, kind) if spec.options else {}
+    return {key: _parse_value(spec.name, key, value, types[key]) for key, value in spec.options}
+
+
+def _option_types(compiler: str, kind: type) -> dict[str, Any]:
+    try:
+        return get_type_hints(kind)
+    except NameError as error:
+        raise UsageError(
+            f"the types of compiler {compiler}'s options cannot be read: {error}. Import what its annotations name "
+            "outside of TYPE_CHECKING."
+        ) from error
 
 
 def _parse_value(compiler: str, key: str, value: str, kind: Any) -> Any:

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -17,6 +16,7 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch, streams
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.machine import is_importable
 
 if TYPE_CHECKING:
     import torch
@@ -96,7 +96,8 @@ def _run_package(path: Path) -> pytorch.Run:
 
     # What `torch._inductor.aoti_load_package` wraps. The wrapper first compiles programs that try the processor's
     # vector instructions, for seconds, and parses the structure of inputs and outputs anew at every call.
-    loader = torch._C._aoti.AOTIModelPackageLoader(str(path), "model")
+    # Name, threads, runners and device are its defaults; older versions of torch ask for them.
+    loader = torch._C._aoti.AOTIModelPackageLoader(str(path), "model", False, 1, -1)
     return lambda *inputs: loader.boxed_run(list(inputs))
 
 
@@ -131,7 +132,7 @@ def _require_toolchain(target: Target) -> None:
     compiler = os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")
     if shutil.which(compiler) is None:
         raise Unsupported(f"inductor needs a C++ compiler and {compiler!r} is not on PATH: install g++, or set CXX")
-    if target.kind == "cuda" and find_spec("triton") is None:
+    if target.kind == "cuda" and not is_importable("triton"):
         raise Unsupported("inductor needs triton on a GPU: pip install triton")
 
 

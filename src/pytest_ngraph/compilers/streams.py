@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, threads
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.verify import verify
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array, Target
@@ -46,6 +45,8 @@ def load(instance: Instance, target: Target) -> CompiledModel:
 
 def common_outputs(of_streams: Sequence[Sequence[Array]], precision: Precision) -> Sequence[Array]:
     """The outputs of the first stream, with which all others agree. Raise `NgraphError` when one does not."""
+    from pytest_ngraph.verify import verify  # which needs numpy: collecting tests imports this module
+
     first, *others = of_streams
     for index, outputs in enumerate(others, start=1):
         agreement = verify(outputs, first, precision)

@@ -79,10 +79,11 @@ def resolve(text: str, folder: Path) -> Revision:
 
 
 def head_of(folder: Path) -> Head | None:
-    """What the working tree around `folder` holds; None where that is no repository, or has no commits yet."""
+    """What the working tree around `folder` holds; None where that is no repository, has no commits yet, or git cannot
+    tell."""
     try:
         return _head(_root(folder))
-    except UsageError:
+    except (GitFailed, UsageError):
         return None
 
 

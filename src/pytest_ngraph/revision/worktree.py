@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import fcntl
 import os
 import secrets
 import shutil
@@ -82,7 +81,7 @@ class Worktree:
     def _check_out(self) -> None:
         self.root.mkdir()
         self._lock = os.open(self.root, os.O_RDONLY | os.O_CLOEXEC)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        take(self._lock)
         try:
             git(self.revision.root, "worktree", "add", "--quiet", "--detach", str(self.root), self.revision.sha)
         except GitFailed as error:

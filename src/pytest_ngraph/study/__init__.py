@@ -8,11 +8,11 @@ and no framework; what it needs of libraries is the extra `report`, and is impor
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.machine import is_importable
 
 if TYPE_CHECKING:
     from pytest_ngraph.study.data import Study
@@ -25,7 +25,7 @@ TABLES, FIGURES = "tables", "figures"
 
 def check_libraries() -> None:
     """Raise `Unsupported` when a library is missing."""
-    missing = [library for library in LIBRARIES if find_spec(library) is None]
+    missing = [library for library in LIBRARIES if not is_importable(library)]
     if missing:
         raise Unsupported(f'a report needs {", ".join(missing)}: pip install "pytest-ngraph[report]"')
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import importlib
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from pytest_ngraph.machine import is_importable
 from pytest_ngraph.record import Model
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _to_meta(module: torch.nn.Module) -> torch.nn.Module:
 
 def _count_mult_adds(shadow: torch.nn.Module, sample: tuple[torch.Tensor, ...]) -> int | None:
     """torchinfo's `total_mult_adds` at batch size 1, the MACs of the study (Table IV); None without torchinfo."""
-    if find_spec("torchinfo") is None:
+    if not is_importable("torchinfo"):
         return None
     torchinfo = importlib.import_module("torchinfo")
     try:

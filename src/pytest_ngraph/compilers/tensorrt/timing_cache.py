@@ -6,20 +6,21 @@ which of two kernels won a close race. It also makes all builds but the first se
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.cache import user_folder
 from pytest_ngraph.compilers.tensorrt.library import Library
+from pytest_ngraph.errors import StoreError
+from pytest_ngraph.store.files import write_whole
 
 
 def path(lib: Library, device: str) -> Path:
     """The file for this device and version: times hold for no other."""
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{lib.name} {lib.version} {device}")
-    return root / "pytest-ngraph" / f"{name}.timing"
+    return user_folder() / f"{name}.timing"
 
 
 def restore(lib: Library, config: Any, file: Path) -> bool:
@@ -37,10 +38,9 @@ def restore(lib: Library, config: Any, file: Path) -> bool:
 
 
 def save(lib: Library, config: Any, file: Path) -> None:
-    """Write the times that the build ended with. Whole files only: other processes read and write it too."""
+    """Write the times that the build ended with. Whole files only: other processes read and write it too. Where it
+    cannot be written, the next build takes longer."""
     times = lib.require(config.get_timing_cache(), "hand out its timing cache")
-    data = memoryview(lib.require(times.serialize(), "write its timing cache"))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as temporary:
-        temporary.write(data)
-    Path(temporary.name).replace(file)
+    data = bytes(lib.require(times.serialize(), "write its timing cache"))
+    with suppress(StoreError):
+        write_whole(file, data)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_ngraph.cache import user_folder
+
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Artifact
 
@@ -88,11 +90,10 @@ def folder(artifact: Artifact, tvm_target: Any) -> Path:
 
     The target's text names the processor and the number of threads.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     case = artifact.case
     target = hashlib.sha256(str(tvm_target).encode()).hexdigest()[:12]
     name = f"{artifact.digest[:16]}-b{case.batch_size}-{target}"
-    return cache / "pytest-ngraph" / "tvm" / name
+    return user_folder() / "tvm" / name
 
 
 def drop_unfinished_line(path: Path) -> None:

@@ -12,6 +12,7 @@ from pytest_ngraph.study.figures import Figure
 from pytest_ngraph.study.figures.filters import FIELDS, hidden
 from pytest_ngraph.study.figures.theme import ON_PAGE
 from pytest_ngraph.study.tables import Table, display
+from pytest_ngraph.wording import counted
 
 FAILURES = "failures"
 MOST_ROWS = 500
@@ -56,7 +57,7 @@ def summary(study: Study) -> list[tuple[str, str]]:
     runs = study.records["run"].n_unique()
     return [
         ("cases", f"{cases.height:,}: " + ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.rows())),
-        ("records", f"{study.records.height:,} of {runs:,} run{'s' * (runs != 1)}"),
+        ("records", f"{study.records.height:,} of {counted(runs, 'run')}"),
         ("workloads", f"{cases['label'].n_unique():,} of {_listed(cases['family'])}"),
         ("compilers", _listed(cases["compiler"])),
         ("batch sizes", _listed(batch_sizes.cast(pl.String))),

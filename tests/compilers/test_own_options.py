@@ -1,0 +1,71 @@
+"""Options of a user's own compiler, as its class declares them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import ModuleType
+from typing import ClassVar
+
+import pytest
+
+from pytest_ngraph import compilers
+from pytest_ngraph.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Mine:
+    """Its kinds are annotated with what a type checker alone imports."""
+
+    level: int = 1
+    libraries: ClassVar[tuple[str, ...]] = ()
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)  # type: ignore[name-defined]  # noqa: F821
+    compile = load = None
+
+
+@dataclass(frozen=True)
+class Strict:
+    level: int
+    libraries: ClassVar[tuple[str, ...]] = ()
+    kinds: ClassVar[tuple[str, ...]] = ("cpu",)
+    compile = load = None
+
+    def __post_init__(self) -> None:
+        if self.level > 3:
+            raise ValueError("level is at most 3")
+
+
+@pytest.fixture(autouse=True)
+def own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module of this name has them."""
+    module = ModuleType("own_compilers")
+    vars(module).update(Mine=Mine, Strict=Strict)
+    monkeypatch.setitem(sys.modules, "own_compilers", module)
+
+
+def test_without_options_no_type_is_asked_for() -> None:
+    compiler: object = compilers.resolve("own_compilers:Mine")
+    assert compiler == Mine()
+
+
+def test_types_that_are_known_to_a_type_checker_only_are_told() -> None:
+    with pytest.raises(
+        UsageError, match=r"name 'Kind' is not defined. Import what its annotations name outside of TYPE_"
+    ):
+        compilers.resolve("own_compilers:Mine:level=2")
+
+
+@pytest.mark.parametrize(("options", "problem"), [("", "missing 1 required .*'level'"), (":level=4", "at most 3")])
+def test_what_the_class_refuses_is_one_message(options: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=f"compiler 'own_compilers:Strict{options}' cannot be made: .*{problem}"):
+        compilers.resolve(f"own_compilers:Strict{options}")
+
+
+def test_an_option_has_one_value() -> None:
+    with pytest.raises(UsageError, match="an option is given twice"):
+        compilers.resolve("own_compilers:Mine:level=1,level=2")
+
+
+def test_options_are_read_by_their_types() -> None:
+    compiler: object = compilers.resolve("own_compilers:Strict:level=2")
+    assert compiler == Strict(level=2)
