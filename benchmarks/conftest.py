@@ -4,8 +4,7 @@ import math
 
 import encoder
 
-from pytest_ngraph.metrics import Metric
-from pytest_ngraph.stats import Estimate
+from pytest_ngraph import Estimate, Metric
 
 
 def pytest_configure(config):

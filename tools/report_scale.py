@@ -4,8 +4,11 @@
     python tools/report_scale.py --records=1000000 --stages=metrics
 
 Makes a store of so many records and one of a tenth, measured by nobody, and works on each in a fresh process. `study`
-reads as well, run by run. `metrics` is of cells that are in memory already, without a store. The last column is the
-slope between the two sizes in logarithms: 1 is in proportion to the records, 2 to their square.
+reads as well, run by run. The last column is the slope between the two sizes in logarithms: 1 is in proportion to the
+records, 2 to their square.
+
+Other stages stand alone: `metrics` is of cells that are in memory already, without a store. `gate` reads each run and
+judges it against itself as a stored baseline. `resume` reads each run and asks of every case whether it still stands.
 """
 
 from __future__ import annotations
@@ -24,11 +27,16 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ngraph import store, study
+from pytest_ngraph import provenance, resume, store, study
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.baselines import Baseline
 from pytest_ngraph.case import Case
+from pytest_ngraph.compare import Compare
+from pytest_ngraph.host import HERE
 from pytest_ngraph.metrics.cells import READINGS, Cells
 from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.record import Agreement, Model, Record
+from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import SCHEMA, SUFFIX
 
 DEVICES = ("xeon", "gpu", "orin")
@@ -36,7 +44,9 @@ GAINS = {"identity": 1.0, "torchscript": 1.1, "onnxruntime": 1.3, "openvino": 1.
 BATCH_SIZES = (1, 2, 4, 8, 16)
 DEPTHS = range(1, 7)
 STAGES = ("read", "study", "tables", "records", "page")
-METRICS = "metrics"
+METRICS, GATE, RESUME = "metrics", "gate", "resume"
+TARGET, SETTINGS = Target(), Settings()
+"""What every record was measured on, and how."""
 
 
 def main() -> None:
@@ -74,6 +84,10 @@ def costs(count: int, rounds: int, stages: list[str]) -> dict[str, dict[str, flo
         return {METRICS: cost(lambda: columns_of(cells))}
     with tempfile.TemporaryDirectory() as folder:
         write_store(Path(folder), count, rounds)
+        if stages == [GATE]:
+            return {GATE: cost(lambda: judge_runs(Path(folder)))}
+        if stages == [RESUME]:
+            return {RESUME: cost(lambda: resume_runs(Path(folder)))}
         works = dict(zip(STAGES, Report(Path(folder)).stages(), strict=True))
         return {stage: cost(works[stage]) for stage in stages}
 
@@ -123,6 +137,31 @@ class Report:
         page.write(self._study, [make(self._study) for make in FIGURES.values()], self._tables, self._folder)
 
 
+def judge_runs(folder: Path) -> None:
+    """Judge each run of a store against itself."""
+    for name in store.run_ids(folder):
+        run = store.read(folder, name)
+        compare = Compare(Baseline(name="itself", runs=(run,)), margin=0.01, level=0.01)
+        compare.expect(record.case for record in run.records)
+        for record in run.records:
+            compare.judge(record)
+        compare.conclude()
+        if len(compare.verdicts) != len(run.records):
+            raise RuntimeError(f"{len(compare.verdicts)} verdicts on {len(run.records)} records")
+
+
+def resume_runs(folder: Path) -> None:
+    """Ask of every case of each run whether it needs to be measured again."""
+    for name in store.run_ids(folder):
+        resumed = resume.open_run(folder, name, retries=1)
+        assert resumed is not None
+        for record in resumed.run.records:
+            resumed.stands(record.case, lambda own: resume.would_follow_from(own, TARGET, SETTINGS, "", HERE))
+        resumed.journal.close()
+        if resumed.stale:
+            raise RuntimeError(f"stale: {next(iter(resumed.stale.values()))}")
+
+
 def synthetic_cells(count: int, rounds: int) -> Cells:
     """The cells of such a store, without writing and reading it."""
     every = [case for device in DEVICES for case in cases(device, count // len(DEVICES))]
@@ -168,6 +207,7 @@ def write_store(folder: Path, count: int, rounds: int) -> None:
                     "run": run,
                     "rounds": [[1, elapsed] for elapsed in seconds.tolist()],
                     "compile_s": None if case.compiler == "identity" else 5.0,
+                    "follows_from": provenance.of_measuring(case, TARGET, SETTINGS, graph="program", files={}),
                 }
                 file.write(json.dumps({**template, **data}) + "\n")
             file.write(json.dumps({"ended": "whole"}) + "\n")

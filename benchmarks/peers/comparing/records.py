@@ -1,0 +1,44 @@
+"""What a store of many records costs to work on, by the number of records."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+
+import report_scale
+from small_models import table
+
+from comparing import figures
+from pytest_ngraph.metrics.text import number
+
+REPORT = [stage for stage in report_scale.STAGES if stage != "read"]
+"""These make up a report; the first reads the store as well."""
+WORKS: Mapping[str, Sequence[str]] = {
+    "report": REPORT,
+    "metrics": [report_scale.METRICS],
+    "gate": [report_scale.GATE],
+    "resume": [report_scale.RESUME],
+}
+"""The stages of each, which one fresh process does one after another."""
+
+Cost = tuple[float, float]
+"""Seconds, and the most memory held in MiB."""
+
+
+def find(parsed: argparse.Namespace) -> str:
+    """A row for each work: its costs at each size, and the slope of its seconds over all of them."""
+    costs = {work: [cost(work, size, parsed.rounds) for size in parsed.records] for work in parsed.works}
+    heading = ["work", *(f"{size:,} records" for size in parsed.records), "slope of the seconds"]
+    return table(heading, [row(work, parsed.records, found) for work, found in costs.items()])
+
+
+def cost(work: str, records: int, rounds: int) -> Cost:
+    """Of so many records with so many rounds each."""
+    stages = report_scale.in_fresh_process(records, rounds, list(WORKS[work])).values()
+    return sum(stage["seconds"] for stage in stages), max(stage["peak_mib"] for stage in stages)
+
+
+def row(work: str, sizes: Sequence[int], costs: Sequence[Cost]) -> list[str]:
+    cells = [f"{number(seconds)} s, {peak_mib:.0f} MiB" for seconds, peak_mib in costs]
+    slope = f"{figures.slope(sizes, [seconds for seconds, _ in costs]):.2f}" if len(sizes) > 1 else ""
+    return [work, *cells, slope]

@@ -1,0 +1,31 @@
+"""How costs grow: of a session with its cases, and of what is done with records with their number.
+
+    python benchmarks/peers/scale.py [--write]
+    python benchmarks/peers/scale.py --parts=cases --cases=10,100,1000,10000
+    python benchmarks/peers/scale.py --parts=records --records=1000,10000,100000,1000000 --works=metrics
+
+`cases` runs sessions whose compiler is measured in no time, so that the seconds of a case are those beyond measuring,
+and sessions of pytest-benchmark with as many tests. `records` makes stores, measured by nobody, and works on each in a
+fresh process. A slope of 1 in logarithms is in proportion, one of 2 with the square.
+"""
+
+from __future__ import annotations
+
+from comparing import page, records, sessions
+
+PARTS = {"cases": sessions.find, "records": records.find}
+
+
+def main() -> None:
+    parser = page.parser(__doc__, list(PARTS))
+    parser.add_argument("--cases", type=page.numbers, default=[10, 100, 1000, 10_000], help="rising")
+    parser.add_argument("--records", type=page.numbers, default=[1000, 10_000, 100_000], help="rising")
+    parser.add_argument("--rounds", type=int, default=30, help="of each record")
+    parser.add_argument("--works", type=page.listed, default=list(records.WORKS), help="default: all")
+    parsed = parser.parse_args()
+    for part in parsed.parts:
+        page.put(part, PARTS[part](parsed), write=parsed.write)
+
+
+if __name__ == "__main__":
+    main()
