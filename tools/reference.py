@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import inspect
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import compilers, options
+import pytest_ngraph
+from pytest_ngraph import compilers, fixtures, hookspecs, marks, options
 from pytest_ngraph.metrics import DEFINITIONS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -81,9 +83,61 @@ def _as_typed(default: object) -> str:
     return str(default).lower() if isinstance(default, bool) else str(default)
 
 
+def marks_table() -> str:
+    registered = (marker.partition(": ") for marker in marks.MARKERS)
+    rows = [f"| `@pytest.mark.{signature}` | {meaning} |" for signature, _, meaning in registered]
+    return "\n".join(["| mark | what it does |", "| --- | --- |", *rows])
+
+
+def fixtures_table() -> str:
+    """Of what pytest wraps in that module: its fixtures."""
+    declared = {name: inspect.unwrap(each) for name, each in vars(fixtures).items() if hasattr(each, "__wrapped__")}
+    rows = [
+        f"| `{name}` | `{_given(function)}` | {_paragraphs(getattr(fixtures, name))[0]} |"
+        for name, function in declared.items()
+    ]
+    return "\n".join(["| fixture | type | gives |", "| --- | --- | --- |", *rows])
+
+
+def hooks_table() -> str:
+    declared = {name: each for name, each in vars(hookspecs).items() if name.startswith("pytest_ngraph")}
+    rows = [
+        f"| `{name}({', '.join(inspect.signature(each).parameters)})` | {_paragraphs(each)[0]} |"
+        for name, each in declared.items()
+    ]
+    return "\n".join(["| hook | when, and what for |", "| --- | --- |", *rows])
+
+
+def interface_table() -> str:
+    rows = [f"| `{name}` | {_meaning(getattr(pytest_ngraph, name))} |" for name in pytest_ngraph.__all__]
+    return "\n".join(["| name | what it is |", "| --- | --- |", *rows])
+
+
+def _given(function: Any) -> str:
+    """What a fixture gives: of a generator, what it yields."""
+    annotation = str(function.__annotations__["return"])
+    yielded = re.fullmatch(r"Iterator\[(.*)\]", annotation)
+    return yielded[1] if yielded else annotation
+
+
+def _meaning(named: Any) -> str:
+    """The first sentence of its docstring; of an alias, what it stands for."""
+    if isinstance(named, type) or inspect.ismodule(named):
+        return re.split(r"(?<=[.:])\s", _paragraphs(named)[0])[0].rstrip(":.") + "."
+    return f"`{str(named).replace('typing.', '').replace('|', chr(92) + '|')}`"
+
+
+def _paragraphs(documented: Any) -> list[str]:
+    return [" ".join(each.split()) for each in inspect.cleandoc(documented.__doc__).split("\n\n")]
+
+
 TABLES = {
     "compilers": ("compilers.md", compilers_table),
     "options": ("options.md", options_table),
+    "marks": ("options.md", marks_table),
+    "fixtures": ("options.md", fixtures_table),
+    "hooks": ("options.md", hooks_table),
+    "interface": ("options.md", interface_table),
     "metrics": ("metrics.md", metrics_table),
 }
 

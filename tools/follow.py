@@ -1,9 +1,10 @@
-"""Do what docs/tutorial.md says, in an empty folder.
+"""Do what a page of the docs says, in an empty folder.
 
-    python tools/tutorial.py [--write]
+    python tools/follow.py docs/tutorial.md [--write]
 
-Files are written and commands run in the order of the page, with the options in PYTEST_ADDOPTS if there are any.
-`--write` puts what the commands print into the page.
+Files are written and commands run in the order of the page, with the options in PYTEST_ADDOPTS if there are any. A
+block's first line names its file; `<!-- not followed -->` above a block leaves it out. `--write` puts what the commands
+print into the page.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-PAGE = Path(__file__).parents[1] / "docs" / "tutorial.md"
+LEFT_OUT = "<!-- not followed -->"
 BLOCK = re.compile(r"((?:<!-- [^\n]* -->\n)*)```(\w+)\n(.*?)```\n", re.DOTALL)
 GIT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -39,16 +40,18 @@ class Ran(NamedTuple):
     shown: str | None
 
 
-class TutorialFails(Exception):
-    """A command did not end as the page says."""
+class PageFails(Exception):
+    """A command did not end as the page says, or a block cannot be followed."""
 
 
 def run(page: str, folder: Path) -> Iterator[Ran]:
-    """Follow the page in a new project there, with a cache of its own. Raises `TutorialFails`."""
+    """Follow the page in a new project there, with a cache of its own. Raises `PageFails`."""
     (project := folder / "project").mkdir()
     blocks = list(BLOCK.finditer(page))
     for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         language, text = block[2], block[3]
+        if LEFT_OUT in block[1]:
+            continue
         if language == "sh":
             notes = after[1] if after and after[2] == "text" else ""
             output = _output(text, project, wanted=1 if "<!-- exit 1 -->" in notes else 0)
@@ -56,7 +59,7 @@ def run(page: str, folder: Path) -> Iterator[Ran]:
         elif language != "text":
             name = re.match(r"# (\S+)\n", text)
             if name is None:
-                raise TutorialFails(f"a block of {language} does not begin with the name of its file")
+                raise PageFails(f"a block of {language} does not begin with the name of its file")
             file = project / name[1]
             file.parent.mkdir(exist_ok=True)
             file.write_text(text[name.end() :])
@@ -80,7 +83,7 @@ def _output(command: str, project: Path, wanted: int) -> str:
         check=False,
     )
     if ran.returncode != wanted:
-        raise TutorialFails(f"{command}ended with {ran.returncode}, not with {wanted}:\n{ran.stdout}")
+        raise PageFails(f"{command}ended with {ran.returncode}, not with {wanted}:\n{ran.stdout}")
     return ran.stdout
 
 
@@ -91,23 +94,24 @@ def _shown(output: str, notes: str) -> str:
     if first:
         starts = [number for number, line in enumerate(lines) if first[1] in line]
         if not starts:
-            raise TutorialFails(f"{first[1]!r} is not in the output:\n{output}")
+            raise PageFails(f"{first[1]!r} is not in the output:\n{output}")
         lines = lines[starts[0] :]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("page", type=Path)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    page = PAGE.read_text()
+    page = asked.page.read_text()
     ran = []
-    with tempfile.TemporaryDirectory(prefix="ngraph-tutorial-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ngraph-docs-") as folder:
         for each in run(page, Path(folder)):
             print(f"$ {each.command}{each.output}")
             ran.append(each)
     if asked.write:
-        PAGE.write_text(with_outputs(page, ran))
+        asked.page.write_text(with_outputs(page, ran))
 
 
 if __name__ == "__main__":

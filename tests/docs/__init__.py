@@ -1,0 +1,1 @@
+"""What the docs say, done or checked."""

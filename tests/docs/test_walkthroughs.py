@@ -1,0 +1,82 @@
+"""Pages that lead from nothing to a result do so as they stand, with less to measure."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import follow
+import pytest
+
+from .pages import ROOT, blocks
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Follow = Callable[..., list[follow.Ran]]
+LITTLE = ("--batch-size=1", "--ngraph-budget=0.05")
+
+
+@pytest.fixture
+def following(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Follow:
+    """Follows a page with these options for pytest. Returns the commands that measure, test or report."""
+
+    def following(page: str, *options: str) -> list[follow.Ran]:
+        monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(options))
+        ran = follow.run((ROOT / "docs" / page).read_text(), tmp_path)
+        return [each for each in ran if "pytest" in each.command]
+
+    return following
+
+
+def test_from_a_model_of_ones_own_to_its_first_gate(following: Follow) -> None:
+    options = ("--batch-size=1", "--ngraph-budget=0.3", "-k 'not torchscript'")
+    collected, measured, gated, bounded = following("tutorial.md", *options)
+    assert "2/3 tests collected" in collected.output
+    assert "2 passed" in measured.output
+    assert "benchmarks/test_nets.py::test_small[nets:small-identity-b1-cpu] - Failed: regressed" in gated.output
+    assert "1 failed, 1 passed" in bounded.output
+
+
+def test_a_compiler_of_ones_own(following: Follow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (first,) = following("add-a-compiler.md", *LITTLE)
+    assert "test_conv[conv-mine:Traced:freeze=false-b1-d2-w16-cpu]" in first.output
+    assert "3 passed" in first.output
+
+    (registration,) = [block.text for block in blocks("toml") if block.page == "docs/add-a-compiler.md"]
+    entry_points = tomllib.loads(registration)["project"]["entry-points"]["pytest_ngraph.compilers"]
+    (information := tmp_path / "installed" / "mine-1.dist-info").mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    lines = ["[pytest_ngraph.compilers]", *(f"{name} = {place}" for name, place in entry_points.items())]
+    (information / "entry_points.txt").write_text("\n".join(lines))
+    paths = [str(information.parent), str(tmp_path / "project"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    (tmp_path / "again").mkdir()
+    (named,) = follow.run("```sh\npytest ../../project --compiler=traced\n```\n", tmp_path / "again")
+    assert "test_conv[conv-traced-b1-d2-w16-cpu]" in named.output
+    assert "1 passed" in named.output
+
+
+def test_a_metric_of_ones_own(following: Follow) -> None:
+    (measured,) = following("add-a-metric.md", *LITTLE)
+    assert "mine.throughput_per_cpu" in measured.output
+    assert "1 failed, 1 passed" in measured.output
+
+
+@pytest.mark.slow
+def test_an_onnx_file(following: Follow) -> None:
+    (measured,) = following("onnx-files.md", *LITTLE)
+    assert "3 passed" in measured.output
+
+
+@pytest.mark.slow
+def test_a_report_answers_its_questions(following: Follow, tmp_path: Path) -> None:
+    measured, *answers = following("reading-the-report.md", "--ngraph-budget=0.05", "-k 'conv and not torchscript'")
+    assert "8 passed" in measured.output
+    assert (tmp_path / "project" / "report" / "index.html").exists()
+    assert [answer.command.split()[-1] for answer in answers] == ["deploy", "break_even", "friction", "depth_conv"]
+    assert all("onnxruntime" in answer.output for answer in answers)
