@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.errors import UsageError
+
 MANIFEST = "manifest.json"
 BUILDING = ".building-"
 """What the name of an entry begins with until it is whole."""
@@ -139,8 +141,14 @@ def key_of(inputs: dict[str, Any]) -> str:
 
 
 def user_folder() -> Path:
-    """Where this user's files are kept that save work, and can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-ngraph"
+    """Where this user's files are kept that save work, and can be made again. Raises `UsageError` for a user who has
+    no home, as in some containers."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-ngraph"
+    except RuntimeError:
+        raise UsageError(
+            f"user {os.getuid()} has no home folder to keep caches in. Set XDG_CACHE_HOME to a folder of this user."
+        ) from None
 
 
 def default_folder() -> Path:

@@ -18,8 +18,10 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,7 +47,10 @@ Result = TypeVar("Result")
 
 class Worker:
     """Holds the compiled model of a case, and that of its base beside it when the two are compared. Every public
-    method is a request."""
+    method is a request.
+
+    ahead: modules to import as soon as the request that named them is answered.
+    """
 
     def __init__(self, announce: Callable[[Phase], None]) -> None:
         self._announce = announce
@@ -55,10 +60,13 @@ class Worker:
         self._random = random.Random()
         self._files_read: FilesRead | None = None
         self._home = Path.cwd()
+        self.ahead: list[str] = []
 
-    def adopt(self, *, path: list[str], keep_own: bool = False) -> Answer:
-        """Import from `path`, in place of this interpreter's own, or before it."""
+    def adopt(self, *, path: list[str], keep_own: bool = False, ahead: Sequence[str] = ()) -> Answer:
+        """Import from `path`, in place of this interpreter's own, or before it. ahead: modules to import next, while
+        the bench does something else."""
         sys.path[:] = path + (sys.path if keep_own else [])
+        self.ahead = list(ahead)
         return {}
 
     def export(self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None) -> Answer:
@@ -166,6 +174,7 @@ def main() -> None:
         with progress.told_to(lambda text: reply({"progress": text})):
             for line in sys.stdin:
                 reply(_answer(worker, json.loads(line)))
+                _import_ahead(worker)
         worker.close()
 
 
@@ -184,6 +193,14 @@ def _problem(error: BaseException) -> Answer:
         return {"failed": {"kind": "raised", "message": str(error)}}
     traceback.print_exception(error)
     return {"failed": {"kind": _kind(error), "message": _message(error)}}
+
+
+def _import_ahead(worker: Worker) -> None:
+    """What cannot be imported is told by the request that needs it."""
+    modules, worker.ahead = worker.ahead, []
+    for name in modules:
+        with suppress(Exception):
+            import_module(name)
 
 
 def _abandon(worker: Worker) -> None:

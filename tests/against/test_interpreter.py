@@ -18,17 +18,27 @@ CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)
 
 def test_it_has_the_heads_cases_and_the_projects_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = FromInterpreter(sys.executable, tmp_path).open([("test_it.py::test", CASE)])
+    python = alias(tmp_path)
+    found = FromInterpreter(python, tmp_path).open([("test_it.py::test", CASE)])
     assert found.bases == {CASE: CASE}
-    assert found.home.python == sys.executable
+    assert found.home.python == python
     assert found.home.path == [str(tmp_path)]
 
 
 def test_the_description_tells_what_differs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert "the same libraries" in FromInterpreter(sys.executable, tmp_path).description
+    python = alias(tmp_path)
+    assert "the same libraries" in FromInterpreter(python, tmp_path).description
     versions = {"torch": "0.1", OWN: library_versions()[OWN]}
     monkeypatch.setattr("pytest_ngraph.against.interpreter.library_versions", lambda: versions)
-    assert "-> 0.1" in FromInterpreter(sys.executable, tmp_path).description
+    assert "-> 0.1" in FromInterpreter(python, tmp_path).description
+
+
+def alias(folder: Path) -> str:
+    """This environment by another name."""
+    path = folder / "python"
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    path.chmod(0o755)
+    return str(path)
 
 
 def telling(folder: Path, *lines: str) -> str:
@@ -60,3 +70,11 @@ def test_one_without_pytest_ngraph_is_told_how_to_get_it(tmp_path: Path) -> None
     bare.chmod(0o755)
     with pytest.raises(UsageError, match="python -m pip install pytest-ngraph"):
         FromInterpreter(str(bare), tmp_path)
+
+
+def test_the_interpreter_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executable = Path(sys.executable)
+    monkeypatch.chdir(executable.parent)
+    for name in (executable, f"{executable.parent}/../{executable.parent.name}/{executable.name}", executable.name):
+        with pytest.raises(UsageError, match="is the interpreter that runs pytest: nothing would differ"):
+            FromInterpreter(str(name), tmp_path)

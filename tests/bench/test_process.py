@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,19 @@ def test_a_worker_that_refuses_the_first_request_is_ended(tmp_path: Path) -> Non
     with pytest.raises(WorkerFailed, match="no such request"):
         WorkerProcess(cores=(0,), temporary=tmp_path, home=Home(python=str(other)))
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+
+
+def test_modules_are_imported_ahead_and_a_missing_one_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "marking.py").write_text("import pathlib; pathlib.Path(__file__).with_suffix('.imported').touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    worker = WorkerProcess(cores=(0,), temporary=tmp_path, ahead=("no_such_module", "marking"))
+    try:
+        worker.request("adopt", timeout_s=30, path=sys.path)
+        assert (tmp_path / "marking.imported").exists()
+    finally:
+        worker.close()
 
 
 def test_a_case_from_compiling_to_release(worker: WorkerProcess, tmp_path: Path) -> None:

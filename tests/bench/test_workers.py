@@ -7,11 +7,18 @@ from pathlib import Path
 import pytest
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.workers import Workers
+from pytest_ngraph.bench.process import Home, WorkerFailed
+from pytest_ngraph.bench.workers import BASE_EXPORTER, EXPORTER, Workers
+from pytest_ngraph.record import Failure
+
+GONE = Home(python="gone/python")
 
 
 class Process:
     def __init__(self, **keywords: object) -> None:
+        if keywords["home"] == GONE:
+            raise WorkerFailed(Failure(phase="build", kind="raised", message="no such interpreter"))
+        self.is_bound = keywords["bound"]
         self.alive = True
         self.is_closed = False
 
@@ -39,3 +46,18 @@ def test_what_a_dead_worker_started_is_ended_before_another_takes_its_place(work
     second: object = workers.resident("tvm", Target())
     assert second is not first
     assert first.is_closed
+
+
+def test_only_where_something_is_measured_are_threads_bound(workers: Workers) -> None:
+    bound = {}
+    for role in (EXPORTER, BASE_EXPORTER, "tvm"):
+        started: object = workers.resident(role, Target())
+        assert isinstance(started, Process)
+        bound[role] = started.is_bound
+    assert bound == {EXPORTER: False, BASE_EXPORTER: False, "tvm": True}
+
+
+def test_what_cannot_be_started_ahead_fails_when_it_is_needed(workers: Workers) -> None:
+    workers.start_ahead(BASE_EXPORTER, Target(), GONE)
+    with pytest.raises(WorkerFailed, match="no such interpreter"):
+        workers.resident(BASE_EXPORTER, Target(), GONE)

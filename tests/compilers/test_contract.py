@@ -22,9 +22,23 @@ from pytest_ngraph.verify import verify
 
 from .conftest import CPU, THROUGHPUT, Export, Load, require
 
-pytestmark = pytest.mark.parametrize("compiler", compilers.names())
+Test = Callable[..., None]
+COMPILE_ANEW: list[Test] = []
 
 FAMILIES = ["efficientnet_b0", "deit3_small_patch16_224", "swin_s3_tiny_224", "convnext_tiny"]
+
+
+def compiles_anew(test: Test) -> Test:
+    """A test for which something is compiled that no other needs."""
+    COMPILE_ANEW.append(test)
+    return test
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every compiler. Inductor takes ten seconds to compile anything: what it compiles for one test alone is slow."""
+    slow = {"inductor"} if metafunc.function in COMPILE_ANEW else set()
+    names = [pytest.param(name, marks=[pytest.mark.slow] * (name in slow)) for name in compilers.names()]
+    metafunc.parametrize("compiler", names)
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +80,7 @@ def test_blocks_agree_with_eager(compiler: str, case: Case, load: Load, exported
     _check_agreement(_under(case, compiler), load, exported)
 
 
+@compiles_anew
 def test_a_whole_model_agrees_with_eager(compiler: str, load: Load, exported: Export) -> None:
     _check_agreement(Case(workload="resnet18", compiler=compiler, batch_size=1), load, exported)
 
@@ -118,6 +133,7 @@ def test_facts_tell_version_and_precision(compiler: str, load: Load) -> None:
     assert all(isinstance(value, str) for value in facts.values())
 
 
+@compiles_anew
 def test_close_frees_the_model(compiler: str, exported: Export, tmp_path: Path) -> None:
     require(compiler)
     artifact = exported(mha(compiler))
@@ -132,6 +148,7 @@ def test_close_frees_the_model(compiler: str, exported: Export, tmp_path: Path) 
     assert freed() is None
 
 
+@compiles_anew
 @pytest.mark.parametrize("case", [conv("", 2), mha("", 2)], ids=lambda case: case.group_label)
 def test_streams_agree_with_eager(compiler: str, case: Case, load: Load, exported: Export) -> None:
     _require_throughput(compiler)
@@ -158,6 +175,7 @@ def test_streams_end_with_the_model(compiler: str, exported: Export, tmp_path: P
     assert streams.THREAD not in {thread.name for thread in threading.enumerate()}
 
 
+@compiles_anew
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_lower_precision_agrees_or_is_refused(compiler: str, precision: str, load: Load, exported: Export) -> None:
     case = Case.from_dict(mha(compiler).to_dict() | {"precision": precision})

@@ -48,6 +48,7 @@ def test_loading_compiles_nothing(load: Load, exported: Export, tmp_path: Path) 
         assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["freezing=false", "mode=reduce-overhead"])
 def test_options_keep_the_outputs(options: str, load: Load, exported: Export) -> None:
     model = load(Case.from_dict(CASE.to_dict() | {"compiler": f"inductor:{options}"}))

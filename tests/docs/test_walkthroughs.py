@@ -33,6 +33,7 @@ def following(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Follow:
     return following
 
 
+@pytest.mark.slow
 def test_from_a_model_of_ones_own_to_its_first_gate(following: Follow) -> None:
     options = ("--batch-size=1", "--ngraph-budget=0.3", "-k 'not torchscript'")
     collected, measured, gated, bounded = following("tutorial.md", *options)

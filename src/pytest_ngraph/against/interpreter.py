@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -59,7 +60,13 @@ class FromInterpreter:
 
 
 def _libraries(python: str) -> dict[str, str]:
-    """The libraries that an interpreter has. Raise `UsageError` where it cannot run, or has no pytest-ngraph."""
+    """The libraries that an interpreter has. Raise `UsageError` where it is this one, cannot run, or has no
+    pytest-ngraph."""
+    if os.path.normpath(Path(python).absolute()) == os.path.normpath(sys.executable):
+        raise UsageError(
+            f"--ngraph-against-python={python} is the interpreter that runs pytest: nothing would differ. Give another "
+            f"environment's, or compare every case with itself: --ngraph-calibrate."
+        )
     try:
         told = subprocess.run([python, "-c", TELL], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

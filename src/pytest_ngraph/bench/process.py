@@ -64,8 +64,10 @@ HERE = Home()
 class WorkerProcess:
     """A child process that runs `pytest_ngraph.worker`, and answers one request at a time.
 
-    cores: the logical CPUs its threads are bound to. temporary: where it and its libraries put temporary files; whoever
-    removes that folder also removes what a killed worker could not. Raises `WorkerFailed` where it cannot be started.
+    cores: the logical CPUs its threads are bound to; as many threads it has where it is not bound, because nothing is
+    measured in it. ahead: modules that it imports on its own as soon as it has started. temporary: where it and its
+    libraries put temporary files; whoever removes that folder also removes what a killed worker could not. Raises
+    `WorkerFailed` where it cannot be started.
     """
 
     def __init__(
@@ -75,6 +77,8 @@ class WorkerProcess:
         temporary: Path,
         memory_bytes: int | None = None,
         home: Home = HERE,
+        bound: bool = True,
+        ahead: Sequence[str] = (),
         clock: Clock = time.monotonic,
     ) -> None:
         self._clock = clock
@@ -88,7 +92,7 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
-                env=_environment(cores, temporary) | {MARK: self._mark},
+                env=_environment(cores, temporary, bound=bound) | {MARK: self._mark},
                 cwd=home.folder,
                 start_new_session=True,
             )
@@ -97,7 +101,8 @@ class WorkerProcess:
             raise WorkerFailed(Failure(phase="build", kind="raised", message=message)) from error
         path = [entry or os.getcwd() for entry in sys.path] if home.path is None else list(home.path)  # noqa: PTH109
         try:
-            self.request("adopt", timeout_s=60, path=path, keep_own=home.python != sys.executable)
+            foreign = home.python != sys.executable
+            self.request("adopt", timeout_s=60, path=path, keep_own=foreign, ahead=list(ahead))
         except BaseException:
             self.close()
             raise
@@ -245,15 +250,15 @@ class _Ended(Exception):
         self.text = text
 
 
-def _environment(cores: Sequence[int], temporary: Path) -> dict[str, str]:
-    """The parent's environment, with every thread pool sized to `cores` and OpenMP's bound to them.
+def _environment(cores: Sequence[int], temporary: Path, *, bound: bool) -> dict[str, str]:
+    """The parent's environment, with every thread pool sized to `cores` and, where asked, OpenMP's bound to them.
 
     Unbound threads make the process itself the noise: two of the same code differ by up to 14 %.
     """
     threads = str(len(cores))
     return (
         dict(os.environ)
-        | bound_threads(cores)
+        | (bound_threads(cores) if bound else {"OMP_NUM_THREADS": threads})
         | {
             "MKL_NUM_THREADS": threads,
             "OPENBLAS_NUM_THREADS": threads,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.process import Home, WorkerProcess
+from pytest_ngraph.bench.process import Home, WorkerFailed, WorkerProcess
 
 Role = str
 """What a worker is for: a compiler's name with its options, or one of those below."""
 EXPORTER = "exporter"
 BASE_EXPORTER = "exporter of the base"
+EXPORTERS = (EXPORTER, BASE_EXPORTER)
+AHEAD = ("torch",)
+"""What every worker needs, whatever it is for: seconds, in which the bench need not wait."""
 
 
 class Workers:
@@ -32,8 +35,14 @@ class Workers:
         if key in self._resident and not self._resident[key].alive:
             self._resident.pop(key).close()  # with all that it started
         if key not in self._resident:
-            self._resident[key] = self._start(target, home)
+            self._resident[key] = self._start(target, home, bound=role not in EXPORTERS)
         return self._resident[key]
+
+    def start_ahead(self, role: Role, target: Target, home: Home | None = None) -> None:
+        """Have this worker import what it needs while the bench waits for another. One that cannot be started fails
+        when it is asked for."""
+        with suppress(WorkerFailed):
+            self.resident(role, target, home)
 
     @contextmanager
     def fresh(self, target: Target, home: Home | None = None) -> Iterator[WorkerProcess]:
@@ -50,15 +59,20 @@ class Workers:
 
     def discard_compilers(self) -> None:
         """End the workers of compilers, so that the next case starts in a fresh one."""
-        self._discard(lambda role, _: role not in (EXPORTER, BASE_EXPORTER))
+        self._discard(lambda role, _: role not in EXPORTERS)
 
     def close(self) -> None:
         """End every worker."""
         self._discard(lambda *_: True)
 
-    def _start(self, target: Target, home: Home | None) -> WorkerProcess:
+    def _start(self, target: Target, home: Home | None, *, bound: bool = True) -> WorkerProcess:
         return WorkerProcess(
-            cores=target.cores, temporary=self._temporary, memory_bytes=self._memory_bytes, home=home or Home()
+            cores=target.cores,
+            temporary=self._temporary,
+            memory_bytes=self._memory_bytes,
+            home=home or Home(),
+            bound=bound,
+            ahead=AHEAD,
         )
 
     def _discard(self, condemned: Callable[[Role, WorkerProcess], bool]) -> None:
