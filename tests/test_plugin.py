@@ -322,6 +322,7 @@ def test_exit_first_stops_after_the_failure(project: pytest.Pytester) -> None:
     result.assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 def test_last_failed_runs_only_what_failed(project: pytest.Pytester) -> None:
     project.runpytest("--compiler=mine:Raises,mine:Exact").assert_outcomes(failed=2, passed=2)
     project.runpytest("--compiler=mine:Raises,mine:Exact", "--lf").assert_outcomes(failed=2)

@@ -55,10 +55,9 @@ def prepare(
     """
     announce("compile")
     compiler = compilers.resolve(case.compiler)
-    # Inputs are PyTorch's, whatever compiles a program or an ONNX file.
-    reading = ["torch"] if artifact.program or artifact.onnx else []
-    for library in (*reading, *compiler.libraries):
-        import_module(library)
+    if artifact.program or artifact.onnx:
+        import_module("torch")
+    import_libraries(compiler)
     is_identity = CompilerSpec.parse(case.compiler).name == IDENTITY
     if is_identity or not artifact.digest:
         cache = None
@@ -80,6 +79,12 @@ def prepare(
         load_s=load_s,
         cached_at=entry.made_at if entry else None,
     )
+
+
+def import_libraries(compiler: Compiler) -> None:
+    """Import what the compiler works with; first of all PyTorch, whose tensors are its inputs."""
+    for library in ("torch", *compiler.libraries) if compiler.libraries else ():
+        import_module(library)
 
 
 def _load_cached(

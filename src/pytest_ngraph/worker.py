@@ -18,14 +18,13 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ngraph import calm
+from pytest_ngraph import calm, compilers
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
@@ -35,7 +34,7 @@ from pytest_ngraph.compilers import CompiledModel, progress
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.lifetime import die_with_parent
 from pytest_ngraph.measure import time_quad, time_round, until_disturbed, warm_up
-from pytest_ngraph.prepare import prepare
+from pytest_ngraph.prepare import import_libraries, prepare
 from pytest_ngraph.record import Phase
 from pytest_ngraph.revision import refuse_foreign
 from pytest_ngraph.sources import FilesRead
@@ -49,7 +48,7 @@ class Worker:
     """Holds the compiled model of a case, and that of its base beside it when the two are compared. Every public
     method is a request.
 
-    ahead: modules to import as soon as the request that named them is answered.
+    ahead: the compiler whose libraries are imported as soon as the request that named it is answered.
     """
 
     def __init__(self, announce: Callable[[Phase], None]) -> None:
@@ -60,13 +59,13 @@ class Worker:
         self._random = random.Random()
         self._files_read: FilesRead | None = None
         self._home = Path.cwd()
-        self.ahead: list[str] = []
+        self.ahead = ""
 
-    def adopt(self, *, path: list[str], keep_own: bool = False, ahead: Sequence[str] = ()) -> Answer:
-        """Import from `path`, in place of this interpreter's own, or before it. ahead: modules to import next, while
-        the bench does something else."""
+    def adopt(self, *, path: list[str], keep_own: bool = False, ahead: str = "") -> Answer:
+        """Import from `path`, in place of this interpreter's own, or before it. ahead: the compiler whose libraries to
+        import next, while the bench does something else."""
         sys.path[:] = path + (sys.path if keep_own else [])
-        self.ahead = list(ahead)
+        self.ahead = ahead
         return {}
 
     def export(self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None) -> Answer:
@@ -197,10 +196,10 @@ def _problem(error: BaseException) -> Answer:
 
 def _import_ahead(worker: Worker) -> None:
     """What cannot be imported is told by the request that needs it."""
-    modules, worker.ahead = worker.ahead, []
-    for name in modules:
+    compiler, worker.ahead = worker.ahead, ""
+    if compiler:
         with suppress(Exception):
-            import_module(name)
+            import_libraries(compilers.resolve(compiler))
 
 
 def _abandon(worker: Worker) -> None:

@@ -64,15 +64,19 @@ def test_a_worker_that_refuses_the_first_request_is_ended(tmp_path: Path) -> Non
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
 
 
-def test_modules_are_imported_ahead_and_a_missing_one_is_no_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("library", ["json", "no_such_library"])
+def test_a_compilers_libraries_are_imported_ahead(
+    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "marking.py").write_text("import pathlib; pathlib.Path(__file__).with_suffix('.imported').touch()\n")
+    """And where one cannot be, the next request is answered all the same."""
+    (tmp_path / "torch.py").write_text("import pathlib; pathlib.Path(__file__).with_suffix('.imported').touch()\n")
+    (tmp_path / "own.py").write_text(f"import mine\nclass Own(mine.Exact):\n    libraries = ({library!r},)\n")
+    monkeypatch.syspath_prepend(SUPPORT)
     monkeypatch.syspath_prepend(tmp_path)
-    worker = WorkerProcess(cores=(0,), temporary=tmp_path, ahead=("no_such_module", "marking"))
+    worker = WorkerProcess(cores=(0,), temporary=tmp_path, ahead="own:Own")
     try:
         worker.request("adopt", timeout_s=30, path=sys.path)
-        assert (tmp_path / "marking.imported").exists()
+        assert (tmp_path / "torch.imported").exists()
     finally:
         worker.close()
 

@@ -7,18 +7,14 @@ from pathlib import Path
 import pytest
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.process import Home, WorkerFailed
+from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.workers import BASE_EXPORTER, EXPORTER, Workers
 from pytest_ngraph.record import Failure
-
-GONE = Home(python="gone/python")
 
 
 class Process:
     def __init__(self, **keywords: object) -> None:
-        if keywords["home"] == GONE:
-            raise WorkerFailed(Failure(phase="build", kind="raised", message="no such interpreter"))
-        self.is_bound = keywords["bound"]
+        self.is_bound, self.ahead = keywords["bound"], keywords["ahead"]
         self.alive = True
         self.is_closed = False
 
@@ -57,7 +53,22 @@ def test_only_where_something_is_measured_are_threads_bound(workers: Workers) ->
     assert bound == {EXPORTER: False, BASE_EXPORTER: False, "tvm": True}
 
 
-def test_what_cannot_be_started_ahead_fails_when_it_is_needed(workers: Workers) -> None:
-    workers.start_ahead(BASE_EXPORTER, Target(), GONE)
-    with pytest.raises(WorkerFailed, match="no such interpreter"):
-        workers.resident(BASE_EXPORTER, Target(), GONE)
+def test_a_worker_that_is_started_ahead_is_the_one_that_is_asked_for(workers: Workers) -> None:
+    workers.start_ahead("tvm", Target())
+    started: object = workers.resident("tvm", Target())
+    workers.start_ahead("tvm", Target())
+    assert workers.resident("tvm", Target()) is started
+    assert isinstance(started, Process)
+    assert started.ahead == "tvm"
+
+
+def test_what_cannot_be_started_ahead_fails_when_it_is_needed(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise WorkerFailed(Failure(phase="build", kind="raised", message="no memory"))
+
+    monkeypatch.setattr("pytest_ngraph.bench.workers.WorkerProcess", refuse)
+    workers.start_ahead("tvm", Target())
+    with pytest.raises(WorkerFailed, match="no memory"):
+        workers.resident("tvm", Target())

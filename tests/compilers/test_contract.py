@@ -161,6 +161,7 @@ def test_streams_agree_with_eager(compiler: str, case: Case, load: Load, exporte
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
 
 
+@compiles_anew
 def test_streams_end_with_the_model(compiler: str, exported: Export, tmp_path: Path) -> None:
     _require_throughput(compiler)
     subject, artifact = compilers.resolve(compiler), exported(mha(compiler))

@@ -57,6 +57,7 @@ def test_options_keep_the_outputs(options: str, load: Load, exported: Export) ->
     assert model.facts[name].lower() == value
 
 
+@pytest.mark.slow
 def test_weights_are_freed(exported: Export) -> None:
     """Of a model compiled at its first call: Inductor keeps frozen weights in the modules that it generates, which
     Python keeps imported."""

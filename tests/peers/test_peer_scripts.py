@@ -50,6 +50,7 @@ def test_each_starts_by_its_path_alone(script: str, tmp_path: Path) -> None:
     assert "--write" in subprocess.check_output([sys.executable, str(path), "--help"], cwd=tmp_path, text=True)
 
 
+@pytest.mark.slow
 def test_a_sweep_is_told_cold_and_warm(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = Project(tmp_path)
     path = [str(project.root), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -70,6 +71,7 @@ def test_collecting_is_timed_with_and_without_plugins(tmp_path: Path) -> None:
     assert starts.imported(folders["pytest-ngraph"], "--collect-only", "-qq") == "none"
 
 
+@pytest.mark.slow
 def test_ours_is_compared_with_the_librarys_own_timer(written: Path, network: str) -> None:
     sizes = ("--compilers=torchscript", "--batch-sizes=1", "--pairs=1", "--pair-seconds=0.05")
     run("truth", "--parts=parity", f"--models={network}", *sizes)
@@ -88,6 +90,7 @@ def test_a_rule_is_compared_with_the_truth(written: Path, network: str) -> None:
     assert "| mine:network-b1-cpu | the study, 100 repetitions |" in section(written, "answer")
 
 
+@pytest.mark.slow
 def test_sessions_of_more_and_more_cases(written: Path) -> None:
     run("scale", "--parts=cases", "--cases=1,2")
     assert re.findall(r"^\| (\d) \|", section(written, "cases"), re.MULTILINE) == ["1", "2"]

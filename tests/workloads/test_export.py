@@ -89,6 +89,7 @@ def test_the_reference_is_what_eager_gives(tmp_path: Path) -> None:
     assert artifact.model.parameters == 4 * (16 * 16 + 16)
 
 
+@pytest.mark.slow
 def test_two_processes_export_the_same(tmp_path: Path) -> None:
     case = Case(workload="conv", compiler="identity", batch_size=1, width=2)
     artifacts = []

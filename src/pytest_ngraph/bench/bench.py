@@ -24,7 +24,7 @@ from pytest_ngraph.bench.patience import Patience
 from pytest_ngraph.bench.process import Home, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.scratch import Scratch
-from pytest_ngraph.bench.workers import BASE_EXPORTER, EXPORTER, Workers
+from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, Launch
 from pytest_ngraph.errors import Unsupported
@@ -85,11 +85,8 @@ class Bench:
 
     def _export(self, case: Case, folder: Path) -> Artifact:
         (own := folder / "head").mkdir(parents=True)
-        target = self._target(case.group)
-        exporter = self._workers.resident(EXPORTER, target)
+        exporter = self._workers.resident(EXPORTER, self._target(case.group))
         self._workers.start_ahead(case.compiler, self._target(case))
-        if self._base:
-            self._workers.start_ahead(BASE_EXPORTER, target, self._base.home)
         answer = exporter.request(
             "export",
             timeout_s=self._settings.timeout_s,

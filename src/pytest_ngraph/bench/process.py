@@ -65,9 +65,9 @@ class WorkerProcess:
     """A child process that runs `pytest_ngraph.worker`, and answers one request at a time.
 
     cores: the logical CPUs its threads are bound to; as many threads it has where it is not bound, because nothing is
-    measured in it. ahead: modules that it imports on its own as soon as it has started. temporary: where it and its
-    libraries put temporary files; whoever removes that folder also removes what a killed worker could not. Raises
-    `WorkerFailed` where it cannot be started.
+    measured in it. ahead: a compiler whose libraries it imports on its own as soon as it has started. temporary: where
+    it and its libraries put temporary files; whoever removes that folder also removes what a killed worker could not.
+    Raises `WorkerFailed` where it cannot be started.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class WorkerProcess:
         memory_bytes: int | None = None,
         home: Home = HERE,
         bound: bool = True,
-        ahead: Sequence[str] = (),
+        ahead: str = "",
         clock: Clock = time.monotonic,
     ) -> None:
         self._clock = clock
@@ -102,7 +102,7 @@ class WorkerProcess:
         path = [entry or os.getcwd() for entry in sys.path] if home.path is None else list(home.path)  # noqa: PTH109
         try:
             foreign = home.python != sys.executable
-            self.request("adopt", timeout_s=60, path=path, keep_own=foreign, ahead=list(ahead))
+            self.request("adopt", timeout_s=60, path=path, keep_own=foreign, ahead=ahead)
         except BaseException:
             self.close()
             raise

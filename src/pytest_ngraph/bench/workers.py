@@ -14,8 +14,6 @@ Role = str
 EXPORTER = "exporter"
 BASE_EXPORTER = "exporter of the base"
 EXPORTERS = (EXPORTER, BASE_EXPORTER)
-AHEAD = ("torch",)
-"""What every worker needs, whatever it is for: seconds, in which the bench need not wait."""
 
 
 class Workers:
@@ -38,11 +36,12 @@ class Workers:
             self._resident[key] = self._start(target, home, bound=role not in EXPORTERS)
         return self._resident[key]
 
-    def start_ahead(self, role: Role, target: Target, home: Home | None = None) -> None:
-        """Have this worker import what it needs while the bench waits for another. One that cannot be started fails
-        when it is asked for."""
-        with suppress(WorkerFailed):
-            self.resident(role, target, home)
+    def start_ahead(self, compiler: Role, target: Target) -> None:
+        """Have the worker of a compiler import its libraries while the bench waits for another. One that cannot be
+        started fails when it is asked for."""
+        if (compiler, target) not in self._resident:
+            with suppress(WorkerFailed):
+                self._resident[compiler, target] = self._start(target, None, ahead=compiler)
 
     @contextmanager
     def fresh(self, target: Target, home: Home | None = None) -> Iterator[WorkerProcess]:
@@ -65,14 +64,14 @@ class Workers:
         """End every worker."""
         self._discard(lambda *_: True)
 
-    def _start(self, target: Target, home: Home | None, *, bound: bool = True) -> WorkerProcess:
+    def _start(self, target: Target, home: Home | None, *, bound: bool = True, ahead: Role = "") -> WorkerProcess:
         return WorkerProcess(
             cores=target.cores,
             temporary=self._temporary,
             memory_bytes=self._memory_bytes,
             home=home or Home(),
             bound=bound,
-            ahead=AHEAD,
+            ahead=ahead,
         )
 
     def _discard(self, condemned: Callable[[Role, WorkerProcess], bool]) -> None:
