@@ -117,14 +117,20 @@ def test_asv_wants_samples_that_differ() -> None:
     assert not asv_rule.got_worse([1.0, 1.0, 3.0], [1.2, 0.9, 3.0])
 
 
-def test_rows_follow_from_the_line() -> None:
-    assert injection.rows_for(3.0, [0.0005, 0.01]) == round((math.log(1.03) - 0.01) / 0.0005)
-    assert injection.rows_for(1.0, [0.0005, 0.02]) == 1
+def test_rows_follow_from_the_curve() -> None:
+    assert injection.rows_for(3.0, [0.0005, 0.0]) == round(math.log(1.03) / 0.0005)
+    assert injection.rows_for(3.0, [0.0004, 0.000002]) == 57  # 0.0004 * 57 + 0.000002 * 57**2 = 0.0293
+    assert injection.rows_for(1.0, [0.03, 0.0]) == 1
+
+
+def test_the_curve_goes_through_what_was_measured() -> None:
+    measured = {rows: 0.0004 * rows + 0.000001 * rows**2 for rows in injection.ROWS}
+    assert injection.curve_through(measured) == pytest.approx([0.0004, 0.000001])
 
 
 def test_rows_that_cost_nothing_are_refused() -> None:
     with pytest.raises(RuntimeError, match="quiet machine"):
-        injection.rows_for(3.0, [-0.0001, 0.02])
+        injection.rows_for(3.0, [-0.0001, 0.0])
 
 
 def test_the_slowdown_has_the_interval_of_students_t() -> None:

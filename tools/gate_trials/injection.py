@@ -26,29 +26,38 @@ LAUNCHES = 10
 QUADS = 60
 """Of each build: base, head, head, base."""
 
-Line = Sequence[float]
-"""Slope and intercept of the log ratio of head's time over base's, over the rows in excess."""
+Curve = Sequence[float]
+"""How the log ratio of head's time over base's grows with the rows in excess: with them, and with their square, as
+caches fill up. Without any, both compute the same."""
 
 
 def calibrate(network: str, compiler: str, threads: int, slowdowns_percent: Sequence[float]) -> list[Injection]:
     """What to inject into a network for each slowdown. Takes a quiet machine and some two minutes."""
     with tempfile.TemporaryDirectory(prefix="ngraph-trials-") as folder, Models(Path(folder), threads) as models:
         write_networks(Path(folder), {count: Version(seed=int(count > 0), rows=count) for count in (0, *ROWS)})
-        lines = [_line(_launch(models, network, compiler)) for _ in range(LAUNCHES)]
-    mean = np.mean(lines, axis=0)
+        curves = [curve_through(_launch(models, network, compiler)) for _ in range(LAUNCHES)]
+    mean = np.mean(curves, axis=0)
     chosen = {slowdown: rows_for(slowdown, mean) for slowdown in slowdowns_percent}
     return [
-        _injection(network, compiler, threads, slowdown, rows, slowdown_percent([_ratio(line, rows) for line in lines]))
+        _injection(
+            network, compiler, threads, slowdown, rows, slowdown_percent([_ratio(curve, rows) for curve in curves])
+        )
         for slowdown, rows in chosen.items()
     ]
 
 
-def rows_for(wanted_percent: float, line: Line) -> int:
-    """How many rows make that slowdown."""
-    slope, intercept = line
-    if slope <= 0:
-        raise RuntimeError(f"more rows do not take longer ({slope} per row): calibrate on a quiet machine")
-    return max(1, round((math.log1p(wanted_percent / 100) - intercept) / slope))
+def curve_through(ratios: Mapping[int, float]) -> Curve:
+    """Least squares through log ratios, by rows."""
+    rows = np.array(list(ratios), dtype=float)
+    curve, *_ = np.linalg.lstsq(np.stack([rows, rows**2], axis=1), np.array(list(ratios.values())), rcond=None)
+    return [float(value) for value in curve]
+
+
+def rows_for(wanted_percent: float, curve: Curve) -> int:
+    """How many rows come nearest to that slowdown."""
+    if _ratio(curve, ROWS[-1]) <= 0:
+        raise RuntimeError(f"{ROWS[-1]} more rows do not take longer: calibrate on a quiet machine")
+    return min(range(1, 2 * ROWS[-1]), key=lambda rows: abs(_ratio(curve, rows) - math.log1p(wanted_percent / 100)))
 
 
 def slowdown_percent(ratios: Sequence[float]) -> Estimate:
@@ -73,14 +82,9 @@ def _launch(models: Models, network: str, compiler: str) -> dict[int, float]:
     return ratios
 
 
-def _line(ratios: Mapping[int, float]) -> Line:
-    slope, intercept = np.polyfit(list(ratios), list(ratios.values()), 1)
-    return float(slope), float(intercept)
-
-
-def _ratio(line: Line, rows: int) -> float:
-    slope, intercept = line
-    return slope * rows + intercept
+def _ratio(curve: Curve, rows: int) -> float:
+    linear, square = curve
+    return linear * rows + square * rows**2
 
 
 def _injection(network: str, compiler: str, threads: int, slowdown: float, rows: int, measured: Estimate) -> Injection:
