@@ -53,15 +53,19 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def provenance(run: store.Run) -> str:
-    """The command that was run, the day, the machine and the versions, in a sentence."""
+    """The command that was run, and where, in a sentence."""
     script = seen_from(ROOT, Path(sys.argv[0]).resolve())
-    command = " ".join(["python", script, *sys.argv[1:]])
+    return f"`{' '.join(['python', script, *sys.argv[1:]])}` on {surroundings(run)}."
+
+
+def surroundings(run: store.Run) -> str:
+    """The day, the machine and the versions."""
     environment = run.environment
     cores = len(environment["cores"].split(","))
     versions = ", ".join(f"{name} {environment[name]}" for name in LIBRARIES if name in environment)
     return (
-        f"`{command}` on {time.strftime('%Y-%m-%d')}, {environment.get('processor') or environment['architecture']}, "
-        f"{counted(cores, 'core')}, Python {environment['python']}, {versions}."
+        f"{time.strftime('%Y-%m-%d')}, {environment.get('processor') or environment['architecture']}, "
+        f"{counted(cores, 'core')}, Python {environment['python']}, {versions}"
     )
 
 

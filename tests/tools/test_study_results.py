@@ -1,0 +1,58 @@
+"""The page of results holds what the study says, where the page asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import formula
+import pytest
+
+pytest.importorskip("polars")
+
+import small_models
+import study_results
+
+from pytest_ngraph.wording import counted
+
+PAGE = """# Results
+<!-- results: run -->
+old
+<!-- end -->
+<!-- results: findings -->
+<!-- end -->
+<!-- results: table depth_conv -->
+<!-- end -->
+<!-- results: figure friction -->
+<!-- end -->
+The rest stays.
+"""
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_models, "surroundings", lambda run: run.environment["processor"])
+
+
+def test_each_section_is_made_from_the_runs(tmp_path: Path) -> None:
+    runs = formula.runs()
+    found = study_results.filled(PAGE, runs, tmp_path / "pictures")
+    records = sum(len(run.records) for run in runs)
+    assert f"<!-- results: run -->\n{counted(records, 'case')}, of which " in found
+    assert "\nold\n" not in found
+    assert "\n- **Fastest compiler.** On " in found
+    assert "| depth slope |" in found
+    assert "\n## " not in found
+    assert "](pictures/friction.png)\n" in found
+    assert (tmp_path / "pictures" / "friction.png").read_bytes().startswith(b"\x89PNG")
+    assert found.endswith("The rest stays.\n")
+
+
+def test_a_page_filled_twice_stays_the_same(tmp_path: Path) -> None:
+    runs = formula.runs()
+    once = study_results.filled(PAGE, runs, tmp_path)
+    assert study_results.filled(once, runs, tmp_path) == once
+
+
+def test_an_unknown_section_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="a section of tables: there are run, findings, table, figure"):
+        study_results.filled("<!-- results: tables friction -->\n<!-- end -->", formula.runs(), tmp_path)

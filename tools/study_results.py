@@ -1,0 +1,96 @@
+"""The results of a whole run of the study in docs/results.md: what was measured, findings, tables and pictures.
+
+    pytest benchmarks/ [...]
+    python tools/study_results.py [STORE]
+
+The page says what stands where: between `<!-- results: WHAT -->` and `<!-- end -->` goes the `run`, the `findings`, a
+`table NAME` or a `figure NAME`, whose picture goes to docs/pictures/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import small_models
+
+from pytest_ngraph import store, study
+from pytest_ngraph.store import Run
+from pytest_ngraph.study.data import Study
+from pytest_ngraph.study.figures import FIGURES
+from pytest_ngraph.study.findings import findings
+from pytest_ngraph.wording import counted
+
+PAGE = small_models.ROOT / "docs" / "results.md"
+PICTURES = "pictures"
+SECTION = re.compile(r"(<!-- results: (\S+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def filled(page: str, runs: list[Run], pictures: Path) -> str:
+    """The page with every section made from these runs, and its pictures in that folder."""
+    of = Study.of(runs)
+    makers: dict[str, Callable[[str], str]] = {
+        "run": lambda _: what_ran(runs),
+        "findings": lambda _: what_it_says(of),
+        "table": lambda name: without_heading(study.table_as_text(of, name)),
+        "figure": lambda name: figure(of, name, pictures),
+    }
+
+    def fill(match: re.Match[str]) -> str:
+        kind, name = match[2], match[3]
+        if kind not in makers:
+            sys.exit(f"a section of {kind}: there are {', '.join(makers)}")
+        return f"{match[1]}{makers[kind](name).strip()}\n{match[4]}"
+
+    return SECTION.sub(fill, page)
+
+
+def what_ran(runs: list[Run]) -> str:
+    """How many cases, with which end, under which versions."""
+    records = [record for run in runs for record in run.records]
+    measured = [record for record in records if record.outcome == "measured"]
+    settled = sum(record.stable for record in measured)
+    return (
+        f"{counted(len(records), 'case')}, of which {len(measured)} were measured and {settled} settled within their "
+        f"budget, on {small_models.surroundings(runs[-1])}."
+    )
+
+
+def what_it_says(of: Study) -> str:
+    """The findings, as a list with their topics."""
+    return "\n".join(f"- **{each.topic}.** {' '.join(each.sentences)}" for each in findings(of))
+
+
+def without_heading(table: str) -> str:
+    """A table's Markdown below the heading that the page gives it."""
+    return table.partition("\n")[2]
+
+
+def figure(of: Study, name: str, pictures: Path) -> str:
+    """The picture of a figure, by which it is shown, and its note."""
+    made = FIGURES[name](of)
+    with tempfile.TemporaryDirectory() as folder:
+        study.write_figure(of, name, Path(folder))
+        pictures.mkdir(exist_ok=True)
+        shutil.copy(Path(folder) / study.FIGURES / f"{name}.png", pictures)
+    return f"![{made.heading}]({pictures.name}/{name}.png)\n\n{made.note} {made.left_out}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", nargs="?", type=Path, default=Path(".ngraph"))
+    folder = parser.parse_args().store
+    runs = [store.read(folder, name) for name in store.run_ids(folder)]
+    if not runs:
+        sys.exit(f"{folder} has no runs: measure first (--help says how)")
+    PAGE.write_text(filled(PAGE.read_text(), runs, PAGE.parent / PICTURES))
+    print(what_ran(runs))
+
+
+if __name__ == "__main__":
+    main()
