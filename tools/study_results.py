@@ -23,6 +23,7 @@ from pytest_ngraph import store, study
 from pytest_ngraph.store import Run
 from pytest_ngraph.study.data import Study
 from pytest_ngraph.study.figures import FIGURES
+from pytest_ngraph.study.figures.files import write_one
 from pytest_ngraph.study.findings import findings
 from pytest_ngraph.wording import counted
 
@@ -75,10 +76,10 @@ def figure(of: Study, name: str, pictures: Path) -> str:
     """The picture of a figure, by which it is shown, and its note."""
     made = FIGURES[name](of)
     with tempfile.TemporaryDirectory() as folder:
-        study.write_figure(of, name, Path(folder))
+        _, png, _ = write_one(made, Path(folder))
         pictures.mkdir(exist_ok=True)
-        shutil.copy(Path(folder) / study.FIGURES / f"{name}.png", pictures)
-    return f"![{made.heading}]({pictures.name}/{name}.png)\n\n{made.note} {made.left_out}"
+        shutil.copy(png, pictures)
+    return f"![{made.heading}]({pictures.name}/{png.name})\n\n{made.note} {made.left_out}"
 
 
 def main() -> None:

@@ -55,9 +55,7 @@ def prepare(
     """
     announce("compile")
     compiler = compilers.resolve(case.compiler)
-    if artifact.program or artifact.onnx:
-        import_module("torch")
-    import_libraries(compiler)
+    import_libraries(compiler, with_torch=bool(artifact.program or artifact.onnx))
     is_identity = CompilerSpec.parse(case.compiler).name == IDENTITY
     if is_identity or not artifact.digest:
         cache = None
@@ -81,9 +79,10 @@ def prepare(
     )
 
 
-def import_libraries(compiler: Compiler) -> None:
-    """Import what the compiler works with; first of all PyTorch, whose tensors are its inputs."""
-    for library in ("torch", *compiler.libraries) if compiler.libraries else ():
+def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:
+    """Import what the compiler works with. with_torch: PyTorch first, whose tensors are the inputs of a program or an
+    ONNX file, whatever compiles it."""
+    for library in (*(["torch"] if with_torch else []), *compiler.libraries):
         import_module(library)
 
 

@@ -195,11 +195,13 @@ def _problem(error: BaseException) -> Answer:
 
 
 def _import_ahead(worker: Worker) -> None:
-    """What cannot be imported is told by the request that needs it."""
-    compiler, worker.ahead = worker.ahead, ""
-    if compiler:
+    """PyTorch too, unless the compiler declares no library at all. What cannot be imported is told by the request that
+    needs it."""
+    name, worker.ahead = worker.ahead, ""
+    if name:
         with suppress(Exception):
-            import_libraries(compilers.resolve(compiler))
+            compiler = compilers.resolve(name)
+            import_libraries(compiler, with_torch=bool(compiler.libraries))
 
 
 def _abandon(worker: Worker) -> None:

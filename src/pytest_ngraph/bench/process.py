@@ -64,10 +64,10 @@ HERE = Home()
 class WorkerProcess:
     """A child process that runs `pytest_ngraph.worker`, and answers one request at a time.
 
-    cores: the logical CPUs its threads are bound to; as many threads it has where it is not bound, because nothing is
-    measured in it. ahead: a compiler whose libraries it imports on its own as soon as it has started. temporary: where
-    it and its libraries put temporary files; whoever removes that folder also removes what a killed worker could not.
-    Raises `WorkerFailed` where it cannot be started.
+    cores: logical CPUs, for each of which it has a thread. bound: whether each thread is bound to its own, as it must
+    be where anything is measured. ahead: a compiler whose libraries it imports on its own as soon as it has started.
+    temporary: where it and its libraries put temporary files; whoever removes that folder also removes what a killed
+    worker could not. Raises `WorkerFailed` where it cannot be started.
     """
 
     def __init__(
@@ -258,8 +258,9 @@ def _environment(cores: Sequence[int], temporary: Path, *, bound: bool) -> dict[
     threads = str(len(cores))
     return (
         dict(os.environ)
-        | (bound_threads(cores) if bound else {"OMP_NUM_THREADS": threads})
+        | (bound_threads(cores) if bound else {})
         | {
+            "OMP_NUM_THREADS": threads,
             "MKL_NUM_THREADS": threads,
             "OPENBLAS_NUM_THREADS": threads,
             "TVM_NUM_THREADS": threads,
