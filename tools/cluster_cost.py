@@ -20,13 +20,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-import small_models
+import telling
 from cluster_costs import cases, idle, pool, scale
 
 from pytest_ngraph.machine import environment
 from pytest_ngraph.wording import counted
 
-PAGE = small_models.ROOT / "docs" / "cluster.md"
+PAGE = telling.ROOT / "docs" / "cluster.md"
 
 
 def main() -> None:
@@ -41,7 +41,7 @@ def main() -> None:
         text = f"{provenance()}\n\n{parsed.find(Path(folder), parsed)}"
     print(text)
     if parsed.write:
-        small_models.write(f"cluster {parsed.command}", text, PAGE)
+        telling.write(f"cluster {parsed.command}", text, PAGE)
 
 
 def provenance() -> str:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import small_models
+import telling
 
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import Record
@@ -59,7 +60,7 @@ def report(pairs: Sequence[Pair]) -> str:
     rows = [_row([f"`{pair.compiled.case.compiler}`", pair.compiled.case.model_label], [pair]) for pair in pairs]
     rows += [_row([f"`{compiler}`", "all"], own) for compiler, own in by_compiler.items()]
     rows += [_row(["all", "all"], pairs)]
-    return small_models.table(["compiler", "model", "compiled in", "loaded in", "ratio", "outputs"], rows)
+    return telling.table(["compiler", "model", "compiled in", "loaded in", "ratio", "outputs"], rows)
 
 
 def _row(names: list[str], pairs: Sequence[Pair]) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import small_models
+import telling
 
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics import Metrics, compute
@@ -60,7 +61,7 @@ def _grid(models: Models, names: Sequence[str], show: Show, means: Mapping[str, 
     for name in names:
         shown = [(name in own and show(own[name])) or ABSENT for own in models.values()]
         rows.append([f"`{name}`", *shown, *([means[name]] if means else [])])
-    return small_models.table(heading, rows)
+    return telling.table(heading, rows)
 
 
 def _speedup(record: Record, models: Models, metrics: Metrics) -> str:

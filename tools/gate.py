@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from itertools import product as combinations
 from pathlib import Path
 
-import small_models
+import telling
 from gate_trials import asv_rule, benchmark_plugin, conditions, injection, product, table
 from gate_trials.cells import NETWORKS, Session, plan
 from gate_trials.repository import Repository
@@ -31,7 +31,7 @@ from gate_trials.results import Results
 from pytest_ngraph.machine import environment
 from pytest_ngraph.store import Run
 
-PAGE = small_models.ROOT / "docs" / "gate.md"
+PAGE = telling.ROOT / "docs" / "gate.md"
 
 
 def calibrate(results: Results, asked: argparse.Namespace, is_late: Callable[[], bool]) -> None:
@@ -114,7 +114,7 @@ def main() -> None:
             break
         print(f"session {number} of {len(sessions)}: {session.condition}, {session.threads} threads", file=sys.stderr)
         run(session, results, rules)
-    small_models.tell(Run(id="", environment=environment()), table.report(results), "gate" if asked.write else "", PAGE)
+    telling.tell(Run(id="", environment=environment()), table.report(results), "gate" if asked.write else "", PAGE)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import small_models
+import telling
 from gate_trials import conditions
 from gate_trials.cells import Cell
 from gate_trials.pytest_run import output_of
@@ -31,7 +31,7 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Floats
 from pytest_ngraph.wording import counted
 
-PAGE = small_models.ROOT / "docs" / "gate.md"
+PAGE = telling.ROOT / "docs" / "gate.md"
 COMPILERS = ("torchscript", "onnxruntime")
 CELLS = 4
 """Of each compiler."""
@@ -61,7 +61,7 @@ def report(runs: Sequence[tuple[str, int, store.Run]]) -> str:
         [f"{conditions.CONDITIONS[condition]}, {counted(threads, 'thread')}", *_spreads(run.records)]
         for condition, threads, run in runs
     ]
-    return small_models.table(["launches spread by, comparing", "medians", *SHARES], rows)
+    return telling.table(["launches spread by, comparing", "medians", *SHARES], rows)
 
 
 def _spreads(records: Sequence[Record]) -> Iterator[str]:
@@ -104,7 +104,7 @@ def main() -> None:
         if not folder.exists():
             measure(condition, threads, folder)
         runs.append((condition, threads, store.read(folder)))
-    small_models.tell(runs[0][2], report(runs), "launch spread" if asked.write else "", PAGE)
+    telling.tell(runs[0][2], report(runs), "launch spread" if asked.write else "", PAGE)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import small_models
+import telling
 
 from pytest_ngraph import store, study
 from pytest_ngraph.store import Run
@@ -27,7 +27,7 @@ from pytest_ngraph.study.figures.files import write_one
 from pytest_ngraph.study.findings import findings
 from pytest_ngraph.wording import counted
 
-PAGE = small_models.ROOT / "docs" / "results.md"
+PAGE = telling.ROOT / "docs" / "results.md"
 PICTURES = "pictures"
 SECTION = re.compile(r"(<!-- results: (\S+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -58,7 +58,7 @@ def what_ran(runs: list[Run]) -> str:
     settled = sum(record.stable for record in measured)
     return (
         f"{counted(len(records), 'case')}, of which {len(measured)} were measured and {settled} settled within their "
-        f"budget, on {small_models.surroundings(runs[-1])}."
+        f"budget, on {telling.surroundings(runs[-1])}."
     )
 
 

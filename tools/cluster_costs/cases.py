@@ -9,7 +9,7 @@ from typing import Any
 
 from cluster.remote_project import RemoteProject
 from faults.project import Project
-from small_models import table
+from telling import table
 
 from cluster_costs.started import cluster, seconds_of
 

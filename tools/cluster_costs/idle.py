@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import psutil
 from distributed import Client
-from small_models import table
+from telling import table
 
 from cluster_costs.started import cluster
 

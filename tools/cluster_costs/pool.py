@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.remote_project import RemoteProject
-from small_models import table
+from telling import table
 
 from cluster_costs.started import cluster, seconds_of
 

@@ -18,7 +18,7 @@ import psutil
 from cluster.processes import HEAD, Cluster
 from cluster.remote_project import RemoteProject
 from faults.project import finished, wait_until
-from small_models import table
+from telling import table
 
 from cluster_costs.devices import JOINED, names
 from cluster_costs.started import cluster, seconds_of

@@ -6,7 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 
-import small_models
+import telling
 
 from gate_trials import asv_rule, benchmark_plugin, product
 from gate_trials.cells import Cell
@@ -39,7 +39,7 @@ def report(results: Results) -> str:
 def _table(cells: Sequence[Cell], results: Results) -> str:
     kinds = sorted({(-cell.threads, cell.slowdown_percent) for cell in cells})
     alike = [[cell for cell in cells if (-cell.threads, cell.slowdown_percent) == kind] for kind in kinds]
-    return small_models.table(HEADING, [_row(each, results) for each in alike])
+    return telling.table(HEADING, [_row(each, results) for each in alike])
 
 
 def _row(cells: Sequence[Cell], results: Results) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from small_models import ROOT, tell
+from telling import ROOT, tell
 
 from pytest_ngraph.machine import environment
 from pytest_ngraph.store import Run

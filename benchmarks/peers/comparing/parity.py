@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from small_models import table
+from telling import table
 
 from comparing import figures
 from comparing.arms import bound

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 import report_scale
-from small_models import table
+from telling import table
 
 from comparing import figures
 from pytest_ngraph.metrics.text import number

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cluster_costs.started import seconds_of
 from faults.project import Project
-from small_models import table
+from telling import table
 
 from comparing import figures
 from comparing.child import session_s

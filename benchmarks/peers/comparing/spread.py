@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from small_models import table
+from telling import table
 
 from comparing import arms, figures, trials
 from comparing.trials import Measure, Trials

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from small_models import table
+from telling import table
 
 from comparing import figures
 from pytest_ngraph.metrics.text import number, with_interval

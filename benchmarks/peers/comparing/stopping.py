@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 import numpy as np
-from small_models import table
+from telling import table
 
 from comparing import arms, figures, trials
 from comparing.trials import Measure, Trials

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 
 import small_models
+import telling
 
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics.text import number
@@ -58,7 +59,7 @@ def find(parsed: argparse.Namespace) -> str:
             row(state, _session([*options, *parsed.pytest, f"--ngraph-cache={cache}"], parsed.tests))
             for state in ("cold", "warm")
         ]
-    return small_models.table(HEADING, told)
+    return telling.table(HEADING, told)
 
 
 def row(state: str, shares: Shares) -> list[str]:

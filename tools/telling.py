@@ -1,0 +1,56 @@
+"""How what a tool has found is told: tables, where it was found, and its place in the docs."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pytest_ngraph.machine import LIBRARIES
+from pytest_ngraph.report import markdown
+from pytest_ngraph.store import Run
+from pytest_ngraph.wording import counted, seen_from
+
+ROOT = Path(__file__).parents[1]
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table whose first column is of text, the others of figures."""
+    columns = {name: markdown.RIGHT if place else markdown.LEFT for place, name in enumerate(heading)}
+    return "\n".join(markdown.table(columns, rows)).rstrip()
+
+
+def provenance(run: Run) -> str:
+    """The command that was run, and where, in a sentence."""
+    script = seen_from(ROOT, Path(sys.argv[0]).resolve())
+    return f"`{' '.join(['python', script, *sys.argv[1:]])}` on {surroundings(run)}."
+
+
+def surroundings(run: Run) -> str:
+    """The day, the machine and the versions."""
+    environment = run.environment
+    cores = len(environment["cores"].split(","))
+    versions = ", ".join(f"{name} {environment[name]}" for name in LIBRARIES if name in environment)
+    return (
+        f"{time.strftime('%Y-%m-%d')}, {environment.get('processor') or environment['architecture']}, "
+        f"{counted(cores, 'core')}, Python {environment['python']}, {versions}"
+    )
+
+
+def tell(run: Run, found: str, section: str, path: Path) -> None:
+    """Print what a run says, with its provenance. section: of the page, where it is to stand as well, if any."""
+    text = f"{provenance(run)}\n\n{found}"
+    print(text)
+    if section:
+        write(section, text, path)
+
+
+def write(section: str, text: str, path: Path) -> None:
+    """Put a text between the markers of its section in the docs."""
+    page = path.read_text()
+    marked = re.compile(rf"(<!-- {section}: measured -->\n).*?(<!-- end -->)", re.DOTALL)
+    if not marked.search(page):
+        sys.exit(f"{path} has no section <!-- {section}: measured -->")
+    path.write_text(marked.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page))
