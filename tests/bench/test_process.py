@@ -64,6 +64,13 @@ def test_a_worker_that_refuses_the_first_request_is_ended(tmp_path: Path) -> Non
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
 
 
+def test_a_list_of_processes_shows_what_a_worker_is_for(tmp_path: Path) -> None:
+    worker = WorkerProcess(cores=(0,), temporary=tmp_path, role="openvino:streams=2")
+    shown = psutil.Process(worker.pid).cmdline()
+    worker.close()
+    assert shown[-2:] == ["pytest_ngraph.worker", "openvino:streams=2"]
+
+
 @pytest.mark.parametrize("library", ["json", "no_such_library"])
 def test_a_compilers_libraries_are_imported_ahead(
     library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

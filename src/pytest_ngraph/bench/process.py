@@ -66,6 +66,7 @@ class WorkerProcess:
 
     cores: logical CPUs, for each of which it has a thread. bound: whether each thread is bound to its own, as it must
     be where anything is measured. ahead: a compiler whose libraries it imports on its own as soon as it has started.
+    role: what it is for, which lists of processes show.
     temporary: where it and its libraries put temporary files; whoever removes that folder also removes what a killed
     worker could not. Raises `WorkerFailed` where it cannot be started.
     """
@@ -79,6 +80,7 @@ class WorkerProcess:
         home: Home = HERE,
         bound: bool = True,
         ahead: str = "",
+        role: str = "",
         clock: Clock = time.monotonic,
     ) -> None:
         self._clock = clock
@@ -88,7 +90,7 @@ class WorkerProcess:
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
             self._process = subprocess.Popen(
-                [home.python, "-m", "pytest_ngraph.worker"],
+                [home.python, "-m", "pytest_ngraph.worker", *([role] if role else [])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,

@@ -33,7 +33,7 @@ class Workers:
         if key in self._resident and not self._resident[key].alive:
             self._resident.pop(key).close()  # with all that it started
         if key not in self._resident:
-            self._resident[key] = self._start(target, home, bound=role not in EXPORTERS)
+            self._resident[key] = self._start(target, home, role, bound=role not in EXPORTERS)
         return self._resident[key]
 
     def start_ahead(self, compiler: Role, target: Target) -> None:
@@ -41,12 +41,12 @@ class Workers:
         started fails when it is asked for."""
         if (compiler, target) not in self._resident:
             with suppress(WorkerFailed):
-                self._resident[compiler, target] = self._start(target, None, ahead=compiler)
+                self._resident[compiler, target] = self._start(target, None, compiler, ahead=compiler)
 
     @contextmanager
     def fresh(self, target: Target, home: Home | None = None) -> Iterator[WorkerProcess]:
         """A worker of its own, ended afterwards."""
-        worker = self._start(target, home)
+        worker = self._start(target, home, "launch")
         try:
             yield worker
         finally:
@@ -64,7 +64,9 @@ class Workers:
         """End every worker."""
         self._discard(lambda *_: True)
 
-    def _start(self, target: Target, home: Home | None, *, bound: bool = True, ahead: Role = "") -> WorkerProcess:
+    def _start(
+        self, target: Target, home: Home | None, role: Role, *, bound: bool = True, ahead: Role = ""
+    ) -> WorkerProcess:
         return WorkerProcess(
             cores=target.cores,
             temporary=self._temporary,
@@ -72,6 +74,7 @@ class Workers:
             home=home or Home(),
             bound=bound,
             ahead=ahead,
+            role=role,
         )
 
     def _discard(self, condemned: Callable[[Role, WorkerProcess], bool]) -> None:
