@@ -25,7 +25,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_list_and_show(kept: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(capsys, "list", kept).startswith("v1                     1 runs, 1 cases, ")
+    assert printed(capsys, "list", kept).startswith("v1                      1 run, 1 case, ")
     shown = printed(capsys, "show", "v1", kept)
     assert "Xeon, abc" in shown
     assert "resnet18-openvino-b8-xeon" in shown
@@ -45,9 +45,9 @@ def test_bless_and_undo(kept: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_export_and_import(kept: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "release.jsonl"
-    assert "1 runs" in printed(capsys, "export", "v1", str(file), kept)
-    assert "baseline release: 1 runs" in printed(capsys, "import", str(file), kept)
-    assert "baseline other: 1 runs" in printed(capsys, "import", str(file), "other", kept)
+    assert "1 run of" in printed(capsys, "export", "v1", str(file), kept)
+    assert "baseline release: 1 run from" in printed(capsys, "import", str(file), kept)
+    assert "baseline other: 1 run from" in printed(capsys, "import", str(file), "other", kept)
     assert main(["baseline", "import", str(file), kept]) == 2
     assert capsys.readouterr().err.startswith("pytest-ngraph: baseline release exists.")
 

@@ -25,7 +25,7 @@ def test_standard_output_is_the_format_and_nothing_else(stored: Path, capsys: py
     assert main(["export", str(stored), "--format=bencher"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["resnet18-identity-b8-cpu"]["latency"]["value"] == 0.5e9
-    assert printed.err == "1 cases without a measurement were left out\n"
+    assert printed.err == "left out, having no measurement: 1 case\n"
 
 
 def test_a_file(stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

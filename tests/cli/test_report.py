@@ -29,7 +29,7 @@ def test_report_prints_the_summary_of_the_latest_run(
     journal.append(Record(case=a_case, outcome="measured", rounds=(Round(1, 0.5),) * 6, stable=True))
     assert main(["report", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert f"run {journal.id}: 1 records, Xeon" in printed
+    assert f"run {journal.id}: 1 record, Xeon" in printed
     assert "resnet18 on cpu" in printed
     assert "16.0" in printed
 

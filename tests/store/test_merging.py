@@ -32,7 +32,7 @@ def test_the_same_run_is_there_once(tmp_path: Path, capsys: pytest.CaptureFixtur
     for _ in range(2):
         assert main(["merge", str(tmp_path / "a"), "-o", str(tmp_path / "all")]) == 0
     assert len(store.run_ids(tmp_path / "all")) == 1
-    assert "1 runs already there" in capsys.readouterr().out
+    assert "1 run already there" in capsys.readouterr().out
 
 
 def test_a_run_that_went_on_is_continued(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +41,7 @@ def test_a_run_that_went_on_is_continued(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "all" / path.name).write_bytes(path.read_bytes()[:-50])
     assert main(["merge", str(tmp_path / "a"), "-o", str(tmp_path / "all")]) == 0
     assert store.read(tmp_path / "all") == store.read(tmp_path / "a")
-    assert "1 runs continued" in capsys.readouterr().out
+    assert "1 run continued" in capsys.readouterr().out
 
 
 def test_a_conflict_is_shown_and_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

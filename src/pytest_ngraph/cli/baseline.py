@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_ngraph import baselines
 from pytest_ngraph.record import Record
+from pytest_ngraph.wording import counted
 
 
 def declare(commands: Any) -> None:
@@ -37,9 +38,10 @@ def _list(parsed: argparse.Namespace) -> int:
     names = baselines.names(parsed.store)
     for name in names:
         baseline = baselines.read(parsed.store, name)
-        runs, first, last = len(baseline.runs), baseline.runs[0].id, baseline.runs[-1].id
+        first, last = baseline.runs[0].id, baseline.runs[-1].id
+        held = f"{counted(len(baseline.runs), 'run'):>8}, {counted(len(baseline.records), 'case')}"
         anchored = "  anchored" if baseline.anchored else ""
-        print(f"{name:20} {runs:3} runs, {len(baseline.records)} cases, {first} to {last}{anchored}")
+        print(f"{name:20} {held}, {first} to {last}{anchored}")
     if not names:
         print(f"no baselines in {parsed.store}. pytest --ngraph-save=NAME makes one.")
     return 0
@@ -82,12 +84,12 @@ def _remove(parsed: argparse.Namespace) -> int:
 
 def _export(parsed: argparse.Namespace) -> int:
     runs = baselines.export(parsed.store, parsed.name, parsed.file)
-    print(f"{parsed.file}: {runs} runs of baseline {parsed.name}")
+    print(f"{parsed.file}: {counted(runs, 'run')} of baseline {parsed.name}")
     return 0
 
 
 def _import(parsed: argparse.Namespace) -> int:
     name = parsed.name or parsed.file.stem
     runs = baselines.import_from(parsed.file, parsed.store, name)
-    print(f"baseline {name}: {runs} runs from {parsed.file}")
+    print(f"baseline {name}: {counted(runs, 'run')} from {parsed.file}")
     return 0

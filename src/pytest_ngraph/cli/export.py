@@ -12,6 +12,7 @@ from pytest_ngraph import store
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.report.exchange import FORMATS, measured
+from pytest_ngraph.wording import counted
 
 
 def declare(commands: Any) -> None:
@@ -31,7 +32,7 @@ def _run(parsed: argparse.Namespace) -> int:
     _write(json.dumps(FORMATS[parsed.format](records, compute(records)), indent=2) + "\n", parsed.output)
     left_out = len({record.case for record in run.records}) - len(records)
     if left_out:
-        print(f"{left_out} cases without a measurement were left out", file=sys.stderr)
+        print(f"left out, having no measurement: {counted(left_out, 'case')}", file=sys.stderr)
     return 0
 
 

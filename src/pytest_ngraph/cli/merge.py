@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.store import merge
+from pytest_ngraph.wording import counted
 
 
 def declare(commands: Any) -> None:
@@ -24,5 +25,6 @@ def _run(parsed: argparse.Namespace) -> int:
     for run, reason in merged.conflicts.items():
         print(f"conflict: run {run}: {reason}. Both stay as they are: keep one of the files.")
     counts = {"added": merged.added, "continued": merged.continued, "already there": merged.equal}
-    print(f"{parsed.output}: {', '.join(f'{len(runs)} runs {name}' for name, runs in counts.items())}")
+    told = ", ".join(f"{counted(len(runs), 'run')} {name}" for name, runs in counts.items())
+    print(f"{parsed.output}: {told}")
     return 1 if merged.conflicts or merged.refused else 0

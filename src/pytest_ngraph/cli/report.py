@@ -90,7 +90,7 @@ def _print(run: Run) -> None:
 
     environments = run.environments or {"": run.environment}
     processors = dict.fromkeys(each.get("processor", "unknown processor") for each in environments.values())
-    print(f"run {run.id}: {len(run.records)} records, {', '.join(processors)}")
+    print(f"run {run.id}: {counted(len(run.records), 'record')}, {', '.join(processors)}")
     if run.damaged:
         print(_left_out(run))
     for line in summary(run.records, compute(run.records), width=shutil.get_terminal_size().columns):

@@ -13,6 +13,7 @@ from pytest_ngraph.gate.launches import effects
 from pytest_ngraph.gate.pooling import Prior
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.verdict import verdict
+from pytest_ngraph.wording import counted
 
 LEAST_SPREAD = 0.0005
 """No machine's launches agree better than this; less was seen by chance."""
@@ -49,7 +50,7 @@ class Calibration:
     def text(self) -> str:
         """What it found, in a sentence without its end."""
         spreads = (f"launches spread by {100 * prior.spread:.2f} % {name}" for name, prior in self.priors.items())
-        return f"{', '.join(spreads)}; {self.false_alarms} false alarms in {self.cells} cases"
+        return f"{', '.join(spreads)}; {counted(self.false_alarms, 'false alarm')} in {counted(self.cells, 'case')}"
 
     def applied(self, rule: Rule) -> Rule:
         """The rule for this machine."""
