@@ -4,7 +4,6 @@ which versions, is what is installed there."""
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +21,6 @@ TELL_S = 1.0
 """Between two messages on how far the rounds are."""
 
 _RESIDENT = Resident()
-_UNPACKING = threading.Lock()
 
 
 def topic(client: str) -> str:
@@ -55,12 +53,7 @@ def lacking(digests: Sequence[str], dask_worker: Worker) -> list[str]:
 async def receive(digest: str, content: bytes, dask_worker: Worker) -> None:
     """Unpack a project on this device."""
     projects = Projects(_home(dask_worker).projects)
-
-    def unpack() -> None:
-        with _UNPACKING:
-            projects.unpack(Packed(digest=digest, content=content))
-
-    await asyncio.to_thread(unpack)
+    await asyncio.to_thread(projects.unpack, Packed(digest=digest, content=content))
 
 
 async def stop(client: str) -> None:
