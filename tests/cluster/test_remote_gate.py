@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+from faults.project import finished
 from repository import Repository
 
 from cluster.processes import Cluster
-from cluster.remote_project import RemoteProject
+from cluster.remote_project import RemoteProject, measured_on
 
 SLEEPS = """
 class Sleeps(Exact):
@@ -15,19 +19,26 @@ class Sleeps(Exact):
         seconds = artifact.reference()[-1][0][0]
         return Model(artifact.reference(), lambda: time.sleep(seconds))
 """
+QUICK, SLOW = "0.001 2 3", "0.003 2 3"
 
 
-def test_what_became_slower_fails(loopback: Cluster, tmp_path: Path) -> None:
-    loopback.start_device("red")
-    project = RemoteProject(tmp_path, loopback, ["red"], workloads=["plain"], compilers=["mine:Sleeps"])
+def sleeper(cluster: Cluster, tmp_path: Path, workloads: Sequence[str]) -> tuple[RemoteProject, Repository]:
+    """A project on one device whose cases take as long as its file of numbers says: quick in `main`."""
+    cluster.start_device("red")
+    project = RemoteProject(tmp_path, cluster, ["red"], workloads=workloads, compilers=["mine:Sleeps"])
     repository = Repository(project.root)
     repository.git("init", "--quiet")
     repository.git("symbolic-ref", "HEAD", "refs/heads/main")
     repository.write(".gitignore", ".ngraph\n")
     repository.write("mine.py", (project.root / "mine.py").read_text() + SLEEPS)
-    repository.write("numbers.txt", "0.001 2 3")
-    repository.commit("fast")
-    repository.write("numbers.txt", "0.003 2 3")
+    repository.write("numbers.txt", QUICK)
+    repository.commit("quick")
+    return project, repository
+
+
+def test_what_became_slower_fails(loopback: Cluster, tmp_path: Path) -> None:
+    project, repository = sleeper(loopback, tmp_path, ["plain"])
+    repository.write("numbers.txt", SLOW)
     status, printed = project.run("--ngraph-against=main")
     assert status == 1, printed
     assert "Against main at " in printed
@@ -36,3 +47,35 @@ def test_what_became_slower_fails(loopback: Cluster, tmp_path: Path) -> None:
     assert record.comparison is not None
     assert sum(launch.fresh for launch in record.comparison.launches) >= 3
     assert repository.worktrees() == 1
+
+
+@pytest.mark.slow
+def test_a_killed_client_goes_on_with_its_comparisons(loopback: Cluster, tmp_path: Path) -> None:
+    project, repository = sleeper(loopback, tmp_path, ["plain1", "plain2", "plain3"])
+    repository.write("numbers.txt", SLOW)
+    run = project.start("--ngraph-against=main")
+    project.wait_for(1, run)
+    run.kill()
+    finished(run)
+    before = project.records
+    status, printed = project.run("--ngraph-against=main", "--ngraph-resume")
+    assert status == 1, printed
+    assert "3 regressed" in printed
+    assert {case: project.records[case] for case in before} == before
+    assert set(Counter(measured_on(loopback, "red")).values()) == {1}
+    assert repository.worktrees() == 1
+
+
+@pytest.mark.slow
+def test_what_devices_measured_is_a_baseline_of_theirs(loopback: Cluster, tmp_path: Path) -> None:
+    project, repository = sleeper(loopback, tmp_path, ["plain1", "plain2"])
+    status, printed = project.run("--ngraph-save=v1")
+    assert status == 0, printed
+    assert "baseline v1" in printed
+    status, printed = project.run("--ngraph-compare=v1")
+    assert status == 0, printed
+    assert "Against baseline v1: " in printed
+    repository.write("numbers.txt", SLOW)
+    status, printed = project.run("--ngraph-compare=v1")
+    assert status == 1, printed
+    assert "Against baseline v1: 2 regressed" in printed
