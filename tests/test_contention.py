@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.contention import Counters, between, read, throttles
+from pytest_ngraph.contention import Counters, asleep_s, between, read, throttles
 from pytest_ngraph.record import Contention
 
 
@@ -21,6 +22,16 @@ def test_throttles_are_summed_over_the_cpus(tmp_path: Path) -> None:
         (tmp_path / cpu / "thermal_throttle" / "core_throttle_count").write_text(f"{core}\n")
         (tmp_path / cpu / "thermal_throttle" / "package_throttle_count").write_text(f"{package}\n")
     assert throttles(tmp_path) == 25
+
+
+def test_a_suspended_machine_is_one_whose_clocks_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = {"boot": 5000.0, "monotonic": 4400.0}
+    monkeypatch.setattr(time, "CLOCK_BOOTTIME", "boot", raising=False)
+    monkeypatch.setattr(time, "CLOCK_MONOTONIC", "monotonic")
+    monkeypatch.setattr(time, "clock_gettime", now_s.__getitem__)
+    assert asleep_s() == 600
+    monkeypatch.delattr(time, "CLOCK_BOOTTIME")
+    assert asleep_s() is None
 
 
 def test_a_kernel_that_tells_nothing(tmp_path: Path) -> None:

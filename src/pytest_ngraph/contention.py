@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,8 +37,15 @@ def throttles(cpus: Path = Path("/sys/devices/system/cpu")) -> int | None:
     return sum(counts) if counts else None
 
 
+def asleep_s() -> float | None:
+    """Seconds that the machine was suspended by now; None where the kernel does not tell. The clocks that times are
+    taken with stand still meanwhile (clock_gettime(2): CLOCK_BOOTTIME), and so do time limits."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return None if clock is None else time.clock_gettime(clock) - time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
 def between(start: Counters, end: Counters, *, elapsed_s: float, involuntary_switches: int | None = None) -> Contention:
-    """What happened from `start` to `end`, `elapsed_s` seconds later. Throttles are not among it."""
+    """What happened from `start` to `end`, `elapsed_s` seconds later. Throttles and sleep are not among it."""
     pressure = steal = None
     if start.pressure_us is not None and end.pressure_us is not None and elapsed_s > 0:
         pressure = min(100.0, (end.pressure_us - start.pressure_us) / (elapsed_s * 1e6) * 100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -67,12 +68,14 @@ class Contention:
     steal_percent: share of the machine's CPU time that the hypervisor gave to others (`/proc/stat`).
     involuntary_switches: how often the worker was taken off a core (`ru_nivcsw`).
     throttles: how often a core or processor was slowed down because it was hot (`thermal_throttle`).
+    asleep_s: seconds that the machine was suspended. No time that was measured contains them.
     """
 
     pressure_percent: float | None = None
     steal_percent: float | None = None
     involuntary_switches: int | None = None
     throttles: int | None = None
+    asleep_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +143,16 @@ class Record:
     skip_reason: str = ""
     comparison: Comparison | None = None
     follows_from: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def failed(cls, case: Case, failure: Failure) -> Record:
+        """The record of a case that fails now, before an arm could be made of it."""
+        return cls(case=case, outcome="failed", started_at=time.time(), failure=failure)
+
+    @classmethod
+    def skipped(cls, case: Case, reason: str) -> Record:
+        """The record of a case that cannot be run here."""
+        return cls(case=case, outcome="skipped", started_at=time.time(), skip_reason=reason)
 
     @property
     def samples(self) -> npt.NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -85,8 +84,7 @@ class Resumed:
         """The record of a case that is measured no more."""
         times, phase = self.run.deaths[case]
         message = f"the run died {_times(times)} while this case was in it; --ngraph-retries={times} tries again"
-        failure = Failure(phase=phase, kind="crashed", message=message)
-        return Record(case=case, outcome="failed", started_at=time.time(), failure=failure)
+        return Record.failed(case, Failure(phase=phase, kind="crashed", message=message))
 
 
 def open_run(folder: Path, name: str, retries: int) -> Resumed | None:

@@ -119,13 +119,13 @@ class Session:
         if case not in self.records:
             self._take_over(group)
         if case not in self.records and (obstacle := self._obstacle(case)):
-            return Record(case=case, outcome="skipped", skip_reason=obstacle)
+            return Record.skipped(case, obstacle)
         if case not in self.records:
             try:
                 self._measure([each for each in group if each not in self.records])
             except DeviceAway as reason:
                 self.is_cut_short = True
-                return Record(case=case, outcome="skipped", skip_reason=str(reason))
+                return Record.skipped(case, str(reason))
         return self.records[case]
 
     def _measure(self, cases: Sequence[Case]) -> None:

@@ -91,8 +91,18 @@ def test_no_arms_measure_nothing() -> None:
     assert turns == []
 
 
-def test_throttling_meanwhile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = iter([25, 29])
-    monkeypatch.setattr(contention, "throttles", lambda: next(counts))
+@pytest.mark.parametrize(("what", "before", "after"), [("throttles", 25, 29), ("asleep_s", 3600.5, 3604.5)])
+def test_what_hindered_the_machine_meanwhile_is_told(
+    monkeypatch: pytest.MonkeyPatch, what: str, before: float, after: float
+) -> None:
+    counts = iter([before, after])
+    monkeypatch.setattr(contention, what, lambda: next(counts))
     found = interleave([arm("a", 2, [])], Settings(), Silent())  # type: ignore[list-item]  # a stand-in
-    assert found.throttles == 4
+    assert getattr(found, what) == 4
+
+
+@pytest.mark.parametrize("what", ["throttles", "asleep_s"])
+def test_what_the_kernel_does_not_tell_is_unknown(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    monkeypatch.setattr(contention, what, lambda: None)
+    found = interleave([arm("a", 2, [])], Settings(), Silent())  # type: ignore[list-item]  # a stand-in
+    assert getattr(found, what) is None

@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -201,3 +202,20 @@ def test_a_temporary_folder_that_is_deleted_under_way(slow: Project) -> None:
     assert "INTERNALERROR" not in printed
     assert set(slow.records) == slow.expected
     assert len([record for record in slow.records.values() if record.outcome == "measured"]) >= 4
+
+
+def test_processes_that_are_stopped_and_go_on(slow: Project) -> None:
+    """As a container's pause or a debugger does it."""
+    run = slow.start()
+    slow.wait_for(1, run)
+    parent = psutil.Process(run.pid)
+    stopped = [parent, *parent.children(recursive=True)]
+    for process in stopped:
+        process.suspend()
+    time.sleep(2)
+    for process in stopped:
+        process.resume()
+    status, printed = finished(run)
+    assert status == 0, printed
+    assert set(slow.records) == slow.expected
+    slow.assert_nothing_left()

@@ -65,9 +65,11 @@ def test_a_whole_block() -> None:
 
 
 def test_what_disturbed_an_unstable_case_is_told() -> None:
-    hot = Contention(pressure_percent=0.1, steal_percent=3.0, throttles=2)
+    hot = Contention(pressure_percent=0.1, steal_percent=3.0, throttles=2, asleep_s=61.2)
     records = [measured(case("identity", 1), 0.02), measured(case("tvm", 1), 0.01, stable=False, contention=hot)]
-    assert "  ~ tvm at batch size 1 did not settle: steal 3 %, throttled 2 times" in texts(records)
+    assert "  ~ tvm at batch size 1 did not settle: steal 3 %, throttled 2 times, suspended for 61 s" in texts(
+        records, width=100
+    )
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -67,10 +66,10 @@ class Bench:
             try:
                 artifact = self._export(cases[0], folder)
             except Unsupported as reason:
-                yield from (self._unmeasured(case, skip_reason=str(reason)) for case in cases)
+                yield from (Record.skipped(case, str(reason)) for case in cases)
             except (WorkerFailed, OSError) as error:
                 failure = error.failure if isinstance(error, WorkerFailed) else _no_folder(error)
-                yield from (self._unmeasured(case, failure=failure) for case in cases)
+                yield from (Record.failed(case, failure) for case in cases)
             else:
                 for record in self._measure(list(cases), artifact, folder):
                     yield self._traced(record, artifact)
@@ -216,16 +215,6 @@ class Bench:
         launches, problem = launch_alone(launch)
         return dataclasses.replace(
             record, comparison=dataclasses.replace(comparison, alone=launches, alone_problem=problem)
-        )
-
-    @staticmethod
-    def _unmeasured(case: Case, *, failure: Failure | None = None, skip_reason: str = "") -> Record:
-        return Record(
-            case=case,
-            outcome="failed" if failure else "skipped",
-            started_at=time.time(),
-            failure=failure,
-            skip_reason=skip_reason,
         )
 
 

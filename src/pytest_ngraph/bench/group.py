@@ -6,6 +6,7 @@ import dataclasses
 import random
 import time
 from collections.abc import Sequence
+from typing import TypeVar
 
 from pytest_ngraph import contention
 from pytest_ngraph.bench.arm import Arm
@@ -13,6 +14,8 @@ from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.record import Contention
 from pytest_ngraph.settings import Settings
+
+Count = TypeVar("Count", int, float)
 
 
 def interleave(
@@ -23,7 +26,8 @@ def interleave(
     While one arm works, the others wait for their next request without spinning. Returns what the machine did
     meanwhile.
     """
-    throttled, before, started = contention.throttles(), contention.read(), clock()
+    throttled, slept_s = contention.throttles(), contention.asleep_s()
+    before, started = contention.read(), clock()
     order = random.Random(0)
     while running := [arm for arm in arms if arm.running]:
         for arm in order.sample(running, len(running)):
@@ -33,9 +37,11 @@ def interleave(
         if all(arm.satisfied for arm in running) or budget_spent(running, settings):
             break
     during = contention.between(before, contention.read(), elapsed_s=clock() - started)
-    if throttled is None:
-        return during
-    return dataclasses.replace(during, throttles=(contention.throttles() or throttled) - throttled)
+    return dataclasses.replace(
+        during,
+        throttles=_growth(throttled, contention.throttles()),
+        asleep_s=_growth(slept_s, contention.asleep_s()),
+    )
 
 
 def budget_spent(arms: Sequence[Arm], settings: Settings) -> bool:
@@ -46,3 +52,7 @@ def budget_spent(arms: Sequence[Arm], settings: Settings) -> bool:
 def share_of_budget(arms: Sequence[Arm], settings: Settings) -> float:
     """Seconds measured over the seconds allowed, the arms together."""
     return sum(arm.measured_s for arm in arms) / max(settings.budget_s * len(arms), 1e-9)
+
+
+def _growth(before: Count | None, now: Count | None) -> Count | None:
+    return None if before is None or now is None else now - before

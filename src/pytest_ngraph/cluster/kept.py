@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,8 +42,7 @@ class Kept:
             times, phase = self._run.deaths[case]
             if times > RETRIES:
                 message = f"the process that measures died {times} times while this case was in it"
-                failure = Failure(phase=phase, kind="crashed", message=message)
-                self.add(Record(case=case, outcome="failed", started_at=time.time(), failure=failure))
+                self.add(Record.failed(case, Failure(phase=phase, kind="crashed", message=message)))
         return self._records.get(case)
 
     def add(self, record: Record) -> None:

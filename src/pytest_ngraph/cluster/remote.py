@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -126,4 +125,4 @@ def _problem(errand: Errand, error: BaseException | None) -> tuple[FailureKind, 
 def _failed(cases: Iterable[Case], kind: FailureKind, message: str) -> list[Record]:
     """Records of cases that could not be tried."""
     failure = Failure(phase="build", kind=kind, message=message)
-    return [Record(case=case, outcome="failed", started_at=time.time(), failure=failure) for case in cases]
+    return [Record.failed(case, failure) for case in cases]

@@ -210,4 +210,6 @@ def _contention(contention: Contention) -> str:
     seen = [f"{name} {share:.0f} %" for name, share in shares.items() if share is not None and share >= 0.5]
     if contention.throttles:
         seen.append(f"throttled {counted(contention.throttles, 'time')}")
+    if contention.asleep_s is not None and contention.asleep_s >= 0.5:
+        seen.append(f"suspended for {contention.asleep_s:.0f} s")
     return ", ".join(seen)
