@@ -1,0 +1,133 @@
+"""Feeds what is parsed with bytes that reach ever more of its code. Nothing but a message may come of them.
+
+    pip install atheris
+    python tools/fuzz.py [--seconds=60] [TARGET...]
+
+A target runs in a process of its own, because the fuzzer ends its process. It begins with inputs as users write them,
+goes on with what reached new lines, and ends when its seconds are over or something was raised that is no message. The
+exit status is 1 then, and the input is told. `tests/faults/test_parsing.py` does the same in CI, without looking at
+what is reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+INSIDE = "--inside"
+SEEDS = {
+    "thresholds": ["ase<0.5", "bsr:2%", "compile_s<10s if compiler=openvino", "speedup[8]>1.2 if workload=swin*"],
+    "compilers": ["identity,openvino:precision=fp32", "tvm:trials=96:threads=2,mine:Exact", "inductor:mode=default"],
+    "messages": ['{"phase": "compile"}', '{"done": {"a": [1, 2]}}', '{"failed": {"kind": "raised", "message": "x"}}'],
+    "devices": ['[xeon]\nkind = "cpu"\nthreads = 2\n', '[orin]\nmachines = ["a", "b"]\nrequires = {memory = "8GiB"}\n'],
+    "store": [],
+    "baseline": [],
+}
+"""Of each target. Those of a store are written by the store itself."""
+SHORTEST_MESSAGE = 10
+DONE = re.compile(r"cov: (\d+).*\n(?:.*\n)*?Done (\d+) runs")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"default: all ({', '.join(SEEDS)})")
+    parser.add_argument("--seconds", type=int, default=60, help="of each target")
+    asked = parser.parse_args(arguments)
+    unknown = set(asked.targets) - set(SEEDS)
+    if unknown:
+        parser.error(f"no target {', '.join(sorted(unknown))}. There are {', '.join(SEEDS)}.")
+    survived = [fuzz(target, asked.seconds) for target in asked.targets or SEEDS]
+    return 0 if all(survived) else 1
+
+
+def fuzz(target: str, seconds: int) -> bool:
+    """Fuzz one target and print what came of it. Whether it survived."""
+    with tempfile.TemporaryDirectory(prefix="ngraph-fuzz-") as folder:
+        corpus = Path(folder, "corpus")
+        corpus.mkdir()
+        for number, seed in enumerate(seeds(target)):
+            (corpus / str(number)).write_bytes(seed)
+        options = [f"-max_total_time={seconds}", "-max_len=4096", "-timeout=20", f"-artifact_prefix={folder}/"]
+        command = [sys.executable, __file__, INSIDE, target, *options, str(corpus)]
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = DONE.search(ran.stderr[ran.stderr.rfind("DONE") :])
+        if ran.returncode == 0 and done:
+            print(f"survived      {target}: {int(done[2]):,} inputs, {done[1]} branches reached")
+            return True
+        found = [path.read_bytes() for path in Path(folder).glob("*-*") if path.is_file()]
+        print(f"NOT survived  {target}: {found or 'it did not run'}\n{ran.stdout[-3000:]}{ran.stderr[-1000:]}")
+        return False
+
+
+def seeds(target: str) -> list[bytes]:
+    if SEEDS[target]:
+        return [seed.encode() for seed in SEEDS[target]]
+    sys.path.insert(0, str(ROOT / "tests"))
+    from faults.test_parsing import journal_of
+
+    with tempfile.TemporaryDirectory() as folder:
+        return [journal_of(Path(folder)).read_bytes()]
+
+
+def inside(target: str, options: Sequence[str]) -> None:
+    """What the process of a target does; never returns."""
+    import atheris
+
+    with atheris.instrument_imports(include=["pytest_ngraph"]):
+        from pytest_ngraph.errors import NgraphError
+
+        parse = parser_of(target)
+
+    def take(data: bytes) -> None:
+        try:
+            parse(data)
+        except NgraphError as error:
+            if len(str(error)) < SHORTEST_MESSAGE:
+                raise AssertionError(f"a message that says nothing: {error!r}") from error
+
+    atheris.Setup([target, *options], take)
+    atheris.Fuzz()
+
+
+def parser_of(target: str) -> Callable[[bytes], object]:
+    """What is done with the bytes."""
+    from pytest_ngraph import baselines, gate, store
+    from pytest_ngraph.bench import messages
+    from pytest_ngraph.devices import load_inventory
+    from pytest_ngraph.options import parse_compiler, split_compilers
+
+    folder = Path(tempfile.mkdtemp(prefix="ngraph-fuzz-"))
+
+    def text_of(data: bytes) -> str:
+        return data.decode(errors="replace")
+
+    def written(data: bytes, name: str) -> Path:
+        (path := folder / name).write_bytes(data)
+        return path
+
+    def import_baseline(data: bytes) -> object:
+        kept = baselines.import_from(written(data, "v1.jsonl"), folder / "kept", "v1")
+        baselines.read(folder / "kept", "v1")
+        baselines.remove(folder / "kept", "v1")
+        return kept
+
+    return {
+        "thresholds": lambda data: gate.Threshold.parse(text_of(data)),
+        "compilers": lambda data: [parse_compiler(part) for part in split_compilers(text_of(data))],
+        "messages": messages.parse,
+        "devices": lambda data: [each.absent() for each in load_inventory(written(data, "devices.toml")).values()],
+        "store": lambda data: store.read(written(data, "run.jsonl").parent, "run"),
+        "baseline": import_baseline,
+    }[target]
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == [INSIDE]:
+        inside(sys.argv[2], sys.argv[3:])
+    sys.exit(main())
