@@ -17,8 +17,8 @@ class Repository:
 
     @classmethod
     def create(cls, root: Path) -> Repository:
-        """An empty repository whose branch is `main`."""
-        root.mkdir()
+        """A repository without commits in this folder, made where there is none, whose branch is `main`."""
+        root.mkdir(exist_ok=True)
         made = cls(root)
         made.git("init", "--quiet")
         made.git("symbolic-ref", "HEAD", "refs/heads/main")

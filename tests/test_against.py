@@ -45,9 +45,7 @@ sys.exit(pytest.main(["--ngraph-against=main"]))
 @pytest.fixture
 def branch(pytester: pytest.Pytester) -> Repository:
     """`main` has `changed` with narrow layers; the working tree, on it, has wide ones and a workload more."""
-    made = Repository(pytester.path)
-    made.git("init", "--quiet")
-    made.git("symbolic-ref", "HEAD", "refs/heads/main")
+    made = Repository.create(pytester.path)
     made.write("pytest.ini", "[pytest]\npythonpath = .\nngraph_cache = cache\n")
     made.write(".gitignore", "cache\n.ngraph\n__pycache__\n*.xml\n")
     made.write("nets.py", NETS.format(width=64))

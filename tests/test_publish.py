@@ -47,9 +47,7 @@ def test_a_run_without_a_base_is_no_step_summary_of_its_own_accord(
 
 
 def test_a_base_is_enough_for_the_step_summary(project: pytest.Pytester, step_summary: Path) -> None:
-    repository = Repository(project.path)
-    repository.git("init", "--quiet")
-    repository.git("symbolic-ref", "HEAD", "refs/heads/main")
+    repository = Repository.create(project.path)
     repository.write(".gitignore", ".ngraph\n__pycache__\n")
     repository.commit("first")
     project.runpytest_subprocess(*ONE, "--ngraph-against=main").assert_outcomes(passed=1)

@@ -51,9 +51,7 @@ ngraph_fail_on =
 def branch(pytester: pytest.Pytester) -> Repository:
     """In the working tree, `light` takes more time than on `main`, the more so for larger batches, more to compile and
     more memory: under the compiler, not under identity, it is slower than `heavy` then."""
-    made = Repository(pytester.path)
-    made.git("init", "--quiet")
-    made.git("symbolic-ref", "HEAD", "refs/heads/main")
+    made = Repository.create(pytester.path)
     made.write("pytest.ini", INI)
     made.write(".gitignore", "cache\n.ngraph\n__pycache__\n*.xml\n*.md\n*.json\n")
     made.write("mine.py", (Path(__file__).parent / "support" / "mine.py").read_text())

@@ -26,9 +26,7 @@ def sleeper(cluster: Cluster, tmp_path: Path, workloads: Sequence[str]) -> tuple
     """A project on one device whose cases take as long as its file of numbers says: quick in `main`."""
     cluster.start_device("red")
     project = RemoteProject(tmp_path, cluster, ["red"], workloads=workloads, compilers=["mine:Sleeps"])
-    repository = Repository(project.root)
-    repository.git("init", "--quiet")
-    repository.git("symbolic-ref", "HEAD", "refs/heads/main")
+    repository = Repository.create(project.root)
     repository.write(".gitignore", ".ngraph\n")
     repository.write("mine.py", (project.root / "mine.py").read_text() + SLEEPS)
     repository.write("numbers.txt", QUICK)

@@ -85,7 +85,7 @@ class Project:
         return subprocess.Popen(
             [*self.begin_with, sys.executable, "-c", MAIN, *arguments],
             cwd=self.root,
-            env=environment() | {"TMPDIR": str(self.temporary), "PYTHONDONTWRITEBYTECODE": "1"},
+            env=_environment() | {"TMPDIR": str(self.temporary), "PYTHONDONTWRITEBYTECODE": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -166,7 +166,7 @@ class Project:
         return found
 
 
-def environment() -> dict[str, str]:
+def _environment() -> dict[str, str]:
     """This process's, without what tells of the pytest that it is."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
 

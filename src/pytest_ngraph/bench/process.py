@@ -66,9 +66,9 @@ class WorkerProcess:
 
     cores: logical CPUs, for each of which it has a thread. bound: whether each thread is bound to its own, as it must
     be where anything is measured. ahead: a compiler whose libraries it imports on its own as soon as it has started.
-    role: what it is for, which lists of processes show.
-    temporary: where it and its libraries put temporary files; whoever removes that folder also removes what a killed
-    worker could not. Raises `WorkerFailed` where it cannot be started.
+    role: what it is for, which lists of processes show. temporary: where it and its libraries put temporary files;
+    whoever removes that folder also removes what a killed worker could not. Raises `WorkerFailed` where it cannot be
+    started.
     """
 
     def __init__(

@@ -14,6 +14,7 @@ Role = str
 EXPORTER = "exporter"
 BASE_EXPORTER = "exporter of the base"
 EXPORTERS = (EXPORTER, BASE_EXPORTER)
+LAUNCH = "launch"
 
 
 class Workers:
@@ -33,7 +34,7 @@ class Workers:
         if key in self._resident and not self._resident[key].alive:
             self._resident.pop(key).close()  # with all that it started
         if key not in self._resident:
-            self._resident[key] = self._start(target, home, role, bound=role not in EXPORTERS)
+            self._resident[key] = self._start(role, target, home)
         return self._resident[key]
 
     def start_ahead(self, compiler: Role, target: Target) -> None:
@@ -41,12 +42,12 @@ class Workers:
         started fails when it is asked for."""
         if (compiler, target) not in self._resident:
             with suppress(WorkerFailed):
-                self._resident[compiler, target] = self._start(target, None, compiler, ahead=compiler)
+                self._resident[compiler, target] = self._start(compiler, target, ahead=True)
 
     @contextmanager
     def fresh(self, target: Target, home: Home | None = None) -> Iterator[WorkerProcess]:
         """A worker of its own, ended afterwards."""
-        worker = self._start(target, home, "launch")
+        worker = self._start(LAUNCH, target, home)
         try:
             yield worker
         finally:
@@ -64,16 +65,14 @@ class Workers:
         """End every worker."""
         self._discard(lambda *_: True)
 
-    def _start(
-        self, target: Target, home: Home | None, role: Role, *, bound: bool = True, ahead: Role = ""
-    ) -> WorkerProcess:
+    def _start(self, role: Role, target: Target, home: Home | None = None, *, ahead: bool = False) -> WorkerProcess:
         return WorkerProcess(
             cores=target.cores,
             temporary=self._temporary,
             memory_bytes=self._memory_bytes,
             home=home or Home(),
-            bound=bound,
-            ahead=ahead,
+            bound=role not in EXPORTERS,
+            ahead=role if ahead else "",
             role=role,
         )
 
