@@ -4,7 +4,7 @@ import math
 
 import encoder
 
-from pytest_ngraph import Estimate, Metric
+from pytest_ngraph import Metric
 
 
 def pytest_configure(config):
@@ -15,7 +15,7 @@ def pytest_ngraph_metrics(records):
     """Transfer cost reduction per second (study, section IV-B1): the bytes that each sample no longer takes to send,
     times the samples compressed in a second. A wider encoder may save more and still lose, because it is slower."""
     return [
-        Metric("study.tcr_per_s", record.case, Estimate.exactly(saved_bytes() * record.throughput))
+        Metric("study.tcr_per_s", record.case, record.throughput_interval.scaled(saved_bytes()))
         for record in records
         if record.outcome == "measured" and record.case.workload == "encoder:build"
     ]

@@ -1,7 +1,11 @@
 """A workload of one's own: an encoder that makes images small before they are sent over a narrow link."""
 
-import torch
-from torch import nn
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 IMAGE = (3, 224, 224)
 LATENT_CHANNELS = 12
@@ -9,8 +13,11 @@ STEPS = 3
 """Each halves height and width."""
 
 
-def build(batch_size: int, width: int) -> tuple[nn.Module, torch.Tensor]:
+def build(batch_size: int, width: int) -> tuple[torch.nn.Module, torch.Tensor]:
     """The encoder with `width` channels inside, and example images."""
+    import torch  # here, because `conftest.py` imports this file whenever pytest collects
+    from torch import nn
+
     layers: list[nn.Module] = []
     channels = IMAGE[0]
     for _ in range(STEPS):

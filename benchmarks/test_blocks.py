@@ -8,20 +8,16 @@ import pytest
 
 
 @pytest.mark.ngraph(workload="conv", depth=range(1, 7), width=[64, 96], batch_size=[1, 8, 16])
-def test_conv_depth(measurement):
-    assert measurement.throughput > 0
+def test_conv_depth(measurement): ...
 
 
 @pytest.mark.ngraph(workload="mha", depth=range(1, 7), width=[128, 256], batch_size=[1, 8, 16])
-def test_mha_depth(measurement):
-    assert measurement.throughput > 0
+def test_mha_depth(measurement): ...
 
 
 @pytest.mark.ngraph(workload="conv", depth=[1, 2], width=[64, 96, 128, 256], batch_size=[1, 2, 4, 8, 16])
-def test_conv_width(measurement):
-    assert measurement.throughput > 0
+def test_conv_width(measurement): ...
 
 
 @pytest.mark.ngraph(workload="mha", depth=[1, 2], width=[128, 256, 384, 512], batch_size=[1, 2, 4, 8, 16])
-def test_mha_width(measurement):
-    assert measurement.throughput > 0
+def test_mha_width(measurement): ...

@@ -15,30 +15,24 @@ STUDY_SIZE = {"img_size": 224}
 
 
 @pytest.mark.ngraph(workload=SMALL)
-def test_small(measurement):
-    assert measurement.throughput > 0
+def test_small(measurement): ...
 
 
 @pytest.mark.ngraph(workload="efficientnet_b3", model_args=STUDY_SIZE)
-def test_small_efficientnet(measurement):
-    assert measurement.throughput > 0
+def test_small_efficientnet(measurement): ...
 
 
 @pytest.mark.ngraph(workload=MEDIUM)
-def test_medium(measurement):
-    assert measurement.throughput > 0
+def test_medium(measurement): ...
 
 
 @pytest.mark.ngraph(workload="efficientnet_b4", model_args=STUDY_SIZE)
-def test_medium_efficientnet(measurement):
-    assert measurement.throughput > 0
+def test_medium_efficientnet(measurement): ...
 
 
 @pytest.mark.ngraph(workload=LARGE)
-def test_large(measurement):
-    assert measurement.throughput > 0
+def test_large(measurement): ...
 
 
 @pytest.mark.ngraph(workload="efficientnet_b5", model_args=STUDY_SIZE)
-def test_large_efficientnet(measurement):
-    assert measurement.throughput > 0
+def test_large_efficientnet(measurement): ...

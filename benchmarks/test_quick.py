@@ -11,15 +11,12 @@ COMPILERS = ["identity", "onnxruntime", "openvino"]
 
 
 @pytest.mark.ngraph(workload=["resnet18", "deit3_small_patch16_224"], compiler=COMPILERS, batch_size=[1, 4, 8])
-def test_quick_models(measurement):
-    assert measurement.throughput > 0
+def test_quick_models(measurement): ...
 
 
 @pytest.mark.ngraph(workload="conv", compiler=COMPILERS, depth=[1, 3], width=64, batch_size=[1, 8])
-def test_quick_conv(measurement):
-    assert measurement.throughput > 0
+def test_quick_conv(measurement): ...
 
 
 @pytest.mark.ngraph(workload="mha", compiler=COMPILERS, depth=[1, 3], width=128, batch_size=[1, 8])
-def test_quick_mha(measurement):
-    assert measurement.throughput > 0
+def test_quick_mha(measurement): ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
+
 import pytest
 
 
@@ -22,3 +24,35 @@ def test_a_name_without_a_dot_is_one_message_and_takes_nothing_with_it(project: 
     assert len(told) == 1
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
     result.stdout.fnmatch_lines(["mine:network on cpu*"])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("('mine.score', record.case, 1.0)", "a metric of your own is ('mine.score', *Give pytest_ngraph.Metric*"),
+        (
+            "Metric('mine.score', record.case, 1.0)",
+            "mine.score of mine:network-*the estimate 1.0. Give an Estimate*",
+        ),
+        ("Metric('mine.score', 'all', Estimate.exactly(1.0))", "*whose scope is a Case or a Scope*"),
+        ("Metric('mine.score', record.case, Estimate.exactly(float('nan')))", "*has the estimate Estimate(value=nan*"),
+    ],
+)
+def test_what_is_no_metric_is_one_message(project: pytest.Pytester, given: str, told: str) -> None:
+    project.makeconftest(
+        f"""
+        from pytest_ngraph import Estimate, Metric
+
+        def pytest_ngraph_metrics(records):
+            return [{given} for record in records]
+        """
+    )
+    result = project.runpytest_subprocess("--compiler=mine:Exact", "--batch-size=1")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+    assert any(fnmatch(line, f"*{told}") for line in unwrapped(result)), result.stdout.str()
+
+
+def unwrapped(result: pytest.RunResult) -> list[str]:
+    """All that was printed as one line, and each line of its own."""
+    return [" ".join(line.strip() for line in result.stdout.lines), *result.stdout.lines]

@@ -3,9 +3,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from synthetic import case, measured
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.record import Agreement, Contention, Failure, Model, Record, Round, Warmup
+from pytest_ngraph.stats import median_interval
 
 
 @pytest.fixture
@@ -43,3 +45,13 @@ def test_failed_record_round_trip(a_case: Case) -> None:
         failure=Failure(phase="compile", kind="crashed", message="SIGSEGV", stderr_tail="x"),
     )
     assert Record.from_dict(json.loads(json.dumps(failed.to_dict()))) == failed
+
+
+def test_the_interval_of_the_throughput_is_that_of_the_median_turned_over() -> None:
+    record = measured(case(batch_size=8), [0.1 + 0.01 * number for number in range(11)])
+    found, seconds = record.throughput_interval, median_interval(record.samples)
+    assert found == (8 / seconds.value, 8 / seconds.high, 8 / seconds.low)
+    assert found.value == record.throughput
+    few = measured(case(), 0.5, rounds=2).throughput_interval
+    assert few.value == 2
+    assert not few.is_bounded

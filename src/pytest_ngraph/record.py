@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pytest_ngraph.stats import Estimate
+
 Outcome = Literal["measured", "failed", "skipped"]
 Phase = Literal["build", "compile", "verify", "warm-up", "measure"]
 FailureKind = Literal["raised", "crashed", "timed out", "out of memory", "disagreed"]
@@ -170,6 +172,16 @@ class Record:
     def throughput(self) -> float:
         """Samples per second: the batch size over the median seconds per iteration."""
         return self.case.batch_size / self.latency_s
+
+    @property
+    def throughput_interval(self) -> Estimate:
+        """Samples per second with their 95 % interval, which is infinite with fewer than six rounds."""
+        from pytest_ngraph.stats import Estimate, median_interval
+
+        seconds, size = median_interval(self.samples), self.case.batch_size
+        if not seconds.is_bounded:
+            return Estimate(size / seconds.value, seconds.low, seconds.high)
+        return Estimate(size / seconds.value, size / seconds.high, size / seconds.low)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""

@@ -25,7 +25,7 @@ def test_what_became_of_a_run_that_died(tmp_path: Path, capsys: pytest.CaptureFi
     with (tmp_path / f"{journal.id}.jsonl").open("a") as file:
         file.write('{"half a li')
     assert main(["runs", str(tmp_path)]) == 0
-    told = "1 measured, 1 failed, 1 crashed, 1 unfinished, 1 damaged lines"
+    told = "1 measured, 1 failed, 1 crashed, 1 unfinished, 1 damaged line"
     assert capsys.readouterr().out == f"{journal.id}  xeon  {told}  not finished\n"
 
 

@@ -65,3 +65,10 @@ def test_too_many_workloads_are_not_compared() -> None:
     records = [measured(case(c, workload=w), 0.1) for w in workloads for c in ("identity", "tvm")]
     [metric] = counts(compute(records)).values()
     assert metric.absent == "201 workloads are too many to compare pair by pair; 200 are the most"
+
+
+def test_the_reference_does_not_follow_from_the_order_of_the_records() -> None:
+    arms = [two("openvino", 0.1, 0.2), two("tvm", 0.2, 0.1), two("identity", 0.1, 0.2, device="orin")]
+    scopes = set(counts(compute([record for arm in arms for record in arm])))
+    assert scopes == set(counts(compute([record for arm in reversed(arms) for record in arm])))
+    assert "tvm-b1-xeon against openvino" in scopes

@@ -62,3 +62,8 @@ def test_interval_decides_the_digits(estimate: Estimate, unit: Unit, text: str) 
 def test_absent_metric_gives_its_reason() -> None:
     assert in_words(Metric("speedup", case(), absent="no identity")) == "absent (no identity)"
     assert in_words(Metric("mine.score", case(), Estimate.exactly(2.5))) == "2.50"
+
+
+def test_what_may_never_be_paid_back() -> None:
+    assert with_interval(Estimate(520.0, 300.0, math.inf), "samples") == "520 samples [300 samples, never]"
+    assert with_interval(Estimate(520.0, -math.inf, math.inf), "samples") == "520 samples [?, ?]"

@@ -53,3 +53,11 @@ def test_only_measurements_are_exported_the_last_of_each_case() -> None:
     first, second = measured(case(), 0.02), measured(case(), 0.03)
     records: list[Record] = [first, failed(case("tvm")), skipped(case("tensorrt"), "no GPU"), second]
     assert measured_ones(records) == [second]
+
+
+def test_several_at_a_time_have_no_latency() -> None:
+    records = [measured(case("openvino", 8, objective="throughput"), 0.01)]
+    metrics = compute(records)
+    (measures,) = bencher(records, metrics).values()
+    assert measures.keys() == {"throughput"}
+    assert github_action_benchmark(records, metrics)[0]["unit"] == "ms per iteration"

@@ -177,3 +177,14 @@ def test_thresholds_are_counted_and_breaches_told() -> None:
 
 def test_nothing_measured() -> None:
     assert texts([]) == ["nothing was measured"]
+
+
+def test_what_the_kernel_did_not_tell_is_not_told_as_quiet() -> None:
+    records = [measured(case("identity", 1), 0.02), measured(case("tvm", 1), 0.01, stable=False)]
+    assert "  ~ tvm at batch size 1 did not settle: contention was not recorded" in texts(records)
+
+
+def test_seconds_of_several_iterations_at_a_time_are_no_latency() -> None:
+    heading = texts([measured(case("tvm", 1, objective="throughput"), 0.01)], width=120)[1]
+    assert "iteration" in heading
+    assert "latency" not in heading

@@ -213,3 +213,21 @@ def test_files_of_a_figure_show_hostile_names_as_text(tmp_path: Path) -> None:
     assert "alert" in svg
     assert "<script" not in svg
     assert "<b>" not in svg
+
+
+def test_widths_of_a_model_of_ones_own_have_panels_of_their_own() -> None:
+    own = [measured(case("tvm", workload="encoder:build", width=width), 1.0) for width in (32, 64)]
+    assert rows("throughput", study_of(*own))["panel"].to_list() == [
+        "encoder:build-w32 on xeon",
+        "encoder:build-w64 on xeon",
+    ]
+
+
+def test_depths_of_blocks_without_a_width_have_panels_by_batch_size() -> None:
+    records = [
+        measured(case(compiler, size, workload="conv", depth=depth), 1.0)
+        for compiler in ("identity", "tvm")
+        for size in (1, 8)
+        for depth in (1, 2)
+    ]
+    assert set(rows("depth", study_of(*records))["panel"]) == {"conv, batch 1 on xeon", "conv, batch 8 on xeon"}

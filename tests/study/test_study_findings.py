@@ -56,3 +56,14 @@ def test_failures_and_unstable_cases_are_counted_with_the_reason(synthetic: Stud
 
 def test_an_empty_study_has_no_findings() -> None:
     assert findings(Study()) == []
+
+
+def test_friction_is_compared_within_a_device_only() -> None:
+    records = [
+        measured(case("tvm", size, device=device), seconds)
+        for device, by_size in (("xeon", {1: 0.1, 8: 0.8}), ("orin", {1: 0.1, 8: 0.2}))
+        for size, seconds in by_size.items()
+    ]
+    text = told(Study.of([Run(id="1", environment={}, records=tuple(records))]))["Batching"]
+    assert "On xeon, tvm keeps most efficiency" in text
+    assert "On orin, tvm keeps most efficiency" in text

@@ -11,7 +11,9 @@ import pytest
 from synthetic import case, measured
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.record import Record, Round
+from pytest_ngraph.metrics import Metric
+from pytest_ngraph.record import Model, Record, Round
+from pytest_ngraph.stats import Estimate
 from pytest_ngraph.store import Run
 from pytest_ngraph.study.data import Study
 from pytest_ngraph.study.tables import TABLES
@@ -35,7 +37,7 @@ def test_every_table_has_rows_of_the_synthetic_study_or_says_what_is_missing(nam
     assert full.note == empty.note != ""
     assert empty.frame.is_empty()
     assert empty.missing
-    assert (full.missing == "") == (name != "changes")
+    assert (full.missing == "") == (name not in ("changes", "own"))
 
 
 def test_devices_and_their_libraries(synthetic: Study) -> None:
@@ -202,3 +204,32 @@ def test_changes_between_two_stores() -> None:
         "c": "missing",
         "d": "new",
     }
+
+
+def test_widths_of_a_model_of_ones_own_are_not_mixed() -> None:
+    own = [
+        measured(
+            case("tvm", workload="encoder:build", width=width), 1.0, compile_s=float(width), model=Model(flops=width)
+        )
+        for width in (32, 64)
+    ]
+    study = study_of(*own)
+    assert [(row["width"], row["xeon tvm"]) for row in rows("compile_times", study)] == [(32, 32.0), (64, 64.0)]
+    assert [(row["width"], row["flops"]) for row in rows("architectures", study)] == [(32, 32), (64, 64)]
+
+
+def test_what_to_deploy_where_several_run_at_a_time() -> None:
+    alone = measured(case("tvm", 8), 1.0)
+    together = measured(case("openvino", 1, objective="throughput"), 0.01)
+    throughput, latency = rows("deploy", study_of(alone, together))
+    assert (latency["goal"], latency["compiler"], latency["latency_s"]) == ("lowest latency", "tvm", 1.0)
+    assert (throughput["goal"], throughput["compiler"]) == ("highest throughput", "openvino")
+    assert throughput["latency_s"] is None, "seconds per iteration are not what one takes"
+
+
+def test_metrics_of_ones_own() -> None:
+    record = measured(case("tvm"), 1.0)
+    mine = Metric("mine.score", record.case, Estimate(2.0, 1.0, 3.0))
+    study = Study.of([Run(id="1", environment={}, records=(record,))], own=[mine])
+    (row,) = rows("own", study)
+    assert (row["metric"], row["compiler"], row["value"], row["low"]) == ("mine.score", "tvm", 2.0, 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from pytest_ngraph.cli import baseline, cache, cluster, device, doctor, export, merge, report, runs, tune
@@ -13,11 +14,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand; the exit status is 2 for a user's mistake, and for what the system refuses."""
     parsed = parser().parse_args(arguments)
     try:
-        return int(parsed.run(parsed))
+        status = int(parsed.run(parsed))
+        sys.stdout.flush()
+        return status
     except NgraphError as error:
         print(f"pytest-ngraph: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
+    except BrokenPipeError:  # the reader has enough, such as `head`; nor is it told when the interpreter ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # a folder that cannot be written, a disk that is full
         print(f"pytest-ngraph: {error}", file=sys.stderr)

@@ -8,27 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.cache import Cache, Entry, default_folder
+from pytest_ngraph.wording import counted
 
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser("cache", help="list compiled artifacts that are kept, or clear them")
     parser.add_argument("action", choices=("list", "clear"))
-    parser.add_argument("--folder", type=Path, default=default_folder(), help="default: the user's cache folder")
+    parser.add_argument("--folder", type=Path, help="default: the user's cache folder")
     parser.set_defaults(run=_run)
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    kept = Cache(parsed.folder)
+    folder = parsed.folder or default_folder()
+    kept = Cache(folder)
     entries = kept.entries()
     if parsed.action == "clear":
         kept.clear()
-        print(f"removed {len(entries)} compiled artifacts from {parsed.folder}")
+        print(f"removed {counted(len(entries), 'compiled artifact')} from {folder}")
         return 0
     for entry in reversed(entries):
         made = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.made_at))
         size = f"{entry.size_bytes / 2**20:.1f} MiB"
         print(f"{made}  {size:>11}  {entry.compile_s:7.1f} s  {_origin(entry)}")
-    print(f"{len(entries)} artifacts, {sum(e.size_bytes for e in entries) / 2**20:.1f} MiB in {parsed.folder}")
+    print(f"{counted(len(entries), 'artifact')}, {sum(e.size_bytes for e in entries) / 2**20:.1f} MiB in {folder}")
     return 0
 
 

@@ -19,7 +19,7 @@ def declare(commands: Any) -> None:
     parser = commands.add_parser("export", help="write a stored run for bencher or github-action-benchmark")
     parser.add_argument("store", nargs="?", type=Path, default=Path(".ngraph"), help="default: .ngraph")
     parser.add_argument("--format", required=True, choices=sorted(FORMATS), help="whose format")
-    parser.add_argument("--run", dest="id", default="latest", help="a run's id; default: the latest")
+    parser.add_argument("--run", dest="id", default=store.LATEST, help="a run's id; default: the latest")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
     parser.set_defaults(run=_run)
 

@@ -17,8 +17,6 @@ from pytest_ngraph.wording import counted
 if TYPE_CHECKING:
     from pytest_ngraph.study.data import Study
 
-LATEST = "latest"
-
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser("report", help="show stored runs again, or write every table and figure of a study")
@@ -46,7 +44,7 @@ def _run(parsed: argparse.Namespace) -> int:
         raise UsageError("a figure or a comparison needs a folder to be written to: -o DIR.")
     else:
         for folder in stores:
-            _print(store.read(folder, parsed.id or LATEST))
+            _print(store.read(folder, parsed.id or store.LATEST))
     return 0
 
 
@@ -73,7 +71,7 @@ def _study(stores: Sequence[Path], parsed: argparse.Namespace) -> Study:
 def _runs(stores: Sequence[Path], run: str | None) -> Iterator[Run]:
     """One run of each store, or all of them. Raises `StoreError` for a store that has none."""
     for folder in stores:
-        for each in [run] if run else store.run_ids(folder) or [LATEST]:
+        for each in [run] if run else store.run_ids(folder) or [store.LATEST]:
             found = store.read(folder, each)
             if found.damaged:
                 print(f"pytest-ngraph: run {found.id}: {_left_out(found)}", file=sys.stderr)

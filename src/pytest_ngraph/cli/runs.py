@@ -39,7 +39,7 @@ def _line(run: Run, *, live: bool) -> str:
         "skipped": counts["skipped"],
         "crashed": 0 if live else len(run.crashed),
         "unfinished": run.unfinished + (len(run.crashed) if live else 0),
-        "damaged lines": run.damaged,
+        "damaged lines" if run.damaged > 1 else "damaged line": run.damaged,
     }
     devices = ",".join(sorted({case.device for case in (*(r.case for r in run.records), *run.deaths)}))
     told = ", ".join(f"{count} {name}" for name, count in parts.items() if count) or "nothing measured"

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.metrics.cases import case_columns, fill
 from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.curves import Curves
 from pytest_ngraph.metrics.definitions import DEFINITIONS
-from pytest_ngraph.metrics.metric import Inversion, Metric, Metrics
+from pytest_ngraph.metrics.metric import Inversion, Metric, Metrics, Scope
 from pytest_ngraph.metrics.panels import Panels
 from pytest_ngraph.metrics.ranks import rank_inversions
 from pytest_ngraph.metrics.stacks import Stacks
 from pytest_ngraph.record import Record
+from pytest_ngraph.stats import Estimate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +36,7 @@ def compute(records: Sequence[Record], extra: Iterable[Metric] = ()) -> Metrics:
 
     Of a case recorded twice the later record counts. Takes time in proportion to the records, but for rank inversions,
     which compare the workloads of one batch size pair by pair.
-    extra: metrics of the user's own. Raises `UsageError` when one is named like a built-in.
+    extra: metrics of the user's own. Raises `UsageError` when one is none, or is named like a built-in.
     """
     columns = columns_of(Cells.of(records))
     by_case = {
@@ -70,6 +73,18 @@ def columns_of(cells: Cells) -> Columns:
 
 
 def _check_own(metric: Metric) -> None:
+    """Raise `UsageError` for what the user's code gave in the place of a metric."""
+    if not isinstance(metric, Metric) or not isinstance(metric.scope, Case | Scope):
+        raise UsageError(
+            f"a metric of your own is {metric!r}. Give pytest_ngraph.Metric(name, scope, estimate), whose scope is a "
+            "Case or a Scope."
+        )
+    estimate = metric.estimate
+    if estimate is not None and not (isinstance(estimate, Estimate) and not any(map(math.isnan, estimate))):
+        raise UsageError(
+            f"{metric.name} of {metric.scope.id} has the estimate {estimate!r}. Give an Estimate(value, low, high) of "
+            "numbers, or absent='why there is none'."
+        )
     if "." not in metric.name:
         raise UsageError(
             f"a metric of your own is named {metric.name!r}, which has no dot. Put a name of yours in front, such as "

@@ -44,7 +44,7 @@ def arms_compared(cases: Iterable[Case]) -> Iterator[tuple[Scope, list[tuple[Cas
     """For every two arms of these cases that share at least two workloads: the scope of their inversions, and the cases
     of each shared workload, under the reference and under the other."""
     for arms in _places(cases).values():
-        for reference, other in combinations(sorted(arms, key=_identity_first), 2):
+        for reference, other in combinations(sorted(arms, key=_as_reference), 2):
             shared = [network for network in arms[reference] if network in arms[other]]
             if len(shared) > 1:
                 pairs = [(arms[reference][network], arms[other][network]) for network in shared]
@@ -100,5 +100,6 @@ def _places(cases: Iterable[Case]) -> Mapping[Place, Mapping[Arm, Mapping[Networ
     return places
 
 
-def _identity_first(arm: Arm) -> bool:
-    return arm[0] != IDENTITY
+def _as_reference(arm: Arm) -> tuple[bool, Arm]:
+    """What arms are sorted by: identity comes first, the others have an order that no run changes."""
+    return arm[0] != IDENTITY, arm

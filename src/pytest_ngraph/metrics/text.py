@@ -26,7 +26,8 @@ def with_interval(estimate: Estimate, unit: Unit = "ratio") -> str:
     if value == low == high:
         return quantity(value, unit)
     if math.isinf(low) or math.isinf(high):
-        bounds = (quantity(bound, unit) if math.isfinite(bound) else "?" for bound in (low, high))
+        known = math.isfinite(low) and unit == "samples"  # compile time may surely be paid back late, or never
+        bounds = (quantity(bound, unit) if known or math.isfinite(bound) else "?" for bound in (low, high))
         return f"{quantity(value, unit)} [{', '.join(bounds)}]"
     factor, label = _scale(value, unit)
     digits = decimals(estimate.width / factor, value / factor)

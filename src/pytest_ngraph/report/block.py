@@ -21,12 +21,16 @@ INAPPLICABLE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A column of a metric. rank: as of `Column`."""
+    """A column of a metric. rank: as of `Column`. side_by_side: its heading where several iterations run at a time."""
 
     heading: str
     metric: str
     rank: int
     show: Callable[[Metric], str]
+    side_by_side: str = ""
+
+    def heading_for(self, case: Case) -> str:
+        return self.heading if case.objective == "latency" else self.side_by_side or self.heading
 
 
 def _value(metric: Metric) -> str:
@@ -60,7 +64,7 @@ def _uncertainty(metric: Metric) -> str:
 FIGURES = (
     Figure("samples/s", "throughput", 0, _bare),
     Figure("±%", "throughput", 1, _uncertainty),
-    Figure("latency", "latency_s", 7, _value),
+    Figure("latency", "latency_s", 7, _value, side_by_side="iteration"),
     Figure("speedup", "speedup", 2, _ratio),
     Figure("RTR", "rtr", 5, _ratio),
     Figure("ASE", "ase", 4, _ratio),
@@ -119,7 +123,7 @@ def _columns(rows: Sequence[Record], metrics: Metrics, width: int) -> list[Colum
     ]
     for figure in FIGURES:
         cells = [_cell(record, metrics[record.case][figure.metric], figure) for record in rows]
-        columns.append(Column(heading=figure.heading, cells=cells, rank=figure.rank))
+        columns.append(Column(heading=figure.heading_for(rows[0].case), cells=cells, rank=figure.rank))
     columns.append(Column(heading="error", cells=[_error(record) for record in rows], rank=ERROR_RANK))
     return fitting(columns, width)
 
@@ -171,8 +175,9 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
     for record in measured:
         for figure in FIGURES:
             metric = metrics[record.case][figure.metric]
-            if metric.absent and not metric.by_definition and figure.heading in shown:
-                reasons.setdefault(metric.absent, {})[figure.heading] = None
+            heading = figure.heading_for(record.case)
+            if metric.absent and not metric.by_definition and heading in shown:
+                reasons.setdefault(metric.absent, {})[heading] = None
     if "error" in shown and any(record.agreement is None for record in measured):
         reasons.setdefault("outputs were not verified", {})["error"] = None
     for reason, headings in reasons.items():
@@ -196,13 +201,15 @@ def _doubts(measured: Iterable[Record]) -> Iterator[str]:
     unsettled: dict[tuple[int, str], list[str]] = {}
     for record in measured:
         if not record.stable:
-            seen = _contention(record.contention) or "no contention seen"
+            seen = _contention(record.contention)
             unsettled.setdefault((record.case.batch_size, seen), []).append(record.case.compiler)
     for (batch_size, seen), names in unsettled.items():
         yield f"~ {', '.join(names)} at batch size {batch_size} did not settle: {seen}"
 
 
 def _contention(contention: Contention) -> str:
+    if contention == Contention():
+        return "contention was not recorded"
     shares: Mapping[str, float | None] = {
         "CPU pressure": contention.pressure_percent,
         "steal": contention.steal_percent,
@@ -212,4 +219,4 @@ def _contention(contention: Contention) -> str:
         seen.append(f"throttled {counted(contention.throttles, 'time')}")
     if contention.asleep_s is not None and contention.asleep_s >= 0.5:
         seen.append(f"suspended for {contention.asleep_s:.0f} s")
-    return ", ".join(seen)
+    return ", ".join(seen) or "no contention seen"

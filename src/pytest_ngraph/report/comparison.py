@@ -11,11 +11,13 @@ from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 from pytest_ngraph.report.table import Column, fitting, row
 
 ORDER: tuple[VerdictName, ...] = ("regressed", "inconclusive", "missing", "new", "improved", "unchanged")
+DETECTABLE = "detectable"
 STYLES: dict[VerdictName, Style] = {"regressed": "bad", "inconclusive": "doubt", "missing": "doubt", "improved": "best"}
 
 
 def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Line]:
-    """One row for each case, and a sentence on each that could not be decided. problem: of finding the base's cases."""
+    """One row for each case, and a sentence on each that could not be decided. problem: of finding the
+    base's cases, or what differs from a stored baseline besides the code."""
     if not verdicts:
         return []
     rows = by_severity(verdicts)
@@ -24,8 +26,10 @@ def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Li
         Line(f"Against {rows[0].against}: {_counts(rows)}", "heading"),
         Line(INDENT + row(columns, None).rstrip(), "note"),
         *(Line(INDENT + row(columns, i).rstrip(), STYLES.get(v.name, "plain")) for i, v in enumerate(rows)),
-        Line(f"{INDENT}detectable: smallest slowdown that this run would have found in 95 of 100 such cases", "note"),
     ]
+    if any(column.heading == DETECTABLE for column in columns):
+        explained = f"{DETECTABLE}: smallest slowdown that this run would have found in 95 of 100 such cases"
+        lines.append(Line(INDENT + explained, "note"))
     for text in filter(None, [problem, *dict.fromkeys(_explanation(verdict) for verdict in rows)]):
         lines += wrapped(text, width, "note")
     return [Line(""), *lines]
@@ -48,7 +52,7 @@ def _columns(verdicts: Sequence[Verdict], width: int) -> list[Column]:
         Column(heading="time", cells=[change(v) for v in verdicts]),
         Column(heading="from", cells=[bound(v, "low") for v in verdicts], rank=1),
         Column(heading="to", cells=[bound(v, "high") for v in verdicts], rank=1),
-        Column(heading="detectable", cells=[percent(v.detectable) for v in verdicts], rank=2),
+        Column(heading=DETECTABLE, cells=[percent(v.detectable) for v in verdicts], rank=2),
         Column(heading="launches", cells=[str(v.launches or "") for v in verdicts], rank=3),
         Column(heading="disturbed", cells=[f"{v.disturbed}/{v.rounds}" if v.rounds else "" for v in verdicts], rank=4),
         Column(heading="measured", cells=[f"{v.measured_s:.1f} s" if v.rounds else "" for v in verdicts], rank=5),

@@ -26,19 +26,18 @@ def measured(records: Sequence[Record]) -> list[Record]:
 
 
 def bencher(records: Sequence[Record], metrics: Metrics) -> dict[str, dict[str, dict[str, float]]]:
-    """`{case: {measure: metric}}` of measured records: `latency` in nanoseconds, and `throughput` in samples per second
-    in the place of bencher's operations."""
-    return {
-        record.case.id: {
-            "latency": _bounded(_estimate(record, metrics, "latency_s").scaled(NS)),
-            "throughput": _bounded(_estimate(record, metrics, "throughput")),
-        }
-        for record in records
-    }
+    """`{case: {measure: metric}}` of measured records: `latency` in nanoseconds, where one iteration ran at a time, and
+    `throughput` in samples per second in the place of bencher's operations."""
+    found = {}
+    for record in records:
+        latency = _bounded(_estimate(record, metrics, "latency_s").scaled(NS))
+        measures = {"latency": latency} if record.case.objective == "latency" else {}
+        found[record.case.id] = measures | {"throughput": _bounded(_estimate(record, metrics, "throughput"))}
+    return found
 
 
 def github_action_benchmark(records: Sequence[Record], metrics: Metrics) -> list[dict[str, Any]]:
-    """A list of measured records for `tool: customSmallerIsBetter`: latency in milliseconds, in that unit always,
+    """A list of measured records for `tool: customSmallerIsBetter`: milliseconds per iteration, in that unit always,
     because the tool compares bare values. `range` is half the 95 % interval; `extra` is shown beside a point."""
     return [_entry(record, metrics) for record in records]
 
@@ -52,7 +51,8 @@ FORMATS: Mapping[str, Callable[[Sequence[Record], Metrics], Any]] = {
 def _entry(record: Record, metrics: Metrics) -> dict[str, Any]:
     latency = _estimate(record, metrics, "latency_s").scaled(MS)
     extra = [f"throughput: {in_words(metrics[record.case]['throughput'])}", f"rounds: {len(record.rounds)}"]
-    entry: dict[str, Any] = {"name": record.case.id, "unit": "ms", "value": latency.value, "extra": "\n".join(extra)}
+    unit = "ms" if record.case.objective == "latency" else "ms per iteration"
+    entry: dict[str, Any] = {"name": record.case.id, "unit": unit, "value": latency.value, "extra": "\n".join(extra)}
     return entry | {"range": f"± {latency.width / 2:.3g}"} if latency.is_bounded else entry
 
 

@@ -103,7 +103,7 @@ def _metrics(title: str, result: RunResult, name: VerdictName) -> list[str]:
     rows = [
         (
             code(str(v.threshold)),
-            code(v.scope.id),
+            _named_against(v.scope.id, v.against, result),
             "" if v.head is None else escaped(v.shown(v.head)),
             "" if v.base is None else escaped(v.shown(v.base)),
             escaped(v.interval),
@@ -116,9 +116,12 @@ def _metrics(title: str, result: RunResult, name: VerdictName) -> list[str]:
 
 
 def _case(verdict: Verdict, result: RunResult) -> str:
-    """The case, and what it was compared with where that can be several."""
-    name = code(verdict.case.id)
-    return f"{name} against {escaped(verdict.against)}" if len(result.bases) > 1 else name
+    return _named_against(verdict.case.id, verdict.against, result)
+
+
+def _named_against(name: str, against: str, result: RunResult) -> str:
+    """A case or scope, and what it was compared with where that can be several."""
+    return f"{code(name)} against {escaped(against)}" if len(result.bases) > 1 else code(name)
 
 
 def _interval(verdict: Verdict) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 GAP = "  "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Column:
     """A column of a table. rank: 0 is always shown; of the others the highest is left out first."""
 
@@ -17,7 +18,7 @@ class Column:
     rank: int = 0
     left: bool = False
 
-    @property
+    @cached_property
     def width(self) -> int:
         return max(map(len, (self.heading, *self.cells)))
 

@@ -10,9 +10,21 @@ an outcome, and at last one that says how the session ended. A session without t
 from pytest_ngraph.store.conformity import conforms
 from pytest_ngraph.store.journal import Journal, check_writable
 from pytest_ngraph.store.merging import Merged, merge
-from pytest_ngraph.store.run import SCHEMA, SUFFIX, Death, Run, is_live, last_unfinished, read, run_ids, unfinished
+from pytest_ngraph.store.run import (
+    LATEST,
+    SCHEMA,
+    SUFFIX,
+    Death,
+    Run,
+    is_live,
+    last_unfinished,
+    read,
+    run_ids,
+    unfinished,
+)
 
 __all__ = [
+    "LATEST",
     "SCHEMA",
     "SUFFIX",
     "Death",

@@ -17,6 +17,8 @@ from pytest_ngraph.store.conformity import conforms
 
 SCHEMA = 2
 """1 had neither phases nor sessions: its runs count as whole."""
+LATEST = "latest"
+"""In place of a run: the last one begun."""
 SUFFIX = ".jsonl"
 DEVICE = "device"
 ENDED = "ended"
@@ -83,13 +85,13 @@ def run_ids(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*" + SUFFIX))
 
 
-def read(folder: Path, run: str = "latest") -> Run:
-    """One run with its records; `latest` is the last one begun. Raises `StoreError` where there is none, or one of a
+def read(folder: Path, run: str = LATEST) -> Run:
+    """One run with its records; `LATEST` is the last one begun. Raises `StoreError` where there is none, or one of a
     newer schema."""
     known = run_ids(folder)
     if not known:
         raise StoreError(f"the store {folder} has no runs. Run pytest first, or give another folder.")
-    if run == "latest":
+    if run == LATEST:
         run = known[-1]
     if run not in known:
         raise StoreError(f"the store {folder} has no run {run!r}. Runs: {', '.join(known[-10:])}.")

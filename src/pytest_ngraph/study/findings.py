@@ -102,14 +102,16 @@ def _batching(study: Study) -> Iterator[str]:
             f"On {place}, batches pay until {sizes} (of up to {own.item(0, 'largest')}; medians over the workloads): "
             "larger ones are not faster beyond doubt."
         )
-    medians = friction.group_by("compiler").agg(
-        value=pl.col("value").median(), low=pl.col("value").min(), high=pl.col("value").max()
-    )
-    for row in medians.sort("value").head(1).iter_rows(named=True):
-        yield (
-            f"{row['compiler']} keeps most efficiency as batches grow: median friction {row['value']:.2f} "
-            f"({row['low']:.2f} to {row['high']:.2f} over its workloads; 0 is perfect, 1 saturated)."
+    for place, own in _by_place(friction):
+        medians = own.group_by("compiler").agg(
+            value=pl.col("value").median(), low=pl.col("value").min(), high=pl.col("value").max()
         )
+        for row in medians.sort("value", "compiler").head(1).iter_rows(named=True):
+            yield (
+                f"On {place}, {row['compiler']} keeps most efficiency as batches grow: median friction "
+                f"{row['value']:.2f} ({row['low']:.2f} to {row['high']:.2f} over its workloads; 0 is perfect, 1 "
+                "saturated)."
+            )
 
 
 def _saturated(measured: pl.DataFrame) -> pl.DataFrame:

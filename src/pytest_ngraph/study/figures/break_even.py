@@ -27,12 +27,12 @@ def break_even(study: Study) -> Figure:
         return figure.without("needs a model under identity and under another compiler at the same batch size")
     if rows["never"].all():
         return figure.without("no compiler is faster than identity, so that compiling is never paid back")
-    shown, left_out = fitting(in_panels(rows, "{} on {}", "label", "place"))
+    shown, left_out = fitting(in_panels(rows, "{} on {}", "network", "place"))
     return figure.drawn(_chart(shown, Palette.of(study)), left_out)
 
 
 def _chart(rows: pl.DataFrame, palette: Palette) -> alt.FacetChart:
-    base = alt.Chart().encode(x=panels.batch_sizes(), color=palette.colour(rows["compiler"]), detail="label:N")
+    base = alt.Chart().encode(x=panels.batch_sizes(), color=palette.colour(rows["compiler"]))
     y, low = (panels.axis(field, TITLE, log=True) for field in ("value", "low"))
     layers = [
         base.mark_line(strokeWidth=1.5).encode(y=y),

@@ -19,11 +19,9 @@ def depth(study: Study) -> Figure:
         note="Throughput of stacked blocks over that of identity at the same depth, width and batch size, with 95 % "
         "intervals. A curve that rises: the compiler uses the repeated pattern.",
     )
-    rows = in_panels(
-        compiled(of_blocks(of_metric(study, "speedup"))),
-        "{}, width {}, batch {} on {}",
-        "label", "width", "batch_size", "place",
-    )  # fmt: skip
+    of_width = pl.when(pl.col("width").is_null()).then(pl.lit("")).otherwise(pl.format(", width {}", "width"))
+    rows = compiled(of_blocks(of_metric(study, "speedup"))).with_columns(of_width=of_width)
+    rows = in_panels(rows, "{}{}, batch {} on {}", "label", "of_width", "batch_size", "place")
     rows = rows.filter(pl.col("depth").n_unique().over("panel") > 1)
     rows = rows.sort("place", "label", "width", "batch_size", maintain_order=True)
     if rows.is_empty():

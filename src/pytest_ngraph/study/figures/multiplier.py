@@ -20,7 +20,7 @@ def multiplier(study: Study) -> Figure:
     rows = compiled(of_models(of_metric(study, "speedup")))
     if rows.is_empty():
         return figure.without("needs a model under identity and under another compiler at the same batch size")
-    shown, left_out = fitting(in_panels(rows, "{} on {}", "label", "place"))
+    shown, left_out = fitting(in_panels(rows, "{} on {}", "network", "place"))
     return figure.drawn(
         panels.curves(
             shown,

@@ -46,7 +46,7 @@ def curves(
     """
     log = spans_decades(rows)
     y, low = (axis(field, title, log=log) for field in ("value", "low"))
-    base = alt.Chart().encode(x=x, color=palette.colour(rows["compiler"]), detail="label:N")
+    base = alt.Chart().encode(x=x, color=palette.colour(rows["compiler"]))
     layers: list[alt.Chart] = [] if reference is None else [line_at(reference)]
     layers += [
         base.mark_line(strokeWidth=1.5).encode(y=y),

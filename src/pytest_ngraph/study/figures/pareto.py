@@ -72,7 +72,7 @@ def pareto_agreement(study: Study) -> Figure:
 
 
 def _drawn(figure: Figure, study: Study, rows: pl.DataFrame, cost: Cost, value: str) -> Figure:
-    shown, left_out = fitting(in_panels(rows, "{} on {}", "label", "place"))
+    shown, left_out = fitting(in_panels(rows, "{} on {}", "network", "place"))
     return figure.drawn(_chart(on_front(shown), Palette.of(study), cost, value), left_out)
 
 

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 import polars.selectors as cs
 
+from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.study.columns import SCOPE
 from pytest_ngraph.study.data import Study
 from pytest_ngraph.study.families import ARCHITECTURES, SIZES
@@ -62,7 +63,7 @@ def of_blocks(rows: pl.DataFrame) -> pl.DataFrame:
 
 def compiled(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of compilers: identity's ratios to itself are one by definition."""
-    return rows.filter(pl.col("compiler") != "identity")
+    return rows.filter(pl.col("compiler") != IDENTITY)
 
 
 def in_panels(rows: pl.DataFrame, template: str, *fields: str) -> pl.DataFrame:
@@ -81,7 +82,8 @@ def fitting(rows: pl.DataFrame, by: str = "panel", most: int = MOST_PANELS) -> t
 
 
 def side_by_side(rows: pl.DataFrame, by: str = "family") -> int:
-    """How many panels make a row: one for each family, so that rows are sizes, as in the study's figures."""
+    """How many panels make a row: one for each family. Where all families have all sizes, rows are sizes, as in the
+    study's figures."""
     count = rows[by].n_unique()
     return count if 1 < count <= WIDEST else 3
 

@@ -42,7 +42,7 @@ def bsr(study: Study) -> Figure:
 
 def _over_batch_sizes(rows: pl.DataFrame) -> pl.DataFrame:
     """The models' rows in those panels that have more than batch size 1, where all ratios are one."""
-    panelled = in_panels(of_models(rows), "{} on {}", "label", "place")
+    panelled = in_panels(of_models(rows), "{} on {}", "network", "place")
     return panelled.filter((pl.col("batch_size") > 1).any().over("panel"))
 
 

@@ -14,12 +14,13 @@ def throughput(study: Study) -> Figure:
         name="throughput",
         number="5",
         title="Throughput, compiled against uncompiled",
-        note="A panel for each model and device: a column for each family, a row for each size. "
-        "Batch size over the median seconds per iteration; bars are 95 % intervals. Panels have axes of their own.",
+        note="A panel for each model and device; where every family has every size, a column is a family and a row is "
+        "a size. Batch size over the median seconds per iteration; bars are 95 % intervals. Panels have axes of their "
+        "own.",
     )
     rows = of_models(of_metric(study, "throughput"))
     if rows.is_empty():
         return figure.without("needs a measured model")
-    shown, left_out = fitting(in_panels(rows, "{} on {}", "label", "place"))
+    shown, left_out = fitting(in_panels(rows, "{} on {}", "network", "place"))
     x, columns = panels.batch_sizes(), side_by_side(shown)
     return figure.drawn(panels.curves(shown, Palette.of(study), x, "samples/s", columns=columns), left_out)

@@ -12,6 +12,7 @@ from pytest_ngraph.study.tables.failures import failures
 from pytest_ngraph.study.tables.family_means import families
 from pytest_ngraph.study.tables.machines import devices, libraries
 from pytest_ngraph.study.tables.models import architectures, blocks
+from pytest_ngraph.study.tables.own import own
 from pytest_ngraph.study.tables.reversals import inversions
 from pytest_ngraph.study.tables.scaling import depth_conv, depth_mha, friction
 from pytest_ngraph.study.tables.table import Table
@@ -31,6 +32,7 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "friction": friction,
     "deploy": deploy,
     "inversions": inversions,
+    "own": own,
     "failures": failures,
     "changes": changes,
 }

@@ -13,14 +13,14 @@ def compile_times(study: Study) -> Table:
     compiled = study.cases.filter(pl.col("compile_s").is_not_null(), pl.col("depth").is_null())
     large = compiled.filter(pl.col("size") == SIZES[-1])
     chosen = compiled if large.is_empty() else large
-    batch_size = pl.col("batch_size")
+    batch_size, network = pl.col("batch_size"), ("label", "width")
     ends = chosen.filter(
-        (batch_size == batch_size.min().over("label")) | (batch_size == batch_size.max().over("label"))
+        (batch_size == batch_size.min().over(network)) | (batch_size == batch_size.max().over(network))
     )
     arms = pl.concat_str("device", "compiler", separator=" ").alias("arm")
     wide = ends.with_columns(arms).pivot(
         "arm",
-        index=["label", "batch_size", "precision", "objective"],
+        index=["label", "width", "batch_size", "precision", "objective"],
         values="compile_s",
         aggregate_function="first",
         sort_columns=True,
@@ -28,8 +28,8 @@ def compile_times(study: Study) -> Table:
     return Table.of(
         "compile_times",
         "Compile times in seconds",
-        "Seconds from the exported program to the first possible iteration, cold, of the largest models at their "
-        "smallest and largest batch size.",
+        "Seconds from the exported program to the first possible iteration, cold, of the study's largest models (of "
+        "all models, where none of these was measured) at their smallest and largest batch size.",
         wide,
         number="III",
         missing="needs a compiled model (any compiler but identity)",

@@ -31,7 +31,7 @@ def families(study: Study) -> Table:
         "Aggregated results by architectural family",
         "Means over a family's models and batch sizes. The deviation of throughput is that of rounds (root mean square "
         "over cells), that of CPU is between cells, each of which is read once. Fewer cells than were asked for: the "
-        "others failed, so that this mean is of other models.",
+        "others failed or were skipped, so that this mean is of other models.",
         means.filter(pl.col("cells") > 0).sort("family", "device", "compiler", maintain_order=True),
         number="VI",
         missing="needs a model measured at a batch size from 2 to 4 or from 8 to 16",

@@ -13,7 +13,7 @@ COUNTS = ("parameters", "mult_adds", "flops")
 
 def architectures(study: Study) -> Table:
     models = study.cases.filter(pl.col("depth").is_null(), pl.any_horizontal(pl.col(COUNTS).is_not_null()))
-    counted = models.group_by("label", maintain_order=True).agg(
+    counted = models.group_by("label", "width", maintain_order=True).agg(
         pl.col("style").first(), *(pl.col(count).drop_nulls().first() for count in COUNTS)
     )
     names = [architecture(label).name for label in counted["label"]]
@@ -27,7 +27,9 @@ def architectures(study: Study) -> Table:
         "Network architecture specifications",
         "Of one sample. MACs as torchinfo counts them, which leaves out attention; FLOPs as PyTorch counts them, which "
         "does not. The study's images are 224 pixels wide: timm's EfficientNets take larger ones without img_size=224.",
-        rows.select("architecture", "style", "parameters", pl.col("mult_adds").alias("macs"), "flops", "label"),
+        rows.select(
+            "architecture", "style", "parameters", pl.col("mult_adds").alias("macs"), "flops", "label", "width"
+        ),
         number="IV",
         missing="needs a model whose operations were counted",
     )
