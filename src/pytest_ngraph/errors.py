@@ -27,6 +27,10 @@ class Unsupported(NgraphError):
     """This compiler, device or library cannot run this case. The test skips with this text as the reason."""
 
 
+class Unreachable(UsageError):
+    """Where all cases were to be measured cannot be reached, or lacks a device: the same for every test."""
+
+
 class StoreError(NgraphError):
     """The store cannot be read or written."""
 

@@ -16,6 +16,7 @@ from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the
     SESSION,
     compile_case,
     compiled_model,
+    executorch_model,
     identity_model,
     inductor_model,
     measurement,
@@ -23,6 +24,7 @@ from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the
     onnxruntime_model,
     openvino_model,
     tensorrt_model,
+    tensorrt_rtx_model,
     torchscript_model,
     tvm_model,
 )
@@ -52,8 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
         chosen = options.read(config)
         site = _site(chosen, config)
         against = _against(chosen, config)
-        baselines = _baselines(chosen, site)
         resumed = _resumed(chosen)
+        baselines = _baselines(chosen, site, resumed)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -69,9 +71,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _site(chosen: options.Options, config: pytest.Config) -> Site:
-    """Where this run measures. Raises `UsageError` for a cluster that cannot be reached or lacks a device."""
+    """Where this run measures."""
     if not chosen.cluster.scheduler or hasattr(config, "workerinput"):
         return Here()
+    from pytest_ngraph.cluster.ondemand import OnDemand
+
+    return OnDemand(chosen.cluster.scheduler, lambda: _cluster(chosen, config))
+
+
+def _cluster(chosen: options.Options, config: pytest.Config) -> Site:
+    """The devices of a cluster. Raises `UsageError` for one that cannot be reached or lacks a device."""
     from pytest_ngraph.cluster import check_libraries
 
     check_libraries()
@@ -105,7 +114,7 @@ def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
     return Against(FromRevision(gate.against, arguments, started.dir, config.rootpath), gate, calibration)
 
 
-def _baselines(chosen: options.Options, site: Site) -> list[Compare]:
+def _baselines(chosen: options.Options, site: Site, resumed: Resumed | None) -> list[Compare]:
     """The stored baselines that this run is compared with, once it is sure that it can be saved as one."""
     gate = chosen.gate
     if not ((gate.compare or gate.save) and chosen.measures):
@@ -113,7 +122,7 @@ def _baselines(chosen: options.Options, site: Site) -> list[Compare]:
     from pytest_ngraph import compare
 
     compare.check_can_save(chosen.store, gate, site.environment_of)
-    return compare.load(chosen.store, gate, site.environment_of)
+    return compare.load(chosen.store, gate, site.environment_of, own=resumed.run.id if resumed else "")
 
 
 def _resumed(chosen: options.Options) -> Resumed | None:
@@ -172,3 +181,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     return terminal.header(config.stash[SESSION])
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    return terminal.reached(config.stash[SESSION])

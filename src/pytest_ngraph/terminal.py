@@ -30,6 +30,13 @@ def header(session: Session) -> list[str]:
     return lines + [f"ngraph: {text}" for text in _unfinished(session)]
 
 
+def reached(session: Session) -> list[str]:
+    """The devices of a cluster, where tests ask for them: only then it is reached."""
+    if session.site.is_here or not session.unmeasured:
+        return []
+    return [f"ngraph: {session.site.describe(session.options.devices.values(None, ('cpu',)))}"]
+
+
 def _unfinished(session: Session) -> Iterator[str]:
     """What this session goes on with, or could go on with."""
     options = session.options
@@ -131,7 +138,8 @@ class Status:
         self._shown_at = self._clock()
         text = f" [{what}; {self._finished + 1} of {self._planned}{self._left()}]"
         if reporter.isatty:
-            room = reporter._tw.fullwidth - reporter._tw.width_of_current_line - 1
+            width = reporter._tw.fullwidth
+            room = width - reporter._tw.width_of_current_line % width - 1
             self._write(reporter, (RESTORE_AND_ERASE if self._shown else SAVE) + text[:room])
             self._shown = True
         elif not brief and self._config.get_verbosity() > 0:

@@ -133,3 +133,22 @@ def test_what_finished_beside_something_lost_is_not_lost() -> None:
     assert len(ours.receive()) == 1
     with pytest.raises(DeviceAway):
         ours.receive()
+
+
+def test_what_was_submitted_before_the_way_was_lost_is_sent_once() -> None:
+    class Breaking(Way):
+        """Is lost once, after the first device has its errands."""
+
+        def submit(self, function: Callable[..., Any], data: Sequence[Any], resource: str) -> list[Any]:
+            if self.futures and not self.restored:
+                raise ConnectionError
+            return super().submit(function, data, resource)
+
+        def restore(self, patience_s: float) -> None:
+            self.restored += 1
+
+    way = Breaking(is_up=True)
+    ours = over(way)
+    ours.send([Errand(number, (case(device=name),), {"group": number}) for number, name in enumerate(["a", "b"])])
+    assert len(ours._under_way) == 2
+    assert len(way.futures) == 3

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from synthetic import case, measured
+from synthetic import case, failed, measured
 
 from pytest_ngraph import store
 from pytest_ngraph.cluster import kept
@@ -65,3 +65,10 @@ def test_the_oldest_runs_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         os.utime(tmp_path / f"run-{number}{store.SUFFIX}", (number, number))
     Kept(tmp_path, "run-4").close()
     assert store.run_ids(tmp_path) == ["run-2", "run-3"]
+
+
+def test_what_could_not_be_built_is_tried_again(tmp_path: Path) -> None:
+    found = Kept(tmp_path, RUN)
+    found.add(failed(EAGER, "no such file", phase="build"))
+    assert found.of(EAGER) is None
+    found.close()

@@ -103,3 +103,14 @@ def test_a_project_that_is_too_big_names_its_biggest_files(tmp_path: Path) -> No
 def test_a_project_begins_at_the_top_of_its_repository(repository: Repository, tmp_path: Path) -> None:
     assert top(repository.root / "tests" / "deep") == repository.root
     assert top(tmp_path) == tmp_path
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "secret").write_text("x")
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(UsageError, match=r"secret cannot travel to a device: Permission denied\. Make it readable"):
+        pack(tmp_path)

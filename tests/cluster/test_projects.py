@@ -126,3 +126,10 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     left_over.mkdir(parents=True)
     Projects(tmp_path / "projects").unpack(project(tmp_path / "project"))
     assert not left_over.exists()
+
+
+def test_a_link_is_not_made_through_another(tmp_path: Path) -> None:
+    packed = archive(entry("out", tarfile.SYMTYPE, "../.."), entry("out/planted", tarfile.SYMTYPE, "x"))
+    with pytest.raises(NgraphError, match="leads out of it"):
+        Projects(tmp_path / "projects").unpack(packed)
+    assert not list(tmp_path.rglob("planted"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from pytest_ngraph.cluster.localproject import LocalProject
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.cluster.remote import TRIES, RemoteBench
 from pytest_ngraph.devices import BUILT_IN
-from pytest_ngraph.errors import DeviceAway
+from pytest_ngraph.errors import DeviceAway, NgraphError
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.settings import Settings
 
@@ -52,8 +52,8 @@ class Way:
         answer = self._answers.popleft() if self._answers else rows
         return [answer(self._coming.pop())]
 
-    def deliver_to(self, address: str, digests: list[str]) -> None:
-        self.delivered.append((address, digests))
+    def deliver_to(self, address: str, digests: Collection[str]) -> None:
+        self.delivered.append((address, list(digests)))
 
     def close(self) -> None:
         """Nothing is under way."""
@@ -166,3 +166,24 @@ def test_what_a_device_tells_is_passed_on() -> None:
     way.messages.append({"group": 1, "waiting": "another process measures on this machine", "worker": "xeon"})
     list(bench(way, [ONE], [TWO], heard=heard).run([ONE]))
     assert heard.phases == [(TWO, "compile")]
+
+
+def test_what_another_machine_of_the_pool_measured_does_not_stand() -> None:
+    def elsewhere(errand: Errand) -> Arrival:
+        record = measured(ONE, 0.1, follows_from={"machine": "other", "files": {}})
+        return Arrival(errand, {"rows": [(0, record.to_dict())]})
+
+    (record,) = bench(Way(elsewhere), [ONE]).run([ONE])
+    assert record.failure is not None
+    assert "not what this run began with: fingerprint other, was f" in record.failure.message
+
+
+def test_a_device_without_room_fails_what_it_cannot_take() -> None:
+    class Full(Way):
+        def deliver_to(self, address: str, digests: Collection[str]) -> None:
+            raise NgraphError("the project cannot be unpacked: no space left")
+
+    way = Full(lambda errand: Arrival(errand, {"needs": ["d"], "worker": "tcp://xeon"}))
+    (record,) = bench(way, [ONE]).run([ONE])
+    assert record.failure is not None
+    assert record.failure.message == "device xeon: the project cannot be unpacked: no space left"

@@ -8,8 +8,10 @@ what is measured for a cluster is measured as by a run on the device itself. It 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import platform
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -34,7 +36,7 @@ from pytest_ngraph.devices import Device
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Rule, is_enough
 from pytest_ngraph.lifetime import die_with_parent
-from pytest_ngraph.machine import this_machine
+from pytest_ngraph.machine import library_versions, this_machine
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.relocation import moved, with_paths
 from pytest_ngraph.revision.imports import import_path
@@ -83,7 +85,7 @@ class Agent:
             threads=assignment.threads,
         )
         self._told = Told(say)
-        self._kept = Kept(store, assignment.run_id) if assignment.session else None
+        self._kept = Kept(store, f"{assignment.run_id}-{_installed()}") if assignment.session else None
         progress: Progress = NotedProgress(self._told, self._kept.enter) if self._kept else self._told
         self._bench = Bench(
             terms.settings,
@@ -141,6 +143,12 @@ class Agent:
             files = {moved(path, self._project, PLACE): digest for path, digest in files.items()}
             record = replace(record, follows_from=record.follows_from | {"files": files})
         self._say({"case": self._told.numbers[record.case], "record": record.to_dict()})
+
+
+def _installed() -> str:
+    """Names what is installed here: after an upgrade, what was measured before does not stand."""
+    text = json.dumps([library_versions(), platform.python_version(), this_machine().driver])
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def main() -> None:

@@ -106,6 +106,8 @@ class AgentProcess:
             self._process.stdin.flush()
 
     def _tail(self) -> str:
+        if self._stderr.closed:  # it was ended meanwhile
+            return ""
         size = os.fstat(self._stderr.fileno()).st_size
         start = max(0, size - TAIL_BYTES)
         return os.pread(self._stderr.fileno(), size - start, start).decode(errors="replace").strip()

@@ -16,11 +16,11 @@ from pytest_ngraph.cluster import task
 from pytest_ngraph.cluster.errands import Errand, Errands
 from pytest_ngraph.cluster.link import GOODBYE_S, LOST, Link
 from pytest_ngraph.cluster.presence import resource
-from pytest_ngraph.errors import DeviceAway
+from pytest_ngraph.errors import DeviceAway, NgraphError
 
 POLL_S = 1.0
 LOOK_S = 10.0
-"""Between two looks at which devices are there, while nothing comes."""
+"""Between two looks at which devices are there."""
 AWAY_S = 900.0
 """For a device or the scheduler to come back: a small board takes minutes to start."""
 DELIVER_S = 300.0
@@ -45,7 +45,7 @@ class Dispatch:
         self._arrived: queue.SimpleQueue[Future[Any] | dict[str, Any]] = queue.SimpleQueue()
         self._under_way: dict[Key, tuple[Future[Any], Errand]] = {}
         self._looked_at = time.monotonic()
-        self._seen_at: dict[str, float] = {}
+        self._away_since: dict[str, float] = {}
         self._lost = ""
         self._listen()
 
@@ -58,17 +58,17 @@ class Dispatch:
                 self._deliver({errand.device for errand in waiting})
                 self._submit(waiting)
                 return
-            except LOST:
-                waiting = [*self._restore(), *waiting]
+            except LOST:  # what was submitted before comes back with the rest
+                waiting = list({errand.number: errand for errand in (*self._restore(), *waiting)}.values())
 
     def receive(self) -> list[dict[str, Any] | Arrival]:
         """The messages of devices that have come, then the errands that are done; nothing where nothing comes for a
         moment. Raises `DeviceAway` where the scheduler stays away."""
         self._check()
+        self._look()
         try:
             came = [self._arrived.get(timeout=POLL_S)]
         except queue.Empty:
-            self._look()
             return []
         with suppress(queue.Empty):
             while True:
@@ -77,7 +77,8 @@ class Dispatch:
         return [*messages, *self._arrivals([each for each in came if isinstance(each, Future)])]
 
     def deliver_to(self, address: str, digests: Collection[str]) -> None:
-        """Bring projects to a device that lacks them. That it is lost meanwhile is found out by what comes next."""
+        """Bring projects to a device that lacks them. That it is lost meanwhile is found out by what comes next. Raises
+        what the device says where it has no room for them."""
         with suppress(*LOST):
             for digest in digests:
                 content = self._errands.archives[digest].content
@@ -106,7 +107,8 @@ class Dispatch:
         members = [each for each in self._link.present() if {each.name, each.pool} & set(devices)]
         lacking = self._link.run(task.lacking, list(self._errands.archives), on=[each.address for each in members])
         for address, digests in lacking.items():
-            self.deliver_to(address, digests)
+            with suppress(NgraphError):  # the errand asks again for what it lacks, and fails of it
+                self.deliver_to(address, digests)
 
     def _arrivals(self, futures: Iterable[Future[Any]]) -> list[Arrival]:
         """Without those that are not awaited any more, or were lost and sent again."""
@@ -130,6 +132,7 @@ class Dispatch:
         return arrivals
 
     def _done(self, future: Future[Any]) -> Errand:
+        """The errand of a future, which is awaited no more."""
         return self._under_way.pop(future.key)[1]
 
     def _send_again(self) -> None:
@@ -170,8 +173,8 @@ class Dispatch:
             return
         for device in {errand.device for _, errand in self._under_way.values()}:
             if device in there:
-                self._seen_at[device] = now
-            elif now - self._seen_at.setdefault(device, now) > AWAY_S:
+                self._away_since.pop(device, None)
+            elif now - self._away_since.setdefault(device, now) > AWAY_S:
                 self._give_up(device)
 
     def _give_up(self, device: str) -> None:

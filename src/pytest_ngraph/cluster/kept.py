@@ -37,7 +37,11 @@ class Kept:
         self._records = {record.case: record for record in self._run.records}
 
     def of(self, case: Case) -> Record | None:
-        """The case's record, if it needs no measuring: there is one, or it took its process with it too often."""
+        """The case's record, if it needs no measuring: there is one, or it took its process with it too often. One that
+        could not be built is tried again: what it lacked may be there now."""
+        kept = self._records.get(case)
+        if kept is not None and kept.outcome == "failed" and not kept.follows_from and case not in self._run.deaths:
+            return None
         if case not in self._records and case in self._run.deaths:
             times, phase = self._run.deaths[case]
             if times > RETRIES:

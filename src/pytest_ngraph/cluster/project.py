@@ -33,16 +33,21 @@ def pack(root: Path, leave_out: Collection[Path] = (), limit_bytes: int = LIMIT_
     """The files of the project as one archive, the same for the same content wherever it lies.
 
     leave_out: files and folders that stay here, such as the store. Raises `UsageError` for a link that leads out of the
-    project and for a project of more than `limit_bytes`.
+    project, for a file that cannot be read and for a project of more than `limit_bytes`.
     """
     root = root.resolve()
     stays = {path.resolve() for path in leave_out}
     files = sorted(path for path in project_files(root) if stays.isdisjoint((path, *path.parents)))
-    _check_size(root, files, limit_bytes)
     archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for path in files:
-            _add(tar, root, path)
+    try:
+        _check_size(root, files, limit_bytes)
+        with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            for path in files:
+                _add(tar, root, path)
+    except OSError as error:
+        raise UsageError(
+            f"{error.filename} cannot travel to a device: {error.strerror}. Make it readable, or list it in .gitignore."
+        ) from None
     plain = archive.getvalue()
     return Packed(digest=hashlib.sha256(plain).hexdigest(), content=gzip.compress(plain, compresslevel=1, mtime=0))
 

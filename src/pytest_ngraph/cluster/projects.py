@@ -110,11 +110,17 @@ def _extract(packed: Packed, folder: Path) -> None:
                 _write(folder / entry.name, content.read(), 0o755 if entry.mode & 0o100 else 0o644)
     links = [entry for entry in entries if entry.issym()]
     for entry in links:
-        (folder / entry.name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / entry.name).symlink_to(entry.linkname)
+        place = folder / entry.name
+        _refuse_outside(place.parent, folder, entry)  # a link that was made before may be on the way to this one
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(entry.linkname)
     for entry in links:
-        if not Path(os.path.realpath(folder / entry.name)).is_relative_to(os.path.realpath(folder)):
-            raise NgraphError(f"the archive of the project has a link that leads out of it: {entry.name}.")
+        _refuse_outside(folder / entry.name, folder, entry)
+
+
+def _refuse_outside(path: Path, folder: Path, entry: tarfile.TarInfo) -> None:
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        raise NgraphError(f"the archive of the project has a link that leads out of it: {entry.name}.")
 
 
 def _check(entry: tarfile.TarInfo) -> None:

@@ -50,8 +50,9 @@ class RemoteBench:
             for case in wanted:
                 if case.device in self._dispatch.gone:
                     raise DeviceAway(self._dispatch.gone[case.device])
-            for record in self._receive():
-                self._pending.discard(record.case)
+            received = self._receive()
+            self._pending.difference_update(record.case for record in received)  # whatever becomes of them there
+            for record in received:
                 wanted.discard(record.case)
                 yield record
 
@@ -62,10 +63,10 @@ class RemoteBench:
     def _send(self, groups: Iterable[Sequence[Case]]) -> None:
         errands = [self._errands.make(group) for group in groups if group]
         for errand in errands:
-            self._pending.update(errand.cases)
             self._describe(errand.device)
         if errands:
             self._dispatch.send(errands)
+        self._pending.update(case for errand in errands for case in errand.cases)
 
     def _describe(self, device: str) -> None:
         """Note once what a device is. That it cannot be noted, storing a record will tell."""
@@ -75,28 +76,42 @@ class RemoteBench:
         with suppress(StoreError):
             self._work.describe_device(device, self._environment(device))
 
-    def _receive(self) -> Iterator[Record]:
+    def _receive(self) -> list[Record]:
         """The records that come next; none where something else comes, or nothing."""
+        received: list[Record] = []
         for came in self._dispatch.receive():
             if isinstance(came, Arrival):
-                yield from self._records(came)
+                received += self._records(came)
             else:
                 self._tell(came)
+        return received
 
     def _records(self, arrival: Arrival) -> list[Record]:
         errand, answer = arrival.errand, arrival.answer
         if "rows" in answer:
-            found = [self._errands.record(errand, place, data) for place, data in answer["rows"]]
+            found = [self._of(errand, self._errands.record(errand, place, data)) for place, data in answer["rows"]]
             missing = set(errand.cases) - {record.case for record in found}
             return found + _failed(missing, "raised", f"device {errand.device} gave no record")
         errand.tries += 1
         again = arrival.error is None or isinstance(arrival.error, KilledWorker)
         if again and errand.tries < TRIES:
-            if "needs" in answer:
-                self._dispatch.deliver_to(answer["worker"], answer["needs"])
+            try:
+                if "needs" in answer:
+                    self._dispatch.deliver_to(answer["worker"], answer["needs"])
+            except NgraphError as error:
+                return _failed(errand.cases, *_problem(errand, error))
             self._dispatch.send([errand])
             return []
         return _failed(errand.cases, *_problem(errand, arrival.error))
+
+    def _of(self, errand: Errand, record: Record) -> Record:
+        """The record, or that it is another machine's than those that were there when the run began: of a pool, one may
+        join later, or come back with other libraries."""
+        differs = _difference(record.follows_from, self._environment(errand.device))
+        if not differs:
+            return record
+        message = f"a machine of device {errand.device} is not what this run began with: {differs}"
+        return Record.failed(record.case, Failure(phase="build", kind="raised", message=message))
 
     def _tell(self, message: Mapping[str, Any]) -> None:
         """Pass on what a device says of its bench."""
@@ -109,6 +124,15 @@ class RemoteBench:
             progress.compiling(case, message["compiling"])
         else:
             progress.measuring(case, message["measuring"])
+
+
+def _difference(follows_from: Mapping[str, Any], environment: Mapping[str, str]) -> str:
+    """In what a record's machine differs from this environment, in words; empty where it does not."""
+    made_by = {"fingerprint": follows_from.get("machine"), "python": follows_from.get("python")}
+    made_by |= follows_from.get("libraries", {})
+    known = {name: value for name, value in made_by.items() if value is not None and name in environment}
+    differing = [name for name, value in known.items() if environment[name] != value]
+    return ", ".join(f"{name} {known[name]}, was {environment[name]}" for name in differing)
 
 
 def _problem(errand: Errand, error: BaseException | None) -> tuple[FailureKind, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,9 +76,17 @@ def read(config: pytest.Config, gate: GateOptions) -> ClusterOptions:
         raise UsageError(f"{flag} is for one machine. Run it on the device itself, without --ngraph-scheduler.")
     return ClusterOptions(
         scheduler=scheduler,
-        tls_ca=single(config, "tls_ca") or "",
-        tls_cert=single(config, "tls_cert") or "",
-        tls_key=single(config, "tls_key") or "",
+        tls_ca=_file(config, "tls_ca"),
+        tls_cert=_file(config, "tls_cert"),
+        tls_key=_file(config, "tls_key"),
         insecure=bool(config.getoption("ngraph_insecure_cluster") or config.getini("ngraph_insecure_cluster")),
         wait_s=positive(config, "wait_for_devices", DEFAULTS.wait_s),
     )
+
+
+def _file(config: pytest.Config, name: str) -> str:
+    """A path: on the command line relative to the current folder, in the ini file to pytest's root folder."""
+    text = single(config, name) or ""
+    if not text or config.getoption(f"ngraph_{name}") is not None:
+        return text
+    return str(config.rootpath / Path(text).expanduser())
