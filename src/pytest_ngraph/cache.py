@@ -61,11 +61,11 @@ class Cache:
             for name in found.files:
                 (into / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(found.folder / name, into / name)
-            is_whole = all(_hash(into / name) == digest for name, digest in found.files.items())
             os.utime(found.folder)
-        except OSError:  # another process has removed it meanwhile
-            is_whole = False
-        if is_whole:
+        except OSError:  # another process has removed it meanwhile, or the disk is full
+            _empty(into)
+            return None
+        if all(_hash(into / name) == digest for name, digest in found.files.items()):
             return found
         self.discard(found.key)
         _empty(into)
@@ -78,6 +78,8 @@ class Cache:
         manifest = {"inputs": inputs, "compile_s": compile_s, "made_at": time.time(), "files": files}
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_own(self._folder):
+                return  # nothing in it would count
             building = Path(tempfile.mkdtemp(dir=self._folder, prefix=BUILDING))
             try:
                 shutil.copytree(folder, building, dirs_exist_ok=True)

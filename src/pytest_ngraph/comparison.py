@@ -54,7 +54,7 @@ class Launch:
     """A process, or one for each arm, in which the arms are built twice: base first, then head first, because some
     compilers favour what they build first. Launches differ in speed by chance: the launch is the sampling unit.
 
-    fresh: whether its processes were started for it. iterations: calls in each burst.
+    fresh: whether its processes were started for it. iterations: those of each burst, of all streams together.
     """
 
     builds: tuple[Build, ...]

@@ -16,6 +16,12 @@ def registered(group: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=group)}
 
 
+def is_built_in(group: str, name: str) -> bool:
+    """Whether it is pytest-ngraph itself that registers this name."""
+    point = registered(group).get(name)
+    return point is not None and point.module.partition(".")[0] == __name__.partition(".")[0]
+
+
 @cache
 def load(group: str, what: str, name: str) -> Any:
     """The object behind `name`: an entry point of the group, or an import string `package.module:attribute`.

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_ngraph import marks
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers import CompiledModel
+from pytest_ngraph.compilers import CompiledModel, InHostTime
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.record import Record
 from pytest_ngraph.replay import observed_rounds, replay
@@ -28,7 +28,17 @@ SESSION = pytest.StashKey[Session]()
 COMPILED = pytest.StashKey["dict[Case, Prepared]"]()
 COMPILER_FIXTURES = {
     f"{name}_model": name
-    for name in ("identity", "torchscript", "inductor", "onnxruntime", "openvino", "tvm", "tensorrt")
+    for name in (
+        "identity",
+        "torchscript",
+        "inductor",
+        "onnxruntime",
+        "openvino",
+        "tvm",
+        "executorch",
+        "tensorrt",
+        "tensorrt_rtx",
+    )
 }
 
 
@@ -88,7 +98,8 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cal
         if not compiled[case].agreement.agrees:
             problem = compiled[case].agreement.problem
             pytest.fail(f"{case.compiler} disagrees with eager PyTorch: {problem}", pytrace=False)
-        return compiled[case].model
+        model = compiled[case].model
+        return InHostTime(model) if device.kind == "cuda" or model.concurrency > 1 else model
 
     yield compile_case
     for ready in compiled.values():
@@ -120,7 +131,9 @@ inductor_model = _compiler_fixture("inductor_model", "inductor")
 onnxruntime_model = _compiler_fixture("onnxruntime_model", "onnxruntime")
 openvino_model = _compiler_fixture("openvino_model", "openvino")
 tvm_model = _compiler_fixture("tvm_model", "tvm")
+executorch_model = _compiler_fixture("executorch_model", "executorch")
 tensorrt_model = _compiler_fixture("tensorrt_model", "tensorrt")
+tensorrt_rtx_model = _compiler_fixture("tensorrt_rtx_model", "tensorrt_rtx")
 
 
 def observed(item: pytest.Item) -> Record | None:
@@ -130,12 +143,16 @@ def observed(item: pytest.Item) -> Record | None:
     if benchmark is None or benchmark.stats is None or len(compiled) != 1:
         return None
     ((case, ready),) = compiled.items()
+    from pytest_ngraph.measure import is_precise
+
+    rounds = observed_rounds(benchmark, ready.model.concurrency)
     return Record(
         case=case,
         outcome="measured",
         nodeid=item.nodeid,
         started_at=time.time(),
-        rounds=observed_rounds(benchmark, ready.model.concurrency),
+        rounds=rounds,
+        stable=is_precise(rounds, item.config.stash[SESSION].options.settings.precision_target),
         compile_s=ready.compile_s,
         load_s=ready.load_s,
         agreement=ready.agreement,

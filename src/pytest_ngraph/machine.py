@@ -24,11 +24,13 @@ LIBRARIES = (
     "onnx",
     "onnxruntime",
     "onnxruntime-gpu",
+    "onnxscript",
     "openvino",
     "apache-tvm",
     "tensorrt",
     "tensorrt-rtx-cu13",
     "executorch",
+    "triton",
     "numpy",
     "pytest-benchmark",
     "pytest-ngraph",
@@ -87,7 +89,7 @@ def this_machine() -> Machine:
         instruction_sets=flags,
         cores=_cores(),
         logical_cpus=os.cpu_count() or 1,
-        memory_bytes=psutil.virtual_memory().total,
+        memory_bytes=_memory_bytes(),
         gpus=_gpus(),
         driver=_driver(),
     )
@@ -162,6 +164,16 @@ def _cpu_quota() -> int | None:
         return None if quota == "max" else max(1, int(quota) // int(period))
     except (OSError, ValueError):
         return None
+
+
+def _memory_bytes() -> int:
+    """What this machine has, or the container is limited to."""
+    total = psutil.virtual_memory().total
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        return total if limit == "max" else min(total, int(limit))
+    except (OSError, ValueError):
+        return total
 
 
 def _governor() -> str:

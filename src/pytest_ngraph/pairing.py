@@ -79,7 +79,8 @@ def pair(head: Sequence[tuple[str, Case]], base: Collection) -> Pairing:
         found = _only_choices(left, unused, [trait for name, trait in VARIABLE.items() if name not in changed])
         pairs |= found
         left = {case: function for case, function in left.items() if case not in found}
-        unused = {case: function for case, function in unused.items() if case not in found.values()}
+        used = set(found.values())
+        unused = {case: function for case, function in unused.items() if case not in used}
     missing = {case: bases[case].nodeid for case in unused if bases[case].selected}
     return Pairing(pairs, frozenset(left), missing)
 

@@ -67,7 +67,11 @@ def prepare(
         model = compiler.load(artifact, target, folder)
     load_s = clock() - started
     announce("verify")
-    agreement = verify(model.outputs(), artifact.reference(), target.precision)
+    try:
+        agreement = verify(model.outputs(), artifact.reference(), target.precision)
+    except BaseException:
+        model.close()
+        raise
     if cache and entry is None and agreement.agrees:
         cache.keep(inputs, folder, load_s)
     return Prepared(

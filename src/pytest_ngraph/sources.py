@@ -22,16 +22,24 @@ class FilesRead:
 
     def __init__(self) -> None:
         self._opened: set[str] = set()
+        self._lasting: set[str] = set()
         self._written: set[str] = set()
+        self._modules: set[str] = set()
         sys.addaudithook(self._note)
 
     def begin(self) -> None:
-        """Forget what was opened until now."""
+        """Forget what was opened until now, but for what went into modules: these read it once, whatever is built of
+        them later."""
         self._opened.clear()
+        self._modules = set(_modules())
 
     def digests(self) -> dict[str, str]:
-        """Digests of the user's own files that were opened since, and of their modules that are imported, by path."""
-        found = {os.path.realpath(path) for path in {*self._opened, *_modules()} - self._written}
+        """Digests of the user's own files that were opened since, and of their modules that are imported with what was
+        opened then, by path."""
+        modules = set(_modules())
+        if any(_is_own(os.path.realpath(module)) for module in modules - self._modules):
+            self._lasting |= self._opened
+        found = {os.path.realpath(path) for path in {*self._lasting, *self._opened, *modules} - self._written}
         return digests(sorted(path for path in found if _is_own(path)))
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -73,7 +81,10 @@ def _foreign() -> tuple[str, ...]:
     """Folders whose contents the libraries' versions tell of, or that change by themselves."""
     installed = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     own = str(Path(__file__).parent)
-    places = (*installed, sys.prefix, sys.base_prefix, own, tempfile.gettempdir())
+    # Of the interpreter's own prefix, which may be /usr, only what is installed: a project may be in /usr/src.
+    prefixes = [f"{sys.base_prefix}/{name}" for name in ("bin", "include", "lib", "lib64", "share")]
+    environment = [sys.prefix] if sys.prefix != sys.base_prefix else []
+    places = (*installed, *prefixes, *environment, own, tempfile.gettempdir())
     real = (os.path.realpath(place) for place in places)
     return tuple(f"{place}{os.sep}" for place in (*real, *SYSTEM) if place != os.sep)
 

@@ -8,6 +8,7 @@ It reads one JSON request a line from standard input and answers with JSON lines
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import random
@@ -19,7 +20,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,6 +57,7 @@ class Worker:
         self._models: dict[str, CompiledModel] = {}
         self._folders: list[Path] = []
         self._gpu_used_before = 0
+        self._gpu_peak = 0
         self._random = random.Random()
         self._files_read: FilesRead | None = None
         self._home = Path.cwd()
@@ -98,11 +100,11 @@ class Worker:
         if not self._models:
             _reset_peak_memory()
             self._gpu_used_before = _gpu_memory_used() if on.kind == "cuda" else 0
+            self._gpu_peak = 0
         folder = Path(tempfile.mkdtemp(prefix="ngraph-compiled-"))
         self._folders.append(folder)
         kept = Cache(Path(cache["folder"]), cache["limit_bytes"]) if cache else None
         ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, self._announce, kept)
-        self._models[arm] = ready.model
         answer = {
             "compile_s": ready.compile_s,
             "load_s": ready.load_s,
@@ -112,9 +114,13 @@ class Worker:
             "concurrency": ready.model.concurrency,
         }
         if not ready.agreement.agrees:
+            ready.model.close()
             return answer
+        self._models[arm] = ready.model
         self._announce("warm-up")
         warmup, seconds = warm_up(ready.model, ready.model.stopwatch, window_s=round_s, budget_s=warmup_s)
+        if on.kind == "cuda":  # read here, where no other worker allocates: the driver tells of all of them together
+            self._gpu_peak = max(self._gpu_peak, _gpu_memory_used() - self._gpu_used_before)
         self._announce("measure")
         return answer | {"warmup": asdict(warmup), "seconds_per_call": seconds}
 
@@ -141,7 +147,7 @@ class Worker:
 
     def release(self, *, kind: str) -> Answer:
         """Free what is held. Tells the peaks of memory since the first `prepare`."""
-        gpu = max(0, _gpu_memory_used() - self._gpu_used_before) if kind == "cuda" else None
+        gpu = self._gpu_peak if kind == "cuda" else None
         answer = {"peak_memory_bytes": _peak_memory(), "device_memory_bytes": gpu}
         self.close()
         return answer
@@ -150,13 +156,13 @@ class Worker:
         """Free what is held, and go back to the folder that a compiler may have left. May be called when nothing is."""
         models, self._models = self._models, {}
         folders, self._folders = self._folders, []
-        try:
-            for model in models.values():
-                model.close()
-        finally:
+        with ExitStack() as last:
+            last.callback(os.chdir, self._home)
             for folder in folders:
-                shutil.rmtree(folder, ignore_errors=True)
-            os.chdir(self._home)
+                last.callback(shutil.rmtree, folder, ignore_errors=True)
+            last.callback(_give_back_gpu_memory)
+            for model in models.values():
+                last.callback(model.close)  # each, whatever the others raise
 
 
 def main() -> None:
@@ -213,7 +219,8 @@ def _abandon(worker: Worker) -> None:
 
 
 def _kind(error: BaseException) -> str:
-    return "out of memory" if isinstance(error, MemoryError) else "raised"
+    is_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"  # PyTorch's, of a GPU
+    return "out of memory" if is_memory else "raised"
 
 
 def _message(error: BaseException) -> str:
@@ -246,15 +253,25 @@ def _reset_peak_memory() -> None:
 def _peak_memory() -> int:
     try:
         status = Path("/proc/self/status").read_text()
-    except OSError:
+        return int(status.split("VmHWM:")[1].split()[0]) * 1024
+    except (OSError, IndexError):  # another system, or a kernel that does not tell
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+def _give_back_gpu_memory() -> None:
+    """What PyTorch keeps of a GPU's memory for later, which no other worker could use meanwhile."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        gc.collect()
+        torch.cuda.empty_cache()
 
 
 def _gpu_memory_used() -> int:
     import torch
 
+    if not torch.cuda.is_available():
+        raise NgraphError("PyTorch finds no CUDA device. Check nvidia-smi, and whether this PyTorch is built for CUDA.")
     free, total = torch.cuda.mem_get_info()
     return total - free
 

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from pytest_ngraph.bench.lock import exclusive, is_held
+from pytest_ngraph.errors import UsageError
 
 HOLD = """
 import sys, time
@@ -46,3 +51,21 @@ def test_whether_somebody_holds_the_machine_can_be_asked(tmp_path: Path) -> None
     with exclusive(lambda: None, path):
         assert is_held(path)
     assert not is_held(path)
+
+
+def test_every_user_can_lock_whatever_the_mask_of_the_first(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        assert not is_held(tmp_path / "lock")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "lock").stat().st_mode) == 0o644
+
+
+def test_a_lock_of_others_that_cannot_be_opened_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(UsageError, match=r"lock cannot be opened.*chmod 644"):
+        is_held(tmp_path / "lock")

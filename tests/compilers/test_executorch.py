@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.process import bound_threads
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import this_machine
@@ -107,7 +108,7 @@ def test_threads_are_the_targets_and_bound_to_its_cores(threads: int, exported: 
         pytest.skip(f"needs {threads} cores, there are {len(cores)}")
     artifact, target = exported(CONV), Target(cores=cores)
     compilers.resolve(NAME).compile(artifact, target, tmp_path)
-    environment = os.environ | {"OMP_PROC_BIND": "true", "OMP_PLACES": ",".join(f"{{{core}}}" for core in cores)}
+    environment = os.environ | bound_threads(cores)
     arguments = [json.dumps(artifact.to_dict()), json.dumps(target.to_dict()), str(tmp_path)]
     ended = subprocess.run(
         [sys.executable, "-c", BOUND, *arguments], env=environment, check=True, capture_output=True, text=True

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from pytest_ngraph.bench.process import bound_threads
+from pytest_ngraph.compilers import threads
 from pytest_ngraph.machine import this_machine
 
 CORES = this_machine().cores[:2]
@@ -104,7 +106,7 @@ def test_a_process_that_is_not_bound_keeps_its_mask() -> None:
         "with threads.spread(Target(cores=(0,))): pass\n"
         "assert os.sched_getaffinity(0) == before"
     )
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_PROC_BIND"}
+    environment = {name: value for name, value in _bound_environment().items() if name != threads.BOUND}
     assert _problem_of(script, environment) == ""
 
 
@@ -135,8 +137,4 @@ def _masks_of_busiest_threads(compiler: str, objective: str) -> list[str]:
 
 def _bound_environment() -> dict[str, str]:
     """What a worker is started with."""
-    return dict(os.environ) | {
-        "OMP_NUM_THREADS": str(len(CORES)),
-        "OMP_PROC_BIND": "true",
-        "OMP_PLACES": ",".join(f"{{{core}}}" for core in CORES),
-    }
+    return dict(os.environ) | bound_threads(CORES)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from importlib.util import find_spec
 
 import pytest
@@ -48,3 +49,28 @@ def test_counting_leaves_the_module_as_it_was() -> None:
     assert not module.training
     for name, value in module.state_dict().items():
         assert torch.equal(value, before[name])
+
+
+class Scaled(nn.Module):
+    """Takes a number beside its samples, and holds what cannot be copied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 2)
+        self.lock: object = None
+
+    def forward(self, scale: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        scaled: torch.Tensor = self.linear(x) * scale
+        return scaled
+
+
+def test_inputs_without_axes_are_no_batches() -> None:
+    counts = count(Built(Scaled(), (torch.tensor(2.0), torch.ones(3, 4))))
+    assert counts.flops == 2 * 4 * 2
+
+
+def test_a_module_that_cannot_be_copied_has_no_counts_but_parameters() -> None:
+    module = Scaled()
+    module.lock = threading.Lock()
+    counts = count(Built(module, (torch.tensor(2.0), torch.ones(3, 4))))
+    assert (counts.parameters, counts.mult_adds, counts.flops) == (10, None, None)

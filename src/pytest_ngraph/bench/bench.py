@@ -206,8 +206,9 @@ class Bench:
 
         def launch(which: str) -> Record:
             home = self._base_home if apart and which == BASE else None
-            with self._workers.fresh(self._target(arm.case), home) as worker:
-                alone = arm.alone(which, settings, lambda _: worker)
+            with ExitStack() as started:
+                fresh = self._workers.fresh(self._target(arm.case), home)
+                alone = arm.alone(which, settings, lambda _: started.enter_context(fresh))
                 self._prepare(alone)
                 interleave([alone], settings, self._progress)
                 return alone.finish(Contention(), ())

@@ -6,13 +6,15 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.locks import take
 
 LOCK = Path(tempfile.gettempdir()) / "pytest-ngraph-measuring.lock"
 POLL_S = 0.5
+MODE = 0o644
 
 
 @contextmanager
@@ -47,8 +49,17 @@ def is_held(path: Path = LOCK) -> bool:
 
 def _open(path: Path) -> int:
     """Open for locking. Another user's file is opened for reading only: that is enough to lock it, and the kernel
-    refuses more in a shared temporary folder."""
+    refuses more in a shared temporary folder. Raises `UsageError` where even that is not allowed."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        with suppress(FileNotFoundError):
+            return os.open(path, flags)
+        descriptor = os.open(path, flags | os.O_CREAT, MODE)
+        with suppress(PermissionError):  # somebody else has made it meanwhile
+            os.fchmod(descriptor, MODE)  # whatever the user's mask is: all users lock it
+    except PermissionError:
+        raise UsageError(
+            f"{path} cannot be opened, with which measurements on this machine wait for each other. Have its owner "
+            f"remove it, or make it readable for all: chmod {MODE:o} {path}"
+        ) from None
+    return descriptor

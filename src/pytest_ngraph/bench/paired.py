@@ -128,16 +128,22 @@ class PairedArm(Arm):
         if record.outcome != "measured" or not self.rounds:
             return record
         comparison = dataclasses.replace(self._comparison, launches=(self.launch,))
-        # The peak of a process that held both models is neither one's.
-        peak = None if self.shares_process else record.peak_memory_bytes
-        return dataclasses.replace(record, comparison=comparison, peak_memory_bytes=peak)
+        record = dataclasses.replace(record, comparison=comparison)
+        # What a process needed that ran both models is neither one's.
+        return dataclasses.replace(record, peak_memory_bytes=None, cpu_percent=None) if self.shares_process else record
 
     def _build_again(self) -> None:
         """Build both anew, the head first: some compilers make the second of two equal models slower by 1 %."""
         self._ask("release", kind=self._target.kind)
         self._builds.append([])
         self._built_at_s = self.measured_s
-        if self.running and self._ask("prepare", **self._preparation()):
+        answer = self._ask("prepare", **self._preparation()) if self.running else None
+        if answer is None:
+            return
+        agreement = Agreement(**answer["agreement"])
+        if not agreement.agrees:
+            self._fail(Failure(phase="verify", kind="disagreed", message=f"agreed once, and then: {agreement.problem}"))
+        else:
             try:
                 self._prepare_base()
             except BaseFails as error:

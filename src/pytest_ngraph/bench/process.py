@@ -22,6 +22,7 @@ import psutil
 from pytest_ngraph.bench.leftovers import MARK, end_leftovers
 from pytest_ngraph.bench.messages import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse
 from pytest_ngraph.clock import Clock
+from pytest_ngraph.compilers.threads import BOUND
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Failure, FailureKind, Phase
 
@@ -267,6 +268,7 @@ def _environment(cores: Sequence[int], temporary: Path, *, bound: bool) -> dict[
             "OPENBLAS_NUM_THREADS": threads,
             "TVM_NUM_THREADS": threads,
             "TVM_THREAD_POOL_SPIN_COUNT": TVM_SPINS,
+            "NVIDIA_TF32_OVERRIDE": "0",  # fp32 is fp32: some of NVIDIA's libraries have no other switch
             "TMPDIR": str(temporary),
         }
     )
@@ -275,4 +277,4 @@ def _environment(cores: Sequence[int], temporary: Path, *, bound: bool) -> dict[
 def bound_threads(cores: Sequence[int]) -> dict[str, str]:
     """Variables with which OpenMP, and so PyTorch, binds one thread to each of these cores."""
     places = ",".join(f"{{{core}}}" for core in cores)
-    return {"OMP_NUM_THREADS": str(len(cores)), "OMP_PROC_BIND": "true", "OMP_PLACES": places}
+    return {"OMP_NUM_THREADS": str(len(cores)), "OMP_PROC_BIND": "true", "OMP_PLACES": places, BOUND: "1"}

@@ -71,8 +71,12 @@ class Inductor:
         def instance(on: Target) -> CompiledModel:
             pytorch.set_up(on)
             model = InductorModel(run, inputs, on, **facts)
-            with _caching_in(folder), config.patch(options):
-                model()
+            try:
+                with _caching_in(folder), config.patch(options):
+                    model()
+            except BaseException:
+                model.close()
+                raise
             return model
 
         return streams.load(instance, target)

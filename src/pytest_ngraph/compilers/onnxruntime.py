@@ -70,7 +70,7 @@ class OnnxRuntime:
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         self._refuse(target)
-        session = self._session(artifact.onnx or folder / FILE, target)
+        session = self._session(artifact.onnx or folder / FILE, target, folder)
         inputs = program.inputs(artifact, target.kind)
         facts = self._facts(session, target)
         # Streams run one session, which several threads may do at a time: its weights are in memory once.
@@ -98,16 +98,15 @@ class OnnxRuntime:
     def _provider(self, target: Target) -> str:
         return target.kind if self.provider == "auto" else self.provider
 
-    def _session(self, path: Path, target: Target) -> Any:
+    def _session(self, path: Path, target: Target, folder: Path) -> Any:
         import onnxruntime as ort
         from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
         provider = self._provider(target)
         try:
             with threads.spread(target):
-                session = ort.InferenceSession(
-                    path, self._options(target), providers=_providers(provider, target, path.parent)
-                )
+                providers = _providers(provider, target, folder)
+                session = ort.InferenceSession(path, self._options(target), providers=providers)
         except errors.NotImplemented as error:
             raise Unsupported(f"onnxruntime has no kernel for an operator of this graph: {error}") from error
         # ONNX Runtime falls back to the CPU without an error when a provider's libraries cannot be loaded.

@@ -27,7 +27,7 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
         raise NgraphError(f"torch.export refuses {artifact.case.workload}: {artifact.export_error}")
     if artifact.program is None:
         raise Unsupported(
-            f"{artifact.case.compiler} takes PyTorch programs; {artifact.case.workload} is an ONNX file. "
+            f"{artifact.case.workload} is an ONNX file, and this compiler takes PyTorch programs. "
             f"Use a compiler that reads ONNX."
         )
     return torch.export.load(artifact.program)

@@ -69,7 +69,12 @@ def set_up(target: Target) -> None:
 
 def program_module(artifact: Artifact, target: Target) -> torch.nn.Module:
     """The exported program as a module on the target's kind of device. Raises as `program.load` does."""
-    module: torch.nn.Module = program.load(artifact).module()
+    loaded = program.load(artifact)
+    if target.kind != "cpu":
+        from torch.export.passes import move_to_device_pass
+
+        loaded = move_to_device_pass(loaded, target.kind)  # constants and operators that name a device, too
+    module: torch.nn.Module = loaded.module()
     return module.to(target.kind)
 
 

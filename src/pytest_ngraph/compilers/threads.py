@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     from pytest_ngraph.artifact import Target
 
 
+BOUND = "PYTEST_NGRAPH_BOUND"
+"""The variable in the environment of a process whose threads are to be bound to cores."""
+
+
 def is_bound() -> bool:
-    """Whether this process was started with its threads bound to cores, on a system that can bind them."""
-    return sys.platform == "linux" and os.environ.get("OMP_PROC_BIND", "").lower() == "true"
+    """Whether this process was started with its threads bound to cores, on a system that can bind them. Other people's
+    scripts set OpenMP's variables too, for processes whose masks are theirs."""
+    return sys.platform == "linux" and BOUND in os.environ
 
 
 @contextmanager

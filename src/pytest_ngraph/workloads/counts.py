@@ -21,11 +21,15 @@ def count(built: Built) -> Model:
     Operations are counted on a shadow of the model that has shapes but no values (PyTorch's meta device). A model
     whose control flow depends on values cannot run so, and one whose counts are not known must still be measured.
     """
-    shadow = _to_meta(built.module)
+    parameters = sum(parameter.numel() for parameter in built.module.parameters())
+    try:
+        shadow = _to_meta(built.module)
+    except Exception:  # a user's module may hold what cannot be copied: a lock, an open file
+        return Model(parameters=parameters)
     inputs = tuple(tensor.to("meta") for tensor in built.inputs)
     return Model(
-        parameters=sum(parameter.numel() for parameter in built.module.parameters()),
-        mult_adds=_count_mult_adds(shadow, tuple(tensor[:1] for tensor in inputs)),
+        parameters=parameters,
+        mult_adds=_count_mult_adds(shadow, tuple(tensor[:1] if tensor.ndim else tensor for tensor in inputs)),
         flops=_count_flops(shadow, inputs),
     )
 
@@ -59,4 +63,5 @@ def _count_flops(shadow: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> i
             shadow(*inputs)
     except Exception:  # a user's model may fail on meta tensors in any way
         return None
-    return int(counter.get_total_flops()) // inputs[0].shape[0]
+    batch_size = next((tensor.shape[0] for tensor in inputs if tensor.ndim), 1)
+    return int(counter.get_total_flops()) // batch_size

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from pytest_ngraph.case import Case
 
 
+FLOATS = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
+"""Names of NumPy's types."""
+
+
 class OnnxFile:
     """A file `*.onnx`, its path relative to the current folder.
 
@@ -63,11 +67,13 @@ class OnnxFile:
         model = read(Path(case.workload))
         _check_precision(precision(model), case)
         fix_batch_size(model, case.workload, case.batch_size)
+        fed = graph_inputs(model)
+        _check_inputs({name: kind for name, (_, kind) in fed.items()}, case)
         path = folder / "model.onnx"
         files = write(model, path)
-        inputs = [_draw(shape, kind) for shape, kind in graph_inputs(model).values()]
+        inputs = [_draw(shape, kind) for shape, kind in fed.values()]
         save_arrays(folder / "inputs.npz", [_widen(array) for array in inputs])
-        save_arrays(folder / "reference.npz", _run(path, dict(zip(graph_inputs(model), inputs, strict=True)), case))
+        save_arrays(folder / "reference.npz", _run(path, dict(zip(fed, inputs, strict=True)), case))
         counts = Model(parameters=parameters(model))
         return Artifact(folder=folder, case=case, onnx=path, digest=_digest(files), model=counts)
 
@@ -83,6 +89,16 @@ def _check_precision(found: str, case: Case) -> None:
         raise UsageError(
             f"{case.workload} computes in {found}, not in {case.precision}. {step} it again in {case.precision}."
         )
+
+
+def _check_inputs(kinds: dict[str, np.dtype[Any]], case: Case) -> None:
+    """Raise `UsageError` for an input in another float type than the case's: compilers are fed in that one."""
+    for name, kind in kinds.items():
+        if kind.name in FLOATS and FLOATS[kind.name] != case.precision:
+            raise UsageError(
+                f"{case.workload} takes input {name!r} in {FLOATS[kind.name]} and computes in {case.precision}. Export "
+                f"it again with inputs in {case.precision}."
+            )
 
 
 def _require_libraries(case: Case) -> None:
