@@ -46,7 +46,7 @@ sys.exit(pytest.main(["--ngraph-against=main"]))
 def branch(pytester: pytest.Pytester) -> Repository:
     """`main` has `changed` with narrow layers; the working tree, on it, has wide ones and a workload more."""
     made = Repository.create(pytester.path)
-    made.write("pytest.ini", "[pytest]\npythonpath = .\nngraph_cache = cache\n")
+    made.write("pytest.ini", INI)
     made.write(".gitignore", "cache\n.ngraph\n__pycache__\n*.xml\n")
     made.write("nets.py", NETS.format(width=64))
     made.write("test_it.py", TESTS.format(workloads='"nets:changed", "nets:untouched"'))

@@ -115,11 +115,11 @@ HEADER = {"schema": 1, "run": "20260101-000000-1", "environment": {}}
         (lambda lines: [], "does not describe a run"),
         (lambda lines: lines[1:], "does not describe a run"),
         (lambda lines: [lines[0], lines[0]], "not its first appearance"),
-        (lambda lines: [lines[0], "{"], "1 damaged lines"),
-        (lambda lines: [lines[0], '{"case": {}}'], "which are no records"),
+        (lambda lines: [lines[0], "{"], "1 damaged line"),
+        (lambda lines: [lines[0], '{"case": {}}'], "no record can be read"),
         (lambda lines: [json.dumps(HEADER | {"run": "../../x"})], "no id of a run"),
         (lambda lines: [json.dumps(HEADER | {"schema": 99})], "schema 99"),
-        (lambda lines: [json.dumps({"schema": 1, "run": "1"})], "which are no records"),
+        (lambda lines: [json.dumps({"schema": 1, "run": "1"})], "no record can be read"),
     ],
 )
 def test_what_is_no_baseline_is_not_imported(
@@ -135,3 +135,20 @@ def test_what_is_no_baseline_is_not_imported(
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot import"):
         baselines.import_from(tmp_path / "none", tmp_path, "v1")
+
+
+def test_latest_is_not_the_run_that_is_compared(kept: Path) -> None:
+    newest = "20260102-000000-1"
+    assert [run.id for run in baselines.read(kept, "latest", own=newest).runs] == ["20260101-000000-1"]
+    (kept / "20260101-000000-1.jsonl").unlink()
+    with pytest.raises(UsageError, match=f"no run before {newest}"):
+        baselines.read(kept, "latest", own=newest)
+
+
+def test_a_damaged_run_is_not_kept(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "1", measured(CASE, 1.0))
+    journal = tmp_path / "1.jsonl"
+    journal.write_text(journal.read_text() + "{torn\n")
+    with pytest.raises(StoreError, match="1 damaged line"):
+        baselines.keep(tmp_path, "v1", run)
+    assert baselines.names(tmp_path) == []

@@ -27,14 +27,14 @@ def held(*texts: str, by: float = 0.0, error: float = 0.002) -> Held:
 def test_what_needs_a_base_is_refused_without_one() -> None:
     ours = Held([Threshold.parse("bsr<0.9")])
     ours.to_bases([ONE], [], GateOptions())
-    ours.add(ONE, [Threshold.parse("throughput:5%")])
+    ours.add(ONE, "test_it.py::test", [Threshold.parse("throughput:5%")])
     with pytest.raises(UsageError, match=r"'throughput:5%' compares with a base, which this run has not"):
         ours.to_bases([ONE], [], GateOptions(calibrate=True))
 
 
 def test_a_limit_and_a_base_are_held_to_side_by_side() -> None:
     ours = held("throughput<100", "throughput:5%", by=0.5)
-    (breach,) = ours.breaches_of(EIGHT, lambda: METRICS)
+    (breach,) = ours.breaches_of(EIGHT, "test_it.py::test", lambda: METRICS)
     assert breach.startswith("throughput<100 breached")
     (verdict,) = ours.verdicts_of(EIGHT, lambda: METRICS)
     assert (verdict.name, verdict.case) == ("regressed", EIGHT)
@@ -62,3 +62,14 @@ def test_what_selects_nothing_or_is_absent_is_told() -> None:
         ("bsr:5%", "absent"),
         ("throughput[b=3]:5%", "unmatched"),
     }
+
+
+def test_a_tests_own_limits_are_its_own() -> None:
+    ours = Held([])
+    ours.add(EIGHT, "test_it.py::gated", [Threshold.parse("throughput<100")])
+    assert ours.breaches_of(EIGHT, "test_it.py::free", lambda: METRICS) == []
+    (breach,) = ours.breaches_of(EIGHT, "test_it.py::gated", lambda: METRICS)
+    assert breach.startswith("throughput<100 breached")
+    outcome = ours.conclude(METRICS, GateOptions())
+    assert [(each.case, each.outcome) for each in outcome.checks] == [(EIGHT, "breached")]
+    assert outcome.breaches == [], "told already"

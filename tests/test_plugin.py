@@ -176,6 +176,54 @@ def test_a_mark_gates_its_own_cases(project: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1, failed=2)
 
 
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        ("ngraph_gate('friction>0.8')", "*friction spans several cases*--ngraph-fail-on 'friction>0.8'."),
+        ("ngraph_gate(threshold='speedup<1')", "*ngraph_gate(threshold=...): thresholds are given without a name*"),
+        ("requires_device('cuda')", "*requires_device('cuda'): say what of*"),
+        ("requires_device(kind='tpu')", "*test_it.py::test_one*tpu*"),
+    ],
+)
+def test_a_mark_that_would_do_nothing_is_refused(project: pytest.Pytester, mark: str, message: str) -> None:
+    project.makepyfile(
+        test_it=f"""
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network")
+        @pytest.mark.{mark}
+        def test_one(measurement): ...
+        """
+    )
+    result = project.runpytest("--compiler=mine:Exact")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
+def test_a_mark_gates_its_own_test(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network")
+        def test_free(measurement): ...
+
+        @pytest.mark.ngraph(workload="mine:network")
+        @pytest.mark.ngraph_gate("throughput<1e9")
+        def test_gated(measurement): ...
+
+        @pytest.mark.skip
+        @pytest.mark.ngraph(workload="mine:network")
+        @pytest.mark.ngraph_gate("throughput<1e8")
+        def test_skipped(measurement): ...
+        """
+    )
+    result = project.runpytest("--compiler=mine:Exact")
+    result.assert_outcomes(passed=1, failed=1, skipped=1)
+    result.stdout.fnmatch_lines(["FAILED test_it.py::test_gated*"])
+    assert "1e+08" not in result.stdout.str()
+
+
 def test_a_threshold_on_many_cases_fails_the_session(project: pytest.Pytester) -> None:
     result = project.runpytest(TWO, "--ngraph-fail-on=friction>-50")
     result.assert_outcomes(passed=4)

@@ -1,8 +1,9 @@
 """Does a long run grow? Memory, open files, processes and temporary files of pytest, early in a run and at its end.
 
-python tools/long_run.py --cases 2000
+python tools/long_run.py [--cases=2000] [--write]
 
-The compiler is measured in no time, so that the seconds a case takes are those beyond measuring.
+The compiler is measured in no time, so that the seconds a case takes are those beyond measuring. `--write` puts the
+table into docs/robustness.md.
 """
 
 from __future__ import annotations
@@ -15,8 +16,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import telling
 from faults.project import Project
 
+from pytest_ngraph.machine import environment
+from pytest_ngraph.store import Run
+
+PAGE = telling.ROOT / "docs" / "robustness.md"
 SIZES = 100
 EARLY = 100
 PROBE = """
@@ -42,8 +48,8 @@ def pytest_ngraph_record(record, seen=[]):
 """
 
 
-def main(cases: int) -> None:
-    """Run so many cases and print the figures."""
+def table(cases: int) -> str:
+    """What a run of so many cases needs, early and at its end."""
     with tempfile.TemporaryDirectory() as folder:
         workloads = [f"plain{number}" for number in range(cases // SIZES)]
         project = Project(
@@ -54,14 +60,17 @@ def main(cases: int) -> None:
         if status:
             sys.exit(printed)
         early, late = map(json.loads, (project.root / "figures.jsonl").read_text().splitlines())
-        print(f"{'':16}  case {EARLY:>5}  case {cases:>5}")
-        for name in sorted(early.keys() - {"seconds"}):
-            print(f"{name:16}  {early[name]:10.0f}  {late[name]:10.0f}")
-        print(f"seconds per case beyond measuring: {(late['seconds'] - early['seconds']) / (cases - EARLY):.4f}")
-        print(f"records: {len(project.records)}")
+    names = [name for name in early if name != "seconds"]
+    rows = [(name, f"{early[name]:.0f}", f"{late[name]:.0f}") for name in names]
+    each_ms = 1000 * (late["seconds"] - early["seconds"]) / (cases - EARLY)
+    found = telling.table(("of pytest", f"at case {EARLY}", f"at case {cases:,}"), rows)
+    return f"{found}\n\nMilliseconds per case beyond measuring: {each_ms:.1f}."
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=2000, help="how many cases; default: %(default)s")
-    main(parser.parse_args().cases)
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    section = "long run" if asked.write else ""
+    telling.tell(Run(id="", environment=environment()), table(asked.cases), section, PAGE)

@@ -12,7 +12,7 @@ import inspect
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest_ngraph
 from pytest_ngraph import compilers, fixtures, hookspecs, marks, options
@@ -68,15 +68,33 @@ def compilers_table() -> str:
     rows = []
     for name in compilers.names():
         compiler = compilers.resolve(name)
-        fields = dataclasses.fields(type(compiler))  # type: ignore[arg-type]  # built-in ones are dataclasses
-        options = [f"`{field.name}={_as_typed(field.default)}`" for field in fields]
         objectives = getattr(compiler, "objectives", ("latency",))
-        rows.append(
-            f"| `{name}` | {', '.join(compiler.kinds)} | {', '.join(objectives)} | {', '.join(options) or 'none'} |"
-        )
-    return "\n".join(
-        ["| compiler | devices | objectives | options and their defaults |", "| --- | --- | --- | --- |", *rows]
-    )
+        rows.append(f"| `{name}` | {', '.join(compiler.kinds)} | {', '.join(objectives)} |")
+    return "\n".join(["| compiler | devices | objectives |", "| --- | --- | --- |", *rows])
+
+
+def compiler_options_table() -> str:
+    """Every option of every compiler; what it means stands in the first paragraph of the class's docstring."""
+    rows = []
+    for name in compilers.names():
+        kind = type(compilers.resolve(name))
+        fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # dataclasses all
+        if not fields:
+            continue
+        types = get_type_hints(kind)
+        told = re.split(rf"\b({'|'.join(fields)}): ", " ".join(inspect.cleandoc(kind.__doc__ or "").split("\n\n")[:1]))
+        meanings = {option: " ".join(text.split()) for option, text in zip(told[1::2], told[2::2], strict=True)}
+        rows += [
+            f"| `{name}:{option}=` | `{_as_typed(field.default)}` | {_allowed(types[option])} | {meanings[option]} |"
+            for option, field in fields.items()
+        ]
+    return "\n".join(["| option | default | allowed | meaning |", "| --- | --- | --- | --- |", *rows])
+
+
+def _allowed(kind: Any) -> str:
+    if kind is bool:
+        return "`true`, `false`"
+    return ", ".join(f"`{value}`" for value in get_args(kind)) or "a whole number"
 
 
 def _as_typed(default: object) -> str:
@@ -133,6 +151,7 @@ def _paragraphs(documented: Any) -> list[str]:
 
 TABLES = {
     "compilers": ("compilers.md", compilers_table),
+    "compiler options": ("compilers.md", compiler_options_table),
     "options": ("options.md", options_table),
     "marks": ("options.md", marks_table),
     "fixtures": ("options.md", fixtures_table),
@@ -154,6 +173,8 @@ def outdated(*, write: bool) -> list[str]:
         path = DOCS / page
         text = path.read_text()
         marked = re.compile(rf"(<!-- {name}: from the code -->\n).*?(<!-- end -->)", re.DOTALL)
+        if not marked.search(text):
+            sys.exit(f"{page} has no section <!-- {name}: from the code -->")
         fresh = marked.sub(rf"\g<1>{_literal(table())}\n\g<2>", text)
         if fresh != text:
             found.append(page)

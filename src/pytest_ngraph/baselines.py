@@ -20,9 +20,10 @@ from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run
 from pytest_ngraph.store.files import write_whole
+from pytest_ngraph.wording import counted
 
 LATEST = "latest"
-"""The last run of the store, kept or not."""
+"""The last run of the store, kept or not, but for the one that is compared with it."""
 FOLDER = "baselines"
 ANCHOR = ".anchored"
 """The file that marks a baseline as anchored."""
@@ -70,11 +71,16 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / FOLDER).glob("*") if store.run_ids(path))
 
 
-def read(folder: Path, name: str) -> Baseline:
-    """A baseline of the store in this folder, or its last run. Raises `UsageError` for one that is not there, and
-    `StoreError` for one that cannot be read."""
+def read(folder: Path, name: str, own: str = "") -> Baseline:
+    """A baseline of the store in this folder, or its last run that is not `own`, the one to compare. Raises
+    `UsageError` for one that is not there, and `StoreError` for one that cannot be read."""
     if name == LATEST:
-        return Baseline(name=name, runs=(store.read(folder),))
+        earlier = [run for run in store.run_ids(folder) if run != own]
+        if own and not earlier:
+            raise UsageError(
+                f"there is no run before {own}, which goes on: --ngraph-compare={LATEST} needs an earlier one."
+            )
+        return Baseline(name=name, runs=(store.read(folder, earlier[-1]) if earlier else store.read(folder),))
     path = _existing(folder, name)
     runs = tuple(_whole(path, run) for run in store.run_ids(path))
     return Baseline(name=name, runs=runs, anchored=(path / ANCHOR).exists())
@@ -94,6 +100,7 @@ def keep(folder: Path, name: str, run: str) -> None:
         text = journal.read_bytes()
     except OSError as error:
         raise StoreError(f"cannot save {journal} as baseline {name}: {error.strerror}.") from error
+    _whole(folder, run)
     write_whole(target, text)
 
 
@@ -170,7 +177,8 @@ def _whole(folder: Path, run: str) -> Run:
     found = store.read(folder, run)
     if found.damaged:
         raise StoreError(
-            f"run {run} has {found.damaged} damaged lines, which are no records: {'; '.join(found.dropped)}."
+            f"run {run} has {counted(found.damaged, 'damaged line')}, of which no record can be read: "
+            f"{'; '.join(found.dropped)}."
         )
     return found
 

@@ -114,12 +114,15 @@ class Compare(OfCases):
         return gate.compare(case, self._heads[case], self._records.get(case, ()), rule, self._baseline.label)
 
 
-def load(folder: Path, options: GateOptions, environment_of: EnvironmentOf = of_this_machine) -> list[Compare]:
+def load(
+    folder: Path, options: GateOptions, environment_of: EnvironmentOf = of_this_machine, own: str = ""
+) -> list[Compare]:
     """The baselines that the options name, of the store in this folder. The level is shared among them.
 
-    Raises `UsageError` for one that is not there or is another machine's, and `StoreError` for one that cannot be read.
+    own: the run that is compared, where it is in the store already, since it goes on. Raises `UsageError` for a
+    baseline that is not there or is another machine's, and `StoreError` for one that cannot be read.
     """
-    found = [baselines.read(folder, name) for name in options.compare]
+    found = [baselines.read(folder, name, own) for name in options.compare]
     if not options.foreign_baseline:
         for baseline in found:
             check_machine(baseline, environment_of)
@@ -180,6 +183,10 @@ def _counterparts(runs: Iterable[Run], environment_of: EnvironmentOf) -> Iterato
 
 def _machine(environment: Mapping[str, str]) -> str:
     """`Intel Xeon, 2 cores, 7.6 GiB (1a2b3c4d5e6f)`."""
-    cores = len(environment.get("cores", "").split(","))
-    parts = [environment.get("processor", "unknown processor"), f"{cores} cores", environment.get("memory", "")]
+    cores = environment.get("cores", "")
+    parts = [
+        environment.get("processor", "unknown processor"),
+        counted(len(cores.split(",")), "core") if cores else "",
+        environment.get("memory", ""),
+    ]
     return f"{', '.join(filter(None, parts))} ({environment.get('fingerprint', 'no fingerprint')})"

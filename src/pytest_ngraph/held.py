@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,18 +30,22 @@ class Held:
     """Holds metrics to limits, and to what they were at the bases that the session compares with."""
 
     def __init__(self, thresholds: Iterable[Threshold]) -> None:
-        self._thresholds: list[tuple[Threshold, Case | None]] = [(threshold, None) for threshold in thresholds]
+        self._everywhere = list(thresholds)
+        self._own: dict[Case, dict[str, list[Threshold]]] = defaultdict(lambda: defaultdict(list))
         self._gates: list[MetricGate] = []
         self._told: set[str] = set()
 
-    def add(self, case: Case, thresholds: Iterable[Threshold]) -> None:
-        """Hold a case to thresholds of its own."""
-        self._thresholds += [(threshold, case) for threshold in thresholds]
+    def add(self, case: Case, nodeid: str, thresholds: Iterable[Threshold]) -> None:
+        """Hold a case to thresholds that a test has for it."""
+        if given := list(thresholds):
+            self._own[case][nodeid] += given
 
     def to_bases(self, cases: Sequence[Case], judges: Iterable[Judge], options: GateOptions) -> None:
         """These cases will be measured: find out which of their metrics are held to a base's. Raises `UsageError` when
         a threshold needs a base, and the options give none."""
-        relative = [(threshold, owner) for threshold, owner in self._thresholds if threshold.is_relative]
+        every: list[tuple[Threshold, Case | None]] = [(threshold, None) for threshold in self._everywhere]
+        every += [(threshold, case) for case in self._own for threshold in self._own_of(case)]
+        relative = [(threshold, owner) for threshold, owner in every if threshold.is_relative]
         if not relative:
             return
         if not options.has_base:
@@ -60,14 +65,20 @@ class Held:
         """The cases that have to be launched alone, at head and base."""
         return {case for gate in self._gates for case in gate.alone}
 
-    def breaches_of(self, case: Case, metrics: Callable[[], Metrics]) -> list[str]:
-        """Limits that a case breaches, each told once. metrics: as far as what is measured by now can tell."""
-        thresholds = [t for t, owner in self._thresholds if owner in (None, case) and not t.is_relative]
-        if not thresholds:
+    def breaches_of(self, case: Case, nodeid: str, metrics: Callable[[], Metrics]) -> list[str]:
+        """Limits that a case breaches in a test: those of the run, each told once, and the test's own. metrics: as far
+        as what is measured by now can tell."""
+        own = self._own.get(case, {}).get(nodeid, [])
+        everywhere, own = ([t for t in thresholds if not t.is_relative] for thresholds in (self._everywhere, own))
+        if not (everywhere or own):
             return []
         from pytest_ngraph.gate import check
 
-        return self._news(c for c in check(thresholds, metrics()) if c.case == case)
+        known = metrics()
+        of_run = self._news(c for c in check(everywhere, known) if c.case == case)
+        of_test = [c.text for c in check(own, known) if c.case == case and c.outcome == "breached"]
+        self._told.update(of_test)
+        return list(dict.fromkeys([*of_run, *of_test]))
 
     def verdicts_of(self, case: Case, metrics: Callable[[], Metrics]) -> list[MetricVerdict]:
         """The verdicts on a case's own metrics, one for each base. metrics: as above."""
@@ -85,13 +96,18 @@ class Held:
     def _checks(self, metrics: Metrics) -> list[Check]:
         """Every threshold against every metric that it selects."""
         from pytest_ngraph.gate import check
+        from pytest_ngraph.metrics import Metrics
 
-        everywhere = [t for t, owner in self._thresholds if owner is None]
-        own = [(t, owner) for t, owner in self._thresholds if owner is not None]
-        return [
-            *check(everywhere, metrics),
-            *(c for t, owner in own for c in check([t], metrics) if c.case == owner),
+        of_owners = [
+            check(self._own_of(case), Metrics({case: metrics.by_case[case]}))
+            for case in self._own
+            if case in metrics.by_case
         ]
+        return [*check(self._everywhere, metrics), *(c for checks in of_owners for c in checks if c.case)]
+
+    def _own_of(self, case: Case) -> list[Threshold]:
+        """Those that any test has for a case."""
+        return list(dict.fromkeys(threshold for own in self._own[case].values() for threshold in own))
 
     def _news(self, checks: Iterable[Check]) -> list[str]:
         texts = [c.text for c in checks if c.outcome == "breached" and c.text not in self._told]

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_ngraph_record(record: Record) -> None:
-    """Called with every record as soon as it is in the store, failed and skipped ones included."""
+    """Called with every record as soon as it is in the store, failed and skipped ones included, and with those that a
+    resumed run has from before. One that could not be stored comes, too: its test fails."""
 
 
 @pytest.hookspec

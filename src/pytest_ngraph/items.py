@@ -12,7 +12,7 @@ from pytest_ngraph import marks
 from pytest_ngraph.case import Case
 from pytest_ngraph.collected import Collected
 from pytest_ngraph.devices import Requirement
-from pytest_ngraph.errors import NgraphError, UsageError
+from pytest_ngraph.errors import NgraphError, Unreachable, UsageError
 from pytest_ngraph.fixtures import COMPILER_FIXTURES, SESSION, observed
 from pytest_ngraph.options import parse_thresholds
 from pytest_ngraph.replay import mark_for_replay, mark_group
@@ -47,7 +47,11 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
         reason = "" if cases else marks.nothing_left({**given, "compiler": fixed} if fixed else given, options)
     except NgraphError as error:
         reason = str(error)
-        config.stash.setdefault(MISTAKES, []).append(f"{metafunc.definition.nodeid}: {reason}")
+        mistakes = config.stash.setdefault(MISTAKES, [])
+        if not isinstance(error, Unreachable):
+            mistakes.append(f"{metafunc.definition.nodeid}: {reason}")
+        elif reason not in mistakes:
+            mistakes.append(reason)
     if config.stash[SESSION].baselines:
         config.stash.setdefault(COLLECTED, Collected()).add(metafunc.definition.nodeid, cases)
     if cases:
@@ -64,7 +68,9 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     session = config.stash[SESSION]
     cases = [(item, case) for item in tests if (case := case_of(item)) is not None]
     for item, case in cases:
-        session.judging.hold(case, _own_thresholds(item))
+        own = _own_thresholds(item)
+        if own and not _is_skipped(item):
+            session.judging.hold(case, item.nodeid, own)
     if not cases or config.option.collectonly:
         return
     session.judging.hold_to_bases([case for _, case in cases])
@@ -128,7 +134,7 @@ def judge(item: pytest.Item) -> None:
     verdicts: list[tuple[str, Verdict | MetricVerdict]] = []
     verdicts += [("ngraph_verdict", each) for each in session.judging.verdicts_of(case)]
     verdicts += [(f"ngraph_verdict[{each.threshold}]", each) for each in session.judging.metric_verdicts_of(case)]
-    problems = [*session.judging.breaches_of(case), *_hold_to_bases(item, verdicts)]
+    problems = [*session.judging.breaches_of(case, item.nodeid), *_hold_to_bases(item, verdicts)]
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
 
@@ -161,8 +167,7 @@ def finish(session: pytest.Session, exitstatus: int) -> None:
     is_whole = exitstatus in WHOLE and not (session.shouldstop or session.shouldfail or ours.is_cut_short)
     if is_whole:
         _require_baselines(session)
-    problems = ours.judging.conclude()
-    ours.end(whole=is_whole)
+    problems = ours.conclude(whole=is_whole)
     try:
         ours.save(whole=is_whole)
     except NgraphError as error:
@@ -203,11 +208,24 @@ def _is_skipped(item: pytest.Item) -> bool:
 
 
 def _own_thresholds(item: pytest.Item) -> tuple[Threshold, ...]:
-    texts = [str(text) for mark in item.iter_markers("ngraph_gate") for text in mark.args]
+    """Those of its marks. Raises `UsageError` for what is none, and for metrics that are no case's own."""
+    given = list(item.iter_markers("ngraph_gate"))
+    if keywords := [name for mark in given for name in mark.kwargs]:
+        raise UsageError(
+            f"{item.nodeid}: ngraph_gate({keywords[0]}=...): thresholds are given without a name: "
+            "@pytest.mark.ngraph_gate('speedup<1.2')."
+        )
     try:
-        return parse_thresholds(texts)
+        thresholds = parse_thresholds([str(text) for mark in given for text in mark.args])
     except NgraphError as error:
         raise type(error)(f"{item.nodeid}: {error}") from None
+    for threshold in thresholds:
+        if not threshold.is_of_cases:
+            raise UsageError(
+                f"{item.nodeid}: ngraph_gate('{threshold}'): {threshold.metric} spans several cases, and no single "
+                f"test can answer for it. Give it to the run: --ngraph-fail-on '{threshold}'."
+            )
+    return thresholds
 
 
 def _obstacle(item: pytest.Item, case: Case) -> str:
@@ -226,5 +244,17 @@ def _find_obstacle(item: pytest.Item, case: Case) -> str:
         )
     obstacle = marks.obstacle(case, device, host)
     for mark in item.iter_markers("requires_device"):
-        obstacle = obstacle or Requirement.parse(mark.kwargs).unmet(device, host.machine, host.is_importable)
+        obstacle = obstacle or _required(mark, item).unmet(device, host.machine, host.is_importable)
     return obstacle
+
+
+def _required(mark: pytest.Mark, item: pytest.Item) -> Requirement:
+    """What a mark requires of a device. Raises `UsageError` for one that cannot be read."""
+    if mark.args:
+        raise UsageError(
+            f"{item.nodeid}: requires_device({mark.args[0]!r}): say what of: @pytest.mark.requires_device(kind='cuda')."
+        )
+    try:
+        return Requirement.parse(mark.kwargs)
+    except NgraphError as error:
+        raise type(error)(f"{item.nodeid}: {error}") from None

@@ -54,9 +54,9 @@ class Judging:
         """Those by now, by case."""
         return self._measured.records
 
-    def hold(self, case: Case, thresholds: Iterable[Threshold]) -> None:
-        """Hold this case to thresholds of its own."""
-        self._held.add(case, thresholds)
+    def hold(self, case: Case, nodeid: str, thresholds: Iterable[Threshold]) -> None:
+        """Hold this case to thresholds that a test has for it."""
+        self._held.add(case, nodeid, thresholds)
 
     def hold_to_bases(self, cases: Sequence[Case]) -> None:
         """These will be measured, and are held to the thresholds that say how much worse than a base's a metric may be.
@@ -74,11 +74,12 @@ class Judging:
         for judge in self.judges:
             judge.judge(record)
 
-    def breaches_of(self, case: Case) -> list[str]:
-        """Thresholds that this case breaches, as far as what is measured by now can tell. Each is told once."""
+    def breaches_of(self, case: Case, nodeid: str) -> list[str]:
+        """Thresholds that this case breaches in this test, as far as what is measured by now can tell. Each is told
+        once."""
         if self._is_smoke:
             return []
-        return self._held.breaches_of(case, lambda: self._measured.metrics_around(case))
+        return self._held.breaches_of(case, nodeid, lambda: self._measured.metrics_around(case))
 
     def verdicts_of(self, case: Case) -> list[Verdict]:
         """The verdicts on a case, one for each base that it was compared with, as far as what is measured by now can

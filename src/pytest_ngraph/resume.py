@@ -12,7 +12,7 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.host import Host
-from pytest_ngraph.options.resume import LATEST
+from pytest_ngraph.options.resume import NEWEST_UNFINISHED
 from pytest_ngraph.record import Failure, Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal, Run, conforms
@@ -38,8 +38,9 @@ class Resumed:
         self._groups_measured: set[Case] = set()
         self._records = {record.case: record for record in run.records}
 
-    def stands(self, case: Case, follows_from: FollowsFrom) -> bool:
-        """Whether the case needs no measuring: its record, or that it crashed too often, is in `kept` then."""
+    def stands(self, case: Case, follows_from: FollowsFrom, *, alone: bool = False) -> bool:
+        """Whether the case needs no measuring: its record, or that it crashed too often, is in `kept` then. alone:
+        whether a threshold asks for launches of head and base alone."""
         record = self._records.get(case)
         if case in self.run.deaths and (record is None or not record.follows_from):
             if self.run.deaths[case].times > self._retries:
@@ -48,6 +49,9 @@ class Resumed:
                 self.retried.append(case)
         elif record is not None:
             reasons = staleness(record, follows_from)
+            compared = record.comparison
+            if alone and compared is not None and compared.launches and not (compared.alone or compared.alone_problem):
+                reasons = [*reasons, "head and base were not launched alone"]
             if reasons:
                 self.stale[case] = reasons
             else:
@@ -55,6 +59,12 @@ class Resumed:
         if case not in self.kept:
             self._groups_measured.add(case.group)
         return case in self.kept
+
+    @property
+    def threads(self) -> int | None:
+        """The most cores that this run compared on until now; None where it has compared nothing."""
+        targets = [record.follows_from.get("target") for record in self.run.records if record.comparison is not None]
+        return max((len(target["cores"]) for target in targets if target), default=None)
 
     @property
     def description(self) -> str:
@@ -67,7 +77,7 @@ class Resumed:
     def notes(self) -> Iterator[str]:
         """What became of the earlier cases that this session selected, a sentence each."""
         if self.kept:
-            yield f"{counted(len(self.kept), 'case')} of run {self.run.id} stand as an earlier session recorded them."
+            yield f"Not measured again: {counted(len(self.kept), 'case')} of run {self.run.id}."
         for reasons, count in Counter("; ".join(reasons) for reasons in self.stale.values()).items():
             yield f"{counted(count, 'case')} measured again: {reasons}."
         if self.retried:
@@ -92,7 +102,7 @@ def open_run(folder: Path, name: str, retries: int) -> Resumed | None:
 
     Raises `UsageError` for a run that does not exist, and `StoreError` for one that another process writes to.
     """
-    if name == LATEST:
+    if name == NEWEST_UNFINISHED:
         found = store.unfinished(folder)
         if found is None:
             return None

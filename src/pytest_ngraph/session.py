@@ -13,7 +13,7 @@ from pytest_ngraph.bench.site import Measures, Site, Work
 from pytest_ngraph.bench.terms import Terms
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
-from pytest_ngraph.errors import DeviceAway, StoreError
+from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.expected import Expected
 from pytest_ngraph.judging import Judging
 from pytest_ngraph.machine import environment, this_machine
@@ -63,6 +63,7 @@ class Session:
         self._on_record = on_record
         self._expected = Expected()
         self._bench: Measures | None = None
+        self._unusable: NgraphError | None = None
         self._recording = Recording(options.store, resumed, lambda: self._expected.ids)
         self._clock = clock
         self._started_s = clock()
@@ -72,7 +73,9 @@ class Session:
         """A test will ask for this case: it is measured together with the others of its group."""
         if case not in self._expected:
             self._expected.add(case, nodeid)
-            if self.resumed is None or not self.resumed.stands(case, self._would_follow_from):
+            if self.resumed is None or not self.resumed.stands(
+                case, self._would_follow_from, alone=case in self.judging.alone
+            ):
                 self._progress.planned(case)
 
     def expects(self, case: Case) -> bool:
@@ -140,9 +143,14 @@ class Session:
             return
         self._enter(self._recording.keep(record))
 
-    def end(self, *, whole: bool) -> None:
-        """Note in the store whether the session went to its end."""
+    def conclude(self, *, whole: bool) -> list[str]:
+        """Find out what follows from all records, and note in the store whether the session went to its end. Returns
+        what no test has failed for."""
+        if self.against is not None:
+            self.against.is_whole = whole
+        problems = self.judging.conclude()
         self._recording.end(whole=whole)
+        return problems
 
     def _enter(self, record: Record) -> None:
         self.judging.enter(record)
@@ -211,22 +219,34 @@ class Session:
             self.against.close()
 
     def _open_bench(self) -> Measures:
+        """What measures. Raises the error that it could not be opened with, at every try."""
+        if self._unusable is not None:
+            raise self._unusable
         if self._bench is None:
-            base = self._base()
-            work = Work(
-                settings=self.options.settings,
-                profiles=self.options.inventory,
-                threads=self._threads,
-                groups=[left for group in self._expected.groups if (left := self._to_measure(group))],
-                base=base,
-                rule=self.against.rule if self.against and base else None,
-                progress=self._progress,
-                run_id=lambda: self._recording.open().id,
-                enter=self._recording.enter,
-                describe_device=self._recording.describe_device,
-            )
-            self._bench = self.site.open(work)
+            try:
+                self._bench = self._opened_bench()
+            except StoreError:  # there may be room later
+                raise
+            except NgraphError as error:
+                self._unusable = error
+                raise
         return self._bench
+
+    def _opened_bench(self) -> Measures:
+        base = self._base()
+        work = Work(
+            settings=self.options.settings,
+            profiles=self.options.inventory,
+            threads=self._threads,
+            groups=[left for group in self._expected.groups if (left := self._to_measure(group))],
+            base=base,
+            rule=self.against.rule if self.against and base else None,
+            progress=self._progress,
+            run_id=lambda: self._recording.open().id,
+            enter=self._recording.enter,
+            describe_device=self._recording.describe_device,
+        )
+        return self.site.open(work)
 
     def _to_measure(self, group: Iterable[Case]) -> list[Case]:
         """The cases of a group that no session has measured."""
@@ -238,7 +258,9 @@ class Session:
         """The most that a case computes with; None for all of its device's."""
         if self.against is None or self.options.settings.smoke:
             return None
-        return self.against.threads(this_machine().cores) if self.site.is_here else self.options.gate.threads
+        if not self.site.is_here:
+            return self.options.gate.threads
+        return self.against.threads(this_machine().cores, self.resumed.threads if self.resumed else None)
 
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """What an earlier record would follow from if its case were measured now."""

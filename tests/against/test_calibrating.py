@@ -73,3 +73,12 @@ def test_what_cannot_be_read_is_no_calibration(tmp_path: Path) -> None:
     (file,) = tmp_path.glob("**/calibrations/*.json")
     file.write_text("{}")
     assert kept() is None
+
+
+def test_a_run_that_was_cut_short_is_no_calibration() -> None:
+    run = Calibrating(GateOptions(calibrate=True))
+    run.judge(record(0))
+    run.is_whole = False
+    run.conclude()
+    assert run.note == "Not calibrated: the run was cut short."
+    assert kept() is None

@@ -60,3 +60,9 @@ def test_what_was_asked_for_is_taken() -> None:
     run = against(free=1, threads=2)
     assert run.threads(CORES) == 2
     assert run.note == ""
+
+
+def test_a_resumed_run_stays_with_as_many_as_it_had() -> None:
+    run = against(free=4)
+    assert run.threads(CORES, before=2) == 2
+    assert "Compared on 2 cores of 4" in run.note

@@ -25,7 +25,7 @@ def second():
 def third():
     return network(64)
 """
-AGAINST = ("--ngraph-against=main", "--ngraph-gate-threads=1")
+AGAINST = "--ngraph-against=main"
 
 
 @pytest.mark.slow
@@ -37,13 +37,13 @@ def test_what_was_compared_stands_and_is_judged_with_the_rest(tmp_path: Path) ->
     repository.write("nets.py", NETS.format(width=64))
     repository.commit("narrow")
     repository.write("nets.py", NETS.format(width=768))
-    run = project.start(*AGAINST)
+    run = project.start(AGAINST)
     project.wait_for(1, run)
     run.send_signal(signal.SIGKILL)
     assert finished(run)[0] == -signal.SIGKILL
     (compared,) = project.records.items()
 
-    status, printed = project.run(*AGAINST, "--ngraph-resume")
+    status, printed = project.run(AGAINST, "--ngraph-resume")
     assert status == pytest.ExitCode.TESTS_FAILED, printed
     assert "1 case of run" in printed
     assert "2 regressed, 1 unchanged" in printed

@@ -191,3 +191,10 @@ def test_a_constant_moves_the_mean_and_nothing_else(taken: list[Launch], by: flo
     assert after
     assert after.everything.mean == pytest.approx(before.everything.mean + by, abs=1e-9)
     assert after.everything.standard_error == pytest.approx(before.everything.standard_error, rel=1e-6)
+
+
+def test_a_screen_that_asked_for_more_counts_no_more() -> None:
+    evidence = weigh(launches(0.0, 0.001, screen=0.02), RULE, "together")
+    assert evidence is not None
+    assert not evidence.seen, "no look was due yet"
+    assert evidence.confirmed.mean == pytest.approx(0.0005)

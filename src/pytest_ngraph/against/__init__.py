@@ -63,7 +63,8 @@ class Origin(Protocol):
 
 
 class Against(OfCases):
-    """The base of a session, and the verdicts on what is compared with it. note: for the end of the summary.
+    """The base of a session, and the verdicts on what is compared with it. note: for the end of the summary. is_whole:
+    whether the session went to its end, once that is known.
 
     patience: tells how many cores other work leaves free.
     """
@@ -78,6 +79,7 @@ class Against(OfCases):
         self.origin = origin
         self.problem = ""
         self.note = ""
+        self.is_whole = True
         self._threads = options.threads
         self._patience = patience or Patience()
         self._comparisons: dict[Case, Comparison] = {}
@@ -97,11 +99,12 @@ class Against(OfCases):
         """Base and head, in one line."""
         return self.origin.description
 
-    def threads(self, cores: Sequence[int]) -> int:
-        """The most threads that a comparison runs on: as many as were asked for, or else as other work leaves free of
-        these cores when the first comparison begins. A thread that shares its core makes all others wait."""
+    def threads(self, cores: Sequence[int], before: int | None = None) -> int:
+        """The most threads that a comparison runs on: as many as were asked for; or as the run had before, which is
+        resumed; or else as other work leaves free of these cores when this is first asked. A thread that shares its
+        core makes all others wait."""
         if self._threads is None:
-            self._threads = self._patience.count_free(cores) or len(cores)
+            self._threads = before or self._patience.count_free(cores) or len(cores)
             if self._threads < len(cores):
                 self.note = " ".join(filter(None, [self.note, _fewer(self._threads, len(cores))]))
         return self._threads

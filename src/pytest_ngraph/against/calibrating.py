@@ -39,7 +39,9 @@ class Calibrating(Against):
         """Keep what was found for later runs on this machine, if it was quiet enough to show its own noise."""
         rounds = [each for found in self._comparisons.values() for one in found.launches for each in one.rounds]
         disturbed = sum(map(is_disturbed, rounds))
-        if 2 * disturbed > len(rounds):
+        if not self.is_whole:
+            self.note = "Not calibrated: the run was cut short."
+        elif 2 * disturbed > len(rounds):
             self.note = (
                 f"Not calibrated: {disturbed} of {len(rounds)} rounds were disturbed. Try again on a quiet machine."
             )

@@ -27,20 +27,21 @@ class Finding(NamedTuple):
 class Evidence:
     """What the launches of one cell say.
 
-    everything: all launches. seen: the looks that were due, with their fresh launches pooled. complete: whether no more
-    may be taken; the last look is then at all of them.
+    everything: all launches. fresh: those in processes of their own; None without any. seen: the looks that were due,
+    with their fresh launches pooled. complete: whether no more may be taken; the last look is then at all of them.
     """
 
     rule: Rule
     everything: Pooled
+    fresh: Pooled | None
     seen: tuple[tuple[Look, Pooled], ...]
     complete: bool
 
     @property
     def confirmed(self) -> Pooled:
-        """What the last look saw, in fresh launches only; of a cell that needed none, all launches. A screen that asked
-        for more of them did so because it saw a difference, and so exaggerates it."""
-        return self.seen[-1][1] if self.seen else self.everything
+        """What fresh launches say, as of the last look where there was one; of a cell that needed none, the screen. A
+        screen that asked for more of them did so because it saw a difference, and so exaggerates it."""
+        return self.seen[-1][1] if self.seen else self.fresh or self.everything
 
     @property
     def slower(self) -> Finding | None:
@@ -92,7 +93,7 @@ def weigh(launches: Sequence[Launch], rule: Rule, placement: Placement) -> Evide
     complete = is_spent(launches, rule)
     looks = rule.looks_due(len(fresh), last=complete)
     seen = tuple((look, pool(fresh[: look.launches], prior)) for look in looks)
-    return Evidence(rule, pool(everything, prior), seen, complete)
+    return Evidence(rule, pool(everything, prior), pool(fresh, prior) if fresh else None, seen, complete)
 
 
 def decide(launches: Sequence[Launch], rule: Rule, placement: Placement = "together") -> Decision:

@@ -37,14 +37,15 @@ def gated(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[C
     relative = [(threshold, owner) for threshold, owner in thresholds if threshold.is_relative]
     if not relative:
         return []
-    by_name: dict[str, list[tuple[Metric, Mapping[Case, float]]]] = defaultdict(list)
+    candidates: dict[tuple[str, Case | None], list[tuple[Metric, Mapping[Case, float]]]] = defaultdict(list)
     for metric, weights in _metrics_of(cases):
-        by_name[metric.name].append((metric, weights))
+        for owner in {None, metric.case}:
+            candidates[metric.name, owner].append((metric, weights))
     found = (
         Gated(threshold, metric.scope, weights)
         for threshold, owner in relative
-        for metric, weights in by_name[threshold.metric]
-        if owner in (None, metric.scope) and threshold.selects(metric)
+        for metric, weights in candidates.get((threshold.metric, owner), ())
+        if threshold.selects(metric)
     )
     return list(dict.fromkeys(found))
 

@@ -106,6 +106,12 @@ class Threshold:
         """Whether a value lies on the side that breaches; of a threshold that is not relative."""
         return OPERATORS[self.op](value, self.bound)
 
+    @property
+    def is_of_cases(self) -> bool:
+        """Whether it is about a metric of single cases; one of the user's own may be."""
+        definition = DEFINITIONS.get(self.metric)
+        return definition is None or definition.extent == "case"
+
     def selects(self, metric: Metric) -> bool:
         """Whether this threshold is about the metric."""
         return metric.name == self.metric and all(_matches(metric.scope, *selector) for selector in self.selectors)

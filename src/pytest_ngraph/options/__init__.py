@@ -176,8 +176,14 @@ def read(config: pytest.Config) -> Options:
         resume=resume.read(config),
         cluster=cluster.read(config, gate_options),
         report=config.rootpath / report if (report := single(config, "report")) else None,
-        measures=not (config.option.collectonly or settings.smoke or hasattr(config, "workerinput")),
+        measures=not (config.option.collectonly or settings.smoke or _is_distributed(config)),
     )
+
+
+def _is_distributed(config: pytest.Config) -> bool:
+    """Whether pytest-xdist runs the tests in several processes: neither in these nor in the one that starts them is
+    anything measured."""
+    return hasattr(config, "workerinput") or config.getoption("dist", "no") != "no"
 
 
 def parse_compiler(text: str) -> str:

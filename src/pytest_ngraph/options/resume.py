@@ -9,8 +9,8 @@ import pytest
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.options.reading import ONE, Declare, positive, single
 
-LATEST = "latest"
-"""The newest run that was not finished."""
+NEWEST_UNFINISHED = "latest"
+"""In place of a run: the newest that was not finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ def declare(add: Declare) -> None:
         "was not finished",
         kind="string",
         nargs="?",
-        const=LATEST,
+        const=NEWEST_UNFINISHED,
         metavar="RUN",
     )
     add(
