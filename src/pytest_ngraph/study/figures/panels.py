@@ -13,7 +13,7 @@ from pytest_ngraph.study.figures.rows import inlined, spans_decades
 
 WIDTH, HEIGHT = 150, 105
 """Of a panel, in pixels."""
-SPACING = {"column": 62, "row": 72}
+SPACING = {"column": 62, "row": 88}
 """Between the frames of `aligned` panels: room for labels, titles and headings."""
 NOTHING = alt.InlineData(values=[{}])
 """The data of a mark that stands for no row."""
@@ -31,9 +31,11 @@ def steps(field: str, title: str) -> alt.X:
 
 def axis(field: str, title: str, *, log: bool = False) -> alt.Y:
     """A vertical axis for a number. title: with the unit."""
+    # Flush, so that no label reaches above its frame, on which the heading stands.
     if log:
-        return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=4, format="~s"))
-    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4))
+        decades = alt.Axis(tickCount=4, format="~s", labelFlush=True)
+        return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(type="log"), axis=decades)
+    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, labelFlush=True))
 
 
 def curves(
@@ -75,7 +77,9 @@ def in_a_grid(
     """
     order = rows.select("panel").unique(maintain_order=True).with_row_index("panel_order")
     ordered = rows.join(order, on="panel", how="left", maintain_order="left")
-    facet = alt.Facet("panel:N", title=None, sort=alt.EncodingSortField("panel_order", op="min"))
+    # The device on a line of its own: beside each other, long names would run into one another.
+    header = alt.Header(labelExpr="split(datum.label, ' on ')")
+    facet = alt.Facet("panel:N", title=None, sort=alt.EncodingSortField("panel_order", op="min"), header=header)
     grid: alt.FacetChart = panel.facet(facet, columns=columns, data=inlined(ordered, "panel", "panel_order", *fields))
     with_own_axes: alt.FacetChart = grid.resolve_scale(x="independent", y="independent")
     return filtered(with_own_axes, **held_by)

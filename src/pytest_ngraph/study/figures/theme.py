@@ -32,7 +32,7 @@ def _config(ink: str, background: str) -> dict[str, Any]:
             "tickColor": ink,
             "tickOpacity": FAINT,
         },
-        "header": {**texts, "labelFontSize": 11, "labelFontWeight": "bold", "labelLimit": 260},
+        "header": {**texts, "labelFontSize": 11, "labelFontWeight": "bold", "labelLimit": 212},
         "legend": {**texts, "orient": "top", "columns": 6, "labelLimit": 260, "symbolOpacity": 1, "symbolSize": 60},
         "title": {"anchor": "start", "color": ink, "fontSize": 14, "subtitleColor": ink, "subtitleFontSize": 10},
         "rule": {"color": ink},
