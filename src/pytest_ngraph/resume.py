@@ -77,7 +77,7 @@ class Resumed:
     def notes(self) -> Iterator[str]:
         """What became of the earlier cases that this session selected, a sentence each."""
         if self.kept:
-            yield f"Not measured again: {counted(len(self.kept), 'case')} of run {self.run.id}."
+            yield f"{counted(len(self.kept), 'case')} of run {self.run.id} taken over from an earlier session."
         for reasons, count in Counter("; ".join(reasons) for reasons in self.stale.values()).items():
             yield f"{counted(count, 'case')} measured again: {reasons}."
         if self.retried:

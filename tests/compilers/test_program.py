@@ -35,7 +35,7 @@ def test_inputs_come_in_the_precision_of_the_case(tmp_path: Path) -> None:
 
 
 def test_an_onnx_file_has_no_program(tmp_path: Path) -> None:
-    with pytest.raises(Unsupported, match=r"mha is an ONNX file\. Use a compiler that reads ONNX"):
+    with pytest.raises(Unsupported, match=r"mha is an ONNX file, .*Use a compiler that reads ONNX"):
         program.load(Artifact(folder=tmp_path, case=MHA, onnx=tmp_path / "net.onnx"))
 
 

@@ -24,7 +24,7 @@ def half(tmp_path: Path) -> Project:
 def test_nothing_changed(half: Project) -> None:
     before = half.records
     printed = half.assert_resumes(kept=before.values())
-    assert f"Not measured again: 2 cases of run {half.run_ids[-1]}." in printed
+    assert f"2 cases of run {half.run_ids[-1]} taken over from an earlier session." in printed
     assert "measured again" not in printed
 
 

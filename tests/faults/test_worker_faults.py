@@ -97,7 +97,7 @@ def test_each_case_has_one_record_and_resumed_they_all_stand(request: pytest.Fix
     project.assert_nothing_left()
     status, printed = project.run(f"--ngraph-resume={project.run_ids[-1]}", *LIMITS)
     assert status == pytest.ExitCode.TESTS_FAILED
-    assert f"{len(before)} cases of run {project.run_ids[-1]} stand" in printed
+    assert f"{len(before)} cases of run {project.run_ids[-1]} taken over" in printed
     assert project.records == before
     project.assert_nothing_left()
 
