@@ -22,7 +22,7 @@ from pytest_ngraph.store import Run
 from pytest_ngraph.store.files import write_whole
 from pytest_ngraph.wording import counted
 
-LATEST = "latest"
+LATEST = store.LATEST
 """The last run of the store, kept or not, but for the one that is compared with it."""
 FOLDER = "baselines"
 ANCHOR = ".anchored"
@@ -80,7 +80,7 @@ def read(folder: Path, name: str, own: str = "") -> Baseline:
             raise UsageError(
                 f"there is no run before {own}, which goes on: --ngraph-compare={LATEST} needs an earlier one."
             )
-        return Baseline(name=name, runs=(store.read(folder, earlier[-1]) if earlier else store.read(folder),))
+        return Baseline(name=name, runs=(store.read(folder, *earlier[-1:]),))
     path = _existing(folder, name)
     runs = tuple(_whole(path, run) for run in store.run_ids(path))
     return Baseline(name=name, runs=runs, anchored=(path / ANCHOR).exists())

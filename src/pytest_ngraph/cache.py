@@ -62,12 +62,11 @@ class Cache:
                 (into / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(found.folder / name, into / name)
             os.utime(found.folder)
+            if all(_hash(into / name) == digest for name, digest in found.files.items()):
+                return found
+            self.discard(found.key)
         except OSError:  # another process has removed it meanwhile, or the disk is full
-            _empty(into)
-            return None
-        if all(_hash(into / name) == digest for name, digest in found.files.items()):
-            return found
-        self.discard(found.key)
+            pass
         _empty(into)
         return None
 

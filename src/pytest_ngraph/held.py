@@ -27,18 +27,19 @@ class Outcome(NamedTuple):
 
 
 class Held:
-    """Holds metrics to limits, and to what they were at the bases that the session compares with."""
+    """Holds metrics to limits, and to what they were at the bases that the session compares with. alone: the cases that
+    have to be launched alone, at head and base."""
 
     def __init__(self, thresholds: Iterable[Threshold]) -> None:
         self._everywhere = list(thresholds)
         self._own: dict[Case, dict[str, list[Threshold]]] = defaultdict(lambda: defaultdict(list))
         self._gates: list[MetricGate] = []
+        self.alone: set[Case] = set()
         self._told: set[str] = set()
 
     def add(self, case: Case, nodeid: str, thresholds: Iterable[Threshold]) -> None:
         """Hold a case to thresholds that a test has for it."""
-        if given := list(thresholds):
-            self._own[case][nodeid] += given
+        self._own[case][nodeid] += thresholds
 
     def to_bases(self, cases: Sequence[Case], judges: Iterable[Judge], options: GateOptions) -> None:
         """These cases will be measured: find out which of their metrics are held to a base's. Raises `UsageError` when
@@ -59,11 +60,7 @@ class Held:
         self._gates = [MetricGate(judge) for judge in judges]
         for gate in self._gates:
             gate.expect(gated(relative, cases))
-
-    @property
-    def alone(self) -> set[Case]:
-        """The cases that have to be launched alone, at head and base."""
-        return {case for gate in self._gates for case in gate.alone}
+            self.alone |= gate.alone
 
     def breaches_of(self, case: Case, nodeid: str, metrics: Callable[[], Metrics]) -> list[str]:
         """Limits that a case breaches in a test: those of the run, each told once, and the test's own. metrics: as far

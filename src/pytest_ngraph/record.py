@@ -175,13 +175,12 @@ class Record:
 
     @property
     def throughput_interval(self) -> Estimate:
-        """Samples per second with their 95 % interval, which is infinite with fewer than six rounds."""
-        from pytest_ngraph.stats import Estimate, median_interval
+        """Samples per second with their 95 % interval, which has no upper end with fewer than six rounds."""
+        import numpy as np
 
-        seconds, size = median_interval(self.samples), self.case.batch_size
-        if not seconds.is_bounded:
-            return Estimate(size / seconds.value, seconds.low, seconds.high)
-        return Estimate(size / seconds.value, size / seconds.high, size / seconds.low)
+        from pytest_ngraph.stats import median_intervals
+
+        return median_intervals(self.samples[None, :]).dividing(np.array([float(self.case.batch_size)]))[0]
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""

@@ -33,8 +33,6 @@ def write(config: pytest.Config) -> None:
     folder = config.stash[FOLDER]
     try:
         page = _write(session, folder)
-    except pytest.exit.Exception:
-        raise
     except Exception as error:  # the libraries that draw share no base of their errors
         told = str(error) if isinstance(error, NgraphError | OSError) else f"{type(error).__name__}: {error}"
         config.stash[TOLD] = f"The report could not be written to {folder}: {told}"

@@ -68,6 +68,13 @@ class Estimates:
         """The estimates of positive multiples."""
         return Estimates(self.values * factors, self.lows * factors, self.highs * factors)
 
+    def dividing(self, numbers: Floats) -> Estimates:
+        """These numbers over the estimates: fewer seconds are more samples, so that the bounds change places. A low
+        bound that is not above zero leaves no high one."""
+        unbounded = np.where(np.isnan(self.lows), np.nan, math.inf)
+        highs = np.divide(numbers, self.lows, out=unbounded, where=self.lows > 0)
+        return Estimates(numbers / self.values, numbers / self.highs, highs)
+
 
 def relative_half_width(estimate: Estimate) -> float:
     """Half the interval's width as a share of the value: 0.01 reads "plus or minus 1 %"."""

@@ -23,9 +23,7 @@ UPDATE_S = 0.2
 
 def header(session: Session) -> list[str]:
     """What is measured as what, and what it is compared with."""
-    options = session.options
-    devices = options.devices.values(None, ("cpu",))
-    lines = [f"ngraph: {session.site.describe(devices)}; store {options.store}"]
+    lines = [f"ngraph: {_site(session)}; store {session.options.store}"]
     lines += [f"ngraph: {judge.description}" for judge in session.judging.judges]
     return lines + [f"ngraph: {text}" for text in _unfinished(session)]
 
@@ -34,7 +32,12 @@ def reached(session: Session) -> list[str]:
     """The devices of a cluster, where tests ask for them: only then it is reached."""
     if session.site.is_here or not session.unmeasured:
         return []
-    return [f"ngraph: {session.site.describe(session.options.devices.values(None, ('cpu',)))}"]
+    return [f"ngraph: {_site(session)}"]
+
+
+def _site(session: Session) -> str:
+    """What is measured on, as far as that is known by now."""
+    return session.site.describe(session.options.devices.values(None, ("cpu",)))
 
 
 def _unfinished(session: Session) -> Iterator[str]:

@@ -143,11 +143,11 @@ class PairedArm(Arm):
         agreement = Agreement(**answer["agreement"])
         if not agreement.agrees:
             self._fail(Failure(phase="verify", kind="disagreed", message=f"agreed once, and then: {agreement.problem}"))
-        else:
-            try:
-                self._prepare_base()
-            except BaseFails as error:
-                self._fail(Failure(phase="measure", kind="raised", message=f"the base ran once, and then: {error}"))
+            return
+        try:
+            self._prepare_base()
+        except BaseFails as error:
+            self._fail(Failure(phase="measure", kind="raised", message=f"the base ran once, and then: {error}"))
 
     def _measure_quads(self) -> None:
         calls = math.ceil(self.burst_s / self._seconds_per_call)

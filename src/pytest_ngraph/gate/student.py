@@ -13,7 +13,11 @@ TINY = 1e-300
 
 def t_tail(t: float, dof: float) -> float:
     """Probability that Student's t exceeds `t`."""
-    half = incomplete_beta(dof / 2, 0.5, dof / (dof + t * t)) / 2
+    square = t * t
+    if square < 1:  # of x near 1 the digits are lost that 1 - x has
+        half = (1 - incomplete_beta(0.5, dof / 2, square / (dof + square))) / 2
+    else:
+        half = incomplete_beta(dof / 2, 0.5, dof / (dof + square)) / 2
     return half if t > 0 else 1 - half
 
 

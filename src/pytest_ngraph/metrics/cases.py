@@ -185,10 +185,7 @@ def _reasons(where: Bools, reason: str) -> dict[int, str]:
 
 def _throughput(cells: Cells) -> Column:
     column = Column.empty(len(cells.cases), _unmeasured(cells))
-    sizes, latency = cells.batch_sizes, cells.latency_s
-    # Fewer seconds are more samples: the bounds change places.
-    highs = np.divide(sizes, latency.lows, out=np.full_like(sizes, math.inf), where=latency.lows > 0)
-    every = Estimates(sizes / latency.values, sizes / latency.highs, highs)
+    every = cells.latency_s.dividing(cells.batch_sizes)
     rows = np.flatnonzero(cells.measured)
     column.put(rows, Estimates(every.values[rows], every.lows[rows], every.highs[rows]))
     return column

@@ -28,11 +28,10 @@ def measured(records: Sequence[Record]) -> list[Record]:
 def bencher(records: Sequence[Record], metrics: Metrics) -> dict[str, dict[str, dict[str, float]]]:
     """`{case: {measure: metric}}` of measured records: `latency` in nanoseconds, where one iteration ran at a time, and
     `throughput` in samples per second in the place of bencher's operations."""
-    found = {}
+    found = {record.case.id: {"throughput": _bounded(_estimate(record, metrics, "throughput"))} for record in records}
     for record in records:
-        latency = _bounded(_estimate(record, metrics, "latency_s").scaled(NS))
-        measures = {"latency": latency} if record.case.objective == "latency" else {}
-        found[record.case.id] = measures | {"throughput": _bounded(_estimate(record, metrics, "throughput"))}
+        if record.case.objective == "latency":
+            found[record.case.id]["latency"] = _bounded(_estimate(record, metrics, "latency_s").scaled(NS))
     return found
 
 

@@ -147,13 +147,14 @@ def _outcome(record: Record, problem: str) -> str:
 
 
 def _throughputs(cells: Cells) -> dict[str, pl.Series]:
-    """Latency, and throughput, whose bounds are the latency's in turn: fewer seconds are more samples."""
-    latency, sizes = cells.latency_s, cells.batch_sizes
+    """Latency, and throughput with its bounds."""
+    latency = cells.latency_s
+    throughput = latency.dividing(cells.batch_sizes)
     return {
         "latency_s": pl.Series(latency.values).fill_nan(None),
-        "throughput": pl.Series(sizes / latency.values).fill_nan(None),
-        "throughput_low": _bounded(sizes / latency.highs, latency.lows, latency.highs),
-        "throughput_high": _bounded(sizes / latency.lows, latency.lows, latency.highs),
+        "throughput": pl.Series(throughput.values).fill_nan(None),
+        "throughput_low": _bounded(throughput.lows, latency.lows, latency.highs),
+        "throughput_high": _bounded(throughput.highs, latency.lows, latency.highs),
     }
 
 
