@@ -9,11 +9,14 @@ from typing import Any
 
 from pytest_ngraph.errors import UsageError
 
+_everything = cache(entry_points)
+"""The entry points of all groups: a file of every installed distribution is read for them, once."""
+
 
 @cache
 def registered(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group by name, not loaded."""
-    return {point.name: point for point in entry_points(group=group)}
+    return {point.name: point for point in _everything().select(group=group)}
 
 
 def is_built_in(group: str, name: str) -> bool:

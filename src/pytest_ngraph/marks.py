@@ -97,8 +97,9 @@ def nothing_left(given: Mapping[str, Any], options: Options) -> str:
 def _compilers(
     options: Options, marked: tuple[str, ...] | None, device: Device, host: Callable[[str], Host]
 ) -> tuple[str, ...]:
-    default = tuple(map(parse_compiler, device.compilers)) or _installed(device, host(device.name))
-    chosen = options.compilers.values(marked, default)
+    chosen = options.compilers.values(marked, tuple(map(parse_compiler, device.compilers)))
+    if marked is None and not chosen:
+        chosen = _installed(device, host(device.name))
     for compiler in chosen:
         compilers.resolve(compiler)
     return chosen
