@@ -114,6 +114,21 @@ def test_the_least_recently_used_goes_first(tmp_path: Path, compiled: Path, into
     assert [entry.inputs["graph"] for entry in cache.entries()] == [0, 2]
 
 
+def test_a_sweep_larger_than_the_cache_finds_some_of_it_again(tmp_path: Path, compiled: Path, into: Path) -> None:
+    """In the same order, where the oldest would always be the next one to be needed."""
+    size = sum(path.stat().st_size for path in compiled.rglob("*") if path.is_file())
+    cache = Cache(tmp_path / "cache", limit_bytes=40 * size)
+    for _ in range(2):
+        found = 0
+        for case in range(50):
+            if cache.take({"graph": case}, into):
+                found += 1
+            else:
+                cache.keep({"graph": case}, compiled, compile_s=1)
+        assert len(cache.entries()) == 40
+    assert 10 < found < 50
+
+
 def test_what_another_process_removes_meanwhile_is_compiled_anew(
     cache: Cache, compiled: Path, into: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

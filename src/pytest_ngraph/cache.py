@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import shutil
 import stat
 import tempfile
@@ -26,6 +27,8 @@ BUILDING = ".building-"
 """What the name of an entry begins with until it is whole."""
 ABANDONED_S = 3600.0
 """After which what is still not whole was left by a process that was killed: copying takes seconds."""
+RECENT_S = 86400.0
+"""Within which one entry is as good as another: they may be of one sweep, which will need the oldest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,9 @@ class Entry:
 
 
 class Cache:
-    """A folder of entries, bounded in size: the least recently used go first."""
+    """A folder of entries, bounded in size: the least recently used go first, and of those used within a day any. Of a
+    sweep that is larger than the folder, the next one in the same order would find nothing if always the oldest went.
+    """
 
     def __init__(self, folder: Path, limit_bytes: int = 10 * 2**30) -> None:
         self._folder = folder
@@ -109,7 +114,8 @@ class Cache:
         for folder in self._folder.glob(f"{BUILDING}*"):
             if time.time() - _used_at(folder) > ABANDONED_S:
                 self.discard(folder.name)
-        entries = self.entries()
+        recent = time.time() - RECENT_S
+        entries = sorted(self.entries(), key=lambda entry: (min(_used_at(entry.folder), recent), random.random()))
         excess = sum(entry.size_bytes for entry in entries) - self._limit_bytes
         for entry in entries:
             if excess <= 0:
