@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import random
+import shlex
 import shutil
 import stat
 import tempfile
@@ -55,6 +56,16 @@ class Cache:
     def __init__(self, folder: Path, limit_bytes: int = 10 * 2**30) -> None:
         self._folder = folder
         self._limit_bytes = limit_bytes
+
+    @property
+    def problem(self) -> str:
+        """Why nothing that is in the folder counts, and what mends it; empty where it counts, or there is none."""
+        if not self._folder.exists() or _is_own(self._folder):
+            return ""
+        return (
+            f"{self._folder} is another user's, or others can write to it: nothing in it is used, and nothing is kept. "
+            f"Mend it (chmod go-w {shlex.quote(str(self._folder))}), or take another folder."
+        )
 
     def take(self, inputs: dict[str, Any], into: Path) -> Entry | None:
         """Copy what was compiled from `inputs` into a folder; None when there is no such entry, or none that is whole

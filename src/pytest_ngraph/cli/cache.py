@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.cache import Cache, Entry, default_folder
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import counted
 
 
@@ -21,6 +22,8 @@ def declare(commands: Any) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     folder = parsed.folder or default_folder()
     kept = Cache(folder)
+    if kept.problem:
+        raise UsageError(kept.problem)
     entries = kept.entries()
     if parsed.action == "clear":
         kept.clear()
