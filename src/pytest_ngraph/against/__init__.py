@@ -106,7 +106,12 @@ class Against(OfCases):
         if self._threads is None:
             self._threads = before or self._patience.count_free(cores) or len(cores)
             if self._threads < len(cores):
-                self.note = " ".join(filter(None, [self.note, _fewer(self._threads, len(cores))]))
+                why = (
+                    "as the run did from its beginning"
+                    if before
+                    else "because other work kept the rest busy from the beginning"
+                )
+                self.note = " ".join(filter(None, [self.note, _fewer(self._threads, len(cores), why)]))
         return self._threads
 
     def open(self, heads: Sequence[tuple[str, Case]], alone: Collection[Case] = ()) -> Base:
@@ -172,8 +177,5 @@ class Against(OfCases):
         return self._heads[case]
 
 
-def _fewer(threads: int, cores: int) -> str:
-    return (
-        f"Compared on {counted(threads, 'core')} of {cores}, because other work kept the rest busy from the beginning; "
-        f"--ngraph-gate-threads={cores} insists."
-    )
+def _fewer(threads: int, cores: int, why: str) -> str:
+    return f"Compared on {counted(threads, 'core')} of {cores}, {why}; --ngraph-gate-threads={cores} insists."
