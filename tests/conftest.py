@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import plain
 import pytest
 from hypothesis import HealthCheck, settings
 from repository import Repository
@@ -38,6 +41,21 @@ def _outside_github(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def _frozen() -> Iterator[None]:
+    """What has been imported so far is not looked at when garbage is collected. pytest does that five times at the end
+    of each run, and with the frameworks that other tests have imported these are seconds."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture
+def pytester(_frozen: None, pytester: pytest.Pytester) -> pytest.Pytester:
+    """The plugin's own, whose runs all end before what they found is thawed."""
+    return pytester
+
+
+@pytest.fixture
 def a_case() -> Case:
     return Case(workload="resnet18", compiler="identity", batch_size=8)
 
@@ -57,6 +75,15 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
         """
     )
     return pytester
+
+
+@pytest.fixture
+def quick_project(project: pytest.Pytester) -> pytest.Pytester:
+    """The same with a workload that needs no framework. Its runs have to be processes of their own."""
+    plain.put_into(project.path)
+    test = project.path / "test_it.py"
+    test.write_text(test.read_text().replace("mine:network", "plain"))
+    return project
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from fnmatch import fnmatch
 import pytest
 
 
-def test_a_name_without_a_dot_is_one_message_and_takes_nothing_with_it(project: pytest.Pytester) -> None:
-    project.makeconftest(
+def test_a_name_without_a_dot_is_one_message_and_takes_nothing_with_it(quick_project: pytest.Pytester) -> None:
+    quick_project.makeconftest(
         """
         from pytest_ngraph.metrics import Metric
         from pytest_ngraph.stats import Estimate
@@ -17,13 +17,13 @@ def test_a_name_without_a_dot_is_one_message_and_takes_nothing_with_it(project: 
             return [Metric("score", record.case, Estimate.exactly(1.0)) for record in records]
         """
     )
-    result = project.runpytest_subprocess("--compiler=mine:Exact", "--ngraph-fail-on=throughput<1e-9")
+    result = quick_project.runpytest_subprocess("--compiler=mine:Exact", "--ngraph-fail-on=throughput<1e-9")
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     told = [line for line in result.stdout.lines if "metric of your own is named 'score', which has no dot" in line]
     assert len(told) == 1
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
-    result.stdout.fnmatch_lines(["mine:network on cpu*"])
+    result.stdout.fnmatch_lines(["plain on cpu*"])
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,14 @@ def test_a_name_without_a_dot_is_one_message_and_takes_nothing_with_it(project: 
         ("('mine.score', record.case, 1.0)", "a metric of your own is ('mine.score', *Give pytest_ngraph.Metric*"),
         (
             "Metric('mine.score', record.case, 1.0)",
-            "mine.score of mine:network-*the estimate 1.0. Give an Estimate*",
+            "mine.score of plain-*the estimate 1.0. Give an Estimate*",
         ),
         ("Metric('mine.score', 'all', Estimate.exactly(1.0))", "*whose scope is a Case or a Scope*"),
         ("Metric('mine.score', record.case, Estimate.exactly(float('nan')))", "*has the estimate Estimate(value=nan*"),
     ],
 )
-def test_what_is_no_metric_is_one_message(project: pytest.Pytester, given: str, told: str) -> None:
-    project.makeconftest(
+def test_what_is_no_metric_is_one_message(quick_project: pytest.Pytester, given: str, told: str) -> None:
+    quick_project.makeconftest(
         f"""
         from pytest_ngraph import Estimate, Metric
 
@@ -47,7 +47,7 @@ def test_what_is_no_metric_is_one_message(project: pytest.Pytester, given: str, 
             return [{given} for record in records]
         """
     )
-    result = project.runpytest_subprocess("--compiler=mine:Exact", "--batch-size=1")
+    result = quick_project.runpytest_subprocess("--compiler=mine:Exact", "--batch-size=1")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
     assert any(fnmatch(line, f"*{told}") for line in unwrapped(result)), result.stdout.str()

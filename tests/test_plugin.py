@@ -53,11 +53,11 @@ def test_measured_recorded_and_replayed(project: pytest.Pytester) -> None:
     assert all(r.arms == ("identity", "mine:Exact") and len(r.rounds) >= 6 for r in run.records)
 
 
-def test_the_json_describes_the_case(project: pytest.Pytester) -> None:
-    project.runpytest(TWO, "--benchmark-json=out.json", "-k", "Exact and b4")
-    (entry,) = json.loads((project.path / "out.json").read_text())["benchmarks"]
+def test_the_json_describes_the_case(quick_project: pytest.Pytester) -> None:
+    quick_project.runpytest_subprocess("--compiler=mine:Exact", "--benchmark-json=out.json", "-k", "b4")
+    (entry,) = json.loads((quick_project.path / "out.json").read_text())["benchmarks"]
     info = entry["extra_info"]
-    assert (info["workload"], info["compiler"], info["batch_size"]) == ("mine:network", "mine:Exact", 4)
+    assert (info["workload"], info["compiler"], info["batch_size"]) == ("plain", "mine:Exact", 4)
     assert info["throughput"] == 4 / entry["stats"]["median"]
 
 
@@ -85,10 +85,10 @@ def test_what_marks_skip_is_not_measured_beside_the_others(project: pytest.Pytes
     result.stdout.fnmatch_lines(["planned: [[]8[]]"])
 
 
-def test_each_fault_fails_its_own_test_only(project: pytest.Pytester) -> None:
-    chosen = ",".join(["identity", "mine:Exact", "mine:Raises", "mine:Segfaults", "mine:NotANumber", "mine:Misshapen"])
-    result = project.runpytest(f"--compiler={chosen}", "--batch-size=4")
-    result.assert_outcomes(passed=2, failed=4)
+def test_each_fault_fails_its_own_test_only(quick_project: pytest.Pytester) -> None:
+    chosen = ",".join(["mine:Exact", "mine:Raises", "mine:Segfaults", "mine:NotANumber", "mine:Misshapen"])
+    result = quick_project.runpytest_subprocess(f"--compiler={chosen}", "--batch-size=4")
+    result.assert_outcomes(passed=1, failed=4)
     result.stdout.fnmatch_lines(
         [
             "mine:Raises raised in compile: ValueError: no such operator",
@@ -159,20 +159,20 @@ def test_a_breached_threshold_fails_its_test(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["latency_s>0.0001*breached*mine:network-mine:Exact-b1-cpu*"])
 
 
-def test_a_mark_gates_its_own_cases(project: pytest.Pytester) -> None:
-    project.makepyfile(
+def test_a_mark_gates_its_own_cases(quick_project: pytest.Pytester) -> None:
+    quick_project.makepyfile(
         test_it="""
         import pytest
 
-        @pytest.mark.ngraph(workload="mine:network", batch_size=[1, 4])
+        @pytest.mark.ngraph(workload="plain", batch_size=[1, 4])
         @pytest.mark.ngraph_gate("throughput<1e9")
         def test_gated(measurement): ...
 
-        @pytest.mark.ngraph(workload="mine:network", batch_size=2)
+        @pytest.mark.ngraph(workload="plain", batch_size=2)
         def test_free(measurement): ...
         """
     )
-    result = project.runpytest("--compiler=mine:Exact")
+    result = quick_project.runpytest_subprocess("--compiler=mine:Exact")
     result.assert_outcomes(passed=1, failed=2)
 
 
@@ -200,60 +200,60 @@ def test_a_mark_that_would_do_nothing_is_refused(project: pytest.Pytester, mark:
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
 
 
-def test_a_mark_gates_its_own_test(project: pytest.Pytester) -> None:
-    project.makepyfile(
+def test_a_mark_gates_its_own_test(quick_project: pytest.Pytester) -> None:
+    quick_project.makepyfile(
         test_it="""
         import pytest
 
-        @pytest.mark.ngraph(workload="mine:network")
+        @pytest.mark.ngraph(workload="plain")
         def test_free(measurement): ...
 
-        @pytest.mark.ngraph(workload="mine:network")
+        @pytest.mark.ngraph(workload="plain")
         @pytest.mark.ngraph_gate("throughput<1e9")
         def test_gated(measurement): ...
 
         @pytest.mark.skip
-        @pytest.mark.ngraph(workload="mine:network")
+        @pytest.mark.ngraph(workload="plain")
         @pytest.mark.ngraph_gate("throughput<1e8")
         def test_skipped(measurement): ...
         """
     )
-    result = project.runpytest("--compiler=mine:Exact")
+    result = quick_project.runpytest_subprocess("--compiler=mine:Exact")
     result.assert_outcomes(passed=1, failed=1, skipped=1)
     result.stdout.fnmatch_lines(["FAILED test_it.py::test_gated*"])
     assert "1e+08" not in result.stdout.str()
 
 
-def test_a_threshold_on_many_cases_fails_the_session(project: pytest.Pytester) -> None:
-    result = project.runpytest(TWO, "--ngraph-fail-on=friction>-50")
-    result.assert_outcomes(passed=4)
+def test_a_threshold_on_many_cases_fails_the_session(quick_project: pytest.Pytester) -> None:
+    result = quick_project.runpytest_subprocess("--compiler=mine:Exact", "--ngraph-fail-on=friction>-50")
+    result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*friction>-50*breached*"])
 
 
-def test_a_test_may_measure_by_itself(project: pytest.Pytester) -> None:
-    project.makepyfile(
+def test_a_test_may_measure_by_itself(quick_project: pytest.Pytester) -> None:
+    quick_project.makepyfile(
         test_it="""
         import pytest
 
-        @pytest.mark.ngraph(workload="mine:network", compiler="mine:Exact", batch_size=4)
+        @pytest.mark.ngraph(workload="plain", compiler="mine:Exact", batch_size=4)
         def test_custom(benchmark, compiled_model):
             assert compiled_model.outputs()[0].shape == (4, 3)
             benchmark.pedantic(compiled_model, rounds=8)
         """
     )
-    project.runpytest_subprocess().assert_outcomes(passed=1)
-    (record,) = store.read(project.path / ".ngraph").records
+    quick_project.runpytest_subprocess().assert_outcomes(passed=1)
+    (record,) = store.read(quick_project.path / ".ngraph").records
     assert len(record.rounds) == 8
     assert record.case.compiler == "mine:Exact"
 
 
-def test_what_the_bench_measures_stands_beside_what_a_test_measures(project: pytest.Pytester) -> None:
-    project.makepyfile(
+def test_what_the_bench_measures_stands_beside_what_a_test_measures(quick_project: pytest.Pytester) -> None:
+    quick_project.makepyfile(
         test_it="""
         import pytest
 
-        pytestmark = pytest.mark.ngraph(workload="mine:network", compiler="mine:Exact", batch_size=4)
+        pytestmark = pytest.mark.ngraph(workload="plain", compiler="mine:Exact", batch_size=4)
 
         def test_custom(benchmark, compiled_model):
             benchmark.pedantic(compiled_model, rounds=1)
@@ -262,42 +262,42 @@ def test_what_the_bench_measures_stands_beside_what_a_test_measures(project: pyt
             assert measurement.nodeid.startswith("test_it.py::test_throughput")
         """
     )
-    project.runpytest_subprocess().assert_outcomes(passed=2)
-    (record,) = store.read(project.path / ".ngraph").records
+    quick_project.runpytest_subprocess().assert_outcomes(passed=2)
+    (record,) = store.read(quick_project.path / ".ngraph").records
     assert len(record.rounds) > 1
 
 
-def test_what_a_test_has_measured_and_cannot_be_stored_fails_it(project: pytest.Pytester) -> None:
-    project.makepyfile(
+def test_what_a_test_has_measured_and_cannot_be_stored_fails_it(quick_project: pytest.Pytester) -> None:
+    quick_project.makepyfile(
         test_it="""
         import shutil
         from pathlib import Path
 
         import pytest
 
-        @pytest.mark.ngraph(workload="mine:network", compiler="mine:Exact")
+        @pytest.mark.ngraph(workload="plain", compiler="mine:Exact")
         def test_custom(benchmark, compiled_model):
             benchmark.pedantic(compiled_model, rounds=2)
             shutil.rmtree(".ngraph")
             Path(".ngraph").touch()
         """
     )
-    result = project.runpytest_subprocess()
+    result = quick_project.runpytest_subprocess()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["cannot write to the store *. Give a folder that can be written: --ngraph-store=DIR."])
 
 
-def test_a_measurement_that_no_signature_asks_for(project: pytest.Pytester) -> None:
-    project.makepyfile(
+def test_a_measurement_that_no_signature_asks_for(quick_project: pytest.Pytester) -> None:
+    quick_project.makepyfile(
         test_it="""
         import pytest
 
-        @pytest.mark.ngraph(workload="mine:network", compiler="mine:Exact")
+        @pytest.mark.ngraph(workload="plain", compiler="mine:Exact")
         def test_custom(ngraph_case, request):
             request.getfixturevalue("measurement")
         """
     )
-    result = project.runpytest()
+    result = quick_project.runpytest_subprocess()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*asks for measurement while it runs*take it as an argument of the test."])
 
@@ -316,14 +316,14 @@ def test_what_keeps_a_case_from_being_measured_is_one_message(
     result.stdout.no_fnmatch_line("*def refused*")
 
 
-def test_a_run_that_was_cut_short_is_no_baseline(project: pytest.Pytester) -> None:
+def test_a_run_that_was_cut_short_is_no_baseline(quick_project: pytest.Pytester) -> None:
     exact = "--compiler=mine:Exact"
-    result = project.runpytest(exact, "--ngraph-save=v1", "--ngraph-max-seconds=0.000001")
+    result = quick_project.runpytest_subprocess(exact, "--ngraph-save=v1", "--ngraph-max-seconds=0.000001")
     result.assert_outcomes(skipped=2)
-    project.runpytest(exact, "--ngraph-save=v1").assert_outcomes(passed=2)
-    result = project.runpytest(exact, "--ngraph-compare=v1", "--ngraph-max-seconds=0.000001")
+    quick_project.runpytest_subprocess(exact, "--ngraph-save=v1").assert_outcomes(passed=2)
+    result = quick_project.runpytest_subprocess(exact, "--ngraph-compare=v1", "--ngraph-max-seconds=0.000001")
     assert result.ret == pytest.ExitCode.OK, "what was not begun is not missing"
-    assert len(list((project.path / ".ngraph" / "baselines" / "v1").glob("*.jsonl"))) == 1
+    assert len(list((quick_project.path / ".ngraph" / "baselines" / "v1").glob("*.jsonl"))) == 1
 
 
 def test_tests_without_benchmarks_need_no_pytest_benchmark(project: pytest.Pytester) -> None:
@@ -353,9 +353,9 @@ def test_a_fixture_without_the_mark(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*without its mark*@pytest.mark.ngraph(workload='resnet18')*"])
 
 
-def test_benchmark_disable_runs_once_and_records_nothing(project: pytest.Pytester) -> None:
-    project.runpytest(TWO, "--benchmark-disable").assert_outcomes(passed=4)
-    assert not (project.path / ".ngraph").exists() or not list((project.path / ".ngraph").glob("*.jsonl"))
+def test_benchmark_disable_runs_once_and_records_nothing(quick_project: pytest.Pytester) -> None:
+    quick_project.runpytest_subprocess("--compiler=mine:Exact", "--benchmark-disable").assert_outcomes(passed=2)
+    assert not (quick_project.path / ".ngraph").exists() or not list((quick_project.path / ".ngraph").glob("*.jsonl"))
 
 
 def test_xdist_is_refused_by_the_tests_that_measure(project: pytest.Pytester) -> None:
@@ -365,19 +365,18 @@ def test_xdist_is_refused_by_the_tests_that_measure(project: pytest.Pytester) ->
     result.stdout.fnmatch_lines(["*cannot run under pytest-xdist*without -n*"])
 
 
-def test_exit_first_stops_after_the_failure(project: pytest.Pytester) -> None:
-    result = project.runpytest("--compiler=mine:Raises,mine:Exact", "-x")
+def test_exit_first_stops_after_the_failure(quick_project: pytest.Pytester) -> None:
+    result = quick_project.runpytest_subprocess("--compiler=mine:Raises,mine:Exact", "-x")
     result.assert_outcomes(failed=1)
 
 
-@pytest.mark.slow
-def test_last_failed_runs_only_what_failed(project: pytest.Pytester) -> None:
-    project.runpytest("--compiler=mine:Raises,mine:Exact").assert_outcomes(failed=2, passed=2)
-    project.runpytest("--compiler=mine:Raises,mine:Exact", "--lf").assert_outcomes(failed=2)
+def test_last_failed_runs_only_what_failed(quick_project: pytest.Pytester) -> None:
+    quick_project.runpytest_subprocess("--compiler=mine:Raises,mine:Exact").assert_outcomes(failed=2, passed=2)
+    quick_project.runpytest_subprocess("--compiler=mine:Raises,mine:Exact", "--lf").assert_outcomes(failed=2)
 
 
-def test_hooks_see_records_and_add_metrics(project: pytest.Pytester) -> None:
-    project.makeconftest(
+def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> None:
+    quick_project.makeconftest(
         """
         from pytest_ngraph.metrics import Metric
 
@@ -389,9 +388,9 @@ def test_hooks_see_records_and_add_metrics(project: pytest.Pytester) -> None:
             return []
         """
     )
-    result = project.runpytest("--compiler=mine:Exact", "-s")
+    result = quick_project.runpytest_subprocess("--compiler=mine:Exact", "-s")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*SEEN mine:network-mine:Exact-b1-cpu*"])
+    result.stdout.fnmatch_lines(["*SEEN plain-mine:Exact-b1-cpu*"])
 
 
 @pytest.mark.parametrize(

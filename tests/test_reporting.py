@@ -22,8 +22,8 @@ def table(project: pytest.Pytester, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_run_leaves_a_report_of_what_it_measured(project: pytest.Pytester) -> None:
-    project.makeconftest(
+def test_a_run_leaves_a_report_of_what_it_measured(quick_project: pytest.Pytester) -> None:
+    quick_project.makeconftest(
         """
         from pytest_ngraph.metrics import Metric
         from pytest_ngraph.stats import Estimate
@@ -32,16 +32,16 @@ def test_a_run_leaves_a_report_of_what_it_measured(project: pytest.Pytester) -> 
             return [Metric("mine.answer", record.case, Estimate.exactly(42.0)) for record in records]
         """
     )
-    result = project.runpytest_subprocess(*ONE)
+    result = quick_project.runpytest_subprocess(*ONE)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["Report: report/index.html"])
-    assert {row["label"] for row in table(project, "deploy")} == {"mine:network"}
-    assert table(project, "failures") == []
-    assert (project.path / "report" / "index.html").read_text().startswith("<!doctype html>")
+    assert {row["label"] for row in table(quick_project, "deploy")} == {"plain"}
+    assert table(quick_project, "failures") == []
+    assert (quick_project.path / "report" / "index.html").read_text().startswith("<!doctype html>")
 
 
-def test_an_interrupted_run_leaves_a_report_of_what_it_has(project: pytest.Pytester) -> None:
-    project.makeconftest(
+def test_an_interrupted_run_leaves_a_report_of_what_it_has(quick_project: pytest.Pytester) -> None:
+    quick_project.makeconftest(
         """
         import pytest
 
@@ -50,28 +50,28 @@ def test_an_interrupted_run_leaves_a_report_of_what_it_has(project: pytest.Pytes
                 raise KeyboardInterrupt
         """
     )
-    result = project.runpytest_subprocess(*REPORT)
+    result = quick_project.runpytest_subprocess(*REPORT)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["Report: *report/index.html"])
-    assert {row["batch_size"] for row in table(project, "deploy")} == {"1"}
+    assert {row["batch_size"] for row in table(quick_project, "deploy")} == {"1"}
 
 
 @pytest.mark.parametrize("option", ["--collect-only", "--benchmark-disable"])
-def test_what_measures_nothing_leaves_no_report(project: pytest.Pytester, option: str) -> None:
-    assert project.runpytest_subprocess(*ONE, option).ret == 0
-    assert not (project.path / "report").exists()
+def test_what_measures_nothing_leaves_no_report(quick_project: pytest.Pytester, option: str) -> None:
+    assert quick_project.runpytest_subprocess(*ONE, option).ret == 0
+    assert not (quick_project.path / "report").exists()
 
 
-def test_a_report_that_cannot_be_written_is_told_before_anything_is_measured(project: pytest.Pytester) -> None:
-    Path(project.path / "report").touch()
-    result = project.runpytest_subprocess(*ONE)
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_measured(quick_project: pytest.Pytester) -> None:
+    Path(quick_project.path / "report").touch()
+    result = quick_project.runpytest_subprocess(*ONE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: cannot write a report to *report: File exists. Give another folder."])
-    assert store.run_ids(project.path / ".ngraph") == []
+    assert store.run_ids(quick_project.path / ".ngraph") == []
 
 
-def test_a_report_that_fails_in_the_end_takes_nothing_with_it(project: pytest.Pytester) -> None:
-    project.makeconftest(
+def test_a_report_that_fails_in_the_end_takes_nothing_with_it(quick_project: pytest.Pytester) -> None:
+    quick_project.makeconftest(
         """
         import shutil
 
@@ -80,10 +80,10 @@ def test_a_report_that_fails_in_the_end_takes_nothing_with_it(project: pytest.Py
             open("report", "w").close()
         """
     )
-    result = project.runpytest_subprocess(*ONE)
+    result = quick_project.runpytest_subprocess(*ONE)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["The report could not be written to *report: *"])
-    assert len(store.read(project.path / ".ngraph").records) == 1
+    assert len(store.read(quick_project.path / ".ngraph").records) == 1
 
 
 def test_a_library_that_fails_while_drawing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import plain
 import psutil
 
 from pytest_ngraph import store
@@ -22,7 +22,6 @@ from pytest_ngraph.bench.leftovers import MARK
 from pytest_ngraph.bench.lock import LOCK
 from pytest_ngraph.record import Record
 
-SUPPORT = Path(__file__).parents[1] / "support"
 INI = """[pytest]
 ngraph_budget = 0.01
 ngraph_precision_target = 50%
@@ -35,7 +34,6 @@ import pytest
 @pytest.mark.ngraph(workload={workloads}, batch_size={batch_sizes}, compiler={compilers})
 def test_it(measurement): ...
 """
-FAMILY = "[pytest_ngraph.workloads]\nplain = faulty:Plain\n"
 # A shell starts what runs in its background without it.
 MAIN = "import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(pytest.main())"
 PATIENCE_S = 120
@@ -60,13 +58,9 @@ class Project:
         self.root = root / "project"
         self.temporary = root / "temporary"
         self.store = self.root / ".ngraph"
-        information = self.root / "faulty-1.dist-info"
-        for folder in (self.temporary, information):
+        for folder in (self.temporary, self.root):
             folder.mkdir(parents=True)
-        for name in ("mine.py", "faulty.py"):
-            shutil.copy(SUPPORT / name, self.root)
-        (information / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1\n")
-        (information / "entry_points.txt").write_text(FAMILY)
+        plain.put_into(self.root)
         (self.root / "pytest.ini").write_text(INI)
         self.write_tests(workloads, batch_sizes, compilers)
 
