@@ -14,7 +14,6 @@ import argparse
 import signal
 import sys
 import tempfile
-import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,7 +23,6 @@ import telling
 from cluster_costs import cases, idle, pool, scale
 
 from pytest_ngraph.machine import environment
-from pytest_ngraph.wording import counted
 
 PAGE = telling.ROOT / "docs" / "cluster.md"
 
@@ -38,22 +36,9 @@ def main() -> None:
     parsed = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # as Ctrl-C: clusters are ended
     with tempfile.TemporaryDirectory(prefix="ngraph-cluster-cost-") as folder:
-        text = f"{provenance()}\n\n{parsed.find(Path(folder), parsed)}"
-    print(text)
-    if parsed.write:
-        telling.write(f"cluster {parsed.command}", text, PAGE)
-
-
-def provenance() -> str:
-    """The command that was run, the day, the machine and the versions that matter, in a sentence."""
-    arguments = [argument for argument in sys.argv[1:] if argument != "--write"]
-    about = environment()
-    cores = counted(len(about["cores"].split(",")), "core")
-    return (
-        f"`{' '.join(['python tools/cluster_cost.py', *arguments])}` on {time.strftime('%Y-%m-%d')}, "
-        f"{about.get('processor') or about['architecture']}, {cores}, Python {about['python']}, "
-        f"distributed {version('distributed')}."
-    )
+        found = parsed.find(Path(folder), parsed)
+    about = environment() | {"distributed": version("distributed")}
+    telling.tell(about, found, f"cluster {parsed.command}" if parsed.write else "", PAGE)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,6 @@ from gate_trials.repository import Repository
 from gate_trials.results import Results
 
 from pytest_ngraph.machine import environment
-from pytest_ngraph.store import Run
 
 PAGE = telling.ROOT / "docs" / "gate.md"
 
@@ -114,7 +113,7 @@ def main() -> None:
             break
         print(f"session {number} of {len(sessions)}: {session.condition}, {session.threads} threads", file=sys.stderr)
         run(session, results, rules)
-    telling.tell(Run(id="", environment=environment()), table.report(results), "gate" if asked.write else "", PAGE)
+    telling.tell(environment(), table.report(results), "gate" if asked.write else "", PAGE)
 
 
 if __name__ == "__main__":

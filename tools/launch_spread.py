@@ -104,7 +104,7 @@ def main() -> None:
         if not folder.exists():
             measure(condition, threads, folder)
         runs.append((condition, threads, store.read(folder)))
-    telling.tell(runs[0][2], report(runs), "launch spread" if asked.write else "", PAGE)
+    telling.tell(runs[0][2].environment, report(runs), "launch spread" if asked.write else "", PAGE)
 
 
 if __name__ == "__main__":

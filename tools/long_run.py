@@ -20,7 +20,6 @@ import telling
 from faults.project import Project
 
 from pytest_ngraph.machine import environment
-from pytest_ngraph.store import Run
 
 PAGE = telling.ROOT / "docs" / "robustness.md"
 SIZES = 100
@@ -73,4 +72,4 @@ if __name__ == "__main__":
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     section = "long run" if asked.write else ""
-    telling.tell(Run(id="", environment=environment()), table(asked.cases), section, PAGE)
+    telling.tell(environment(), table(asked.cases), section, PAGE)

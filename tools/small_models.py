@@ -39,4 +39,4 @@ def main(description: str, section: str, find: Callable[[Sequence[str]], tuple[s
     parser.add_argument("--write", action="store_true")
     chosen, options = parser.parse_known_args()
     run, found = find(options)
-    tell(run, found, section if chosen.write else "", PAGE)
+    tell(run.environment, found, section if chosen.write else "", PAGE)

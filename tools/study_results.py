@@ -58,7 +58,7 @@ def what_ran(runs: list[Run]) -> str:
     settled = sum(record.stable for record in measured)
     return (
         f"{counted(len(records), 'case')}, of which {len(measured)} were measured and {settled} settled within their "
-        f"budget, on {telling.surroundings(runs[-1])}."
+        f"budget, on {telling.surroundings(runs[-1].environment)}."
     )
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_ngraph.machine import LIBRARIES
 from pytest_ngraph.report import markdown
-from pytest_ngraph.store import Run
 from pytest_ngraph.wording import counted, seen_from
 
 ROOT = Path(__file__).parents[1]
@@ -22,26 +21,25 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(markdown.table(columns, rows)).rstrip()
 
 
-def provenance(run: Run) -> str:
-    """The command that was run, and where, in a sentence."""
+def provenance(environment: Mapping[str, str]) -> str:
+    """The command that was run, and where, in a sentence. environment: what `machine.environment` says."""
     script = seen_from(ROOT, Path(sys.argv[0]).resolve())
-    return f"`{' '.join(['python', script, *sys.argv[1:]])}` on {surroundings(run)}."
+    return f"`{' '.join(['python', script, *sys.argv[1:]])}` on {surroundings(environment)}."
 
 
-def surroundings(run: Run) -> str:
+def surroundings(environment: Mapping[str, str]) -> str:
     """The day, the machine and the versions."""
-    environment = run.environment
     cores = len(environment["cores"].split(","))
-    versions = ", ".join(f"{name} {environment[name]}" for name in LIBRARIES if name in environment)
+    versions = ", ".join(f"{name} {environment[name]}" for name in (*LIBRARIES, "distributed") if name in environment)
     return (
         f"{time.strftime('%Y-%m-%d')}, {environment.get('processor') or environment['architecture']}, "
         f"{counted(cores, 'core')}, Python {environment['python']}, {versions}"
     )
 
 
-def tell(run: Run, found: str, section: str, path: Path) -> None:
-    """Print what a run says, with its provenance. section: of the page, where it is to stand as well, if any."""
-    text = f"{provenance(run)}\n\n{found}"
+def tell(environment: Mapping[str, str], found: str, section: str, path: Path) -> None:
+    """Print what was found, with its provenance. section: of the page, where it is to stand as well, if any."""
+    text = f"{provenance(environment)}\n\n{found}"
     print(text)
     if section:
         write(section, text, path)

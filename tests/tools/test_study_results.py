@@ -30,7 +30,7 @@ The rest stays.
 
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "surroundings", lambda run: run.environment["processor"])
+    monkeypatch.setattr(telling, "surroundings", lambda environment: environment["processor"])
 
 
 def test_each_section_is_made_from_the_runs(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from telling import ROOT, tell
 
 from pytest_ngraph.machine import environment
-from pytest_ngraph.store import Run
 
 PAGE = ROOT / "docs" / "comparison.md"
 
@@ -43,4 +42,4 @@ def numbers(text: str) -> list[int]:
 
 def put(section: str, found: str, *, write: bool) -> None:
     """Print what was found, with its provenance; with `write` it stands in that section of the page, too."""
-    tell(Run(id="", environment=environment()), found, section if write else "", PAGE)
+    tell(environment(), found, section if write else "", PAGE)
