@@ -57,7 +57,7 @@ def _metrics_of(cases: Sequence[Case]) -> Iterator[tuple[Metric, Mapping[Case, f
     for case in cases:
         compiles = CompilerSpec.parse(case.compiler).name != IDENTITY
         yield from ((Metric(name, case), {}) for name in READINGS if name != "compile_s" or compiles)
-    for scope, _ in arms_compared(cases):
+    for scope, *_ in arms_compared(cases):
         yield Metric(RANKS, scope), {}
 
 

@@ -23,6 +23,8 @@ Place = tuple[int, str, str]
 """Batch size, precision and objective: only at the same place are workloads compared."""
 Network = tuple[object, ...]
 """Workload, its arguments, depth and width."""
+Cases = Mapping[Network, Case]
+"""The cases of an arm, by what they run."""
 
 
 def rank_inversions(cells: Cells) -> Iterator[tuple[Metric, list[Inversion]]]:
@@ -31,24 +33,25 @@ def rank_inversions(cells: Cells) -> Iterator[tuple[Metric, list[Inversion]]]:
     The first arm of a pair is the reference: identity where it is one of them.
     """
     rows = {cells.cases[row]: row for row in np.flatnonzero(cells.measured).tolist()}
-    for scope, shared in arms_compared(rows):
+    for scope, reference, other, shared in arms_compared(rows):
         if len(shared) > MOST_WORKLOADS:
             reason = f"{len(shared)} workloads are too many to compare pair by pair; {MOST_WORKLOADS} are the most"
             yield Metric("rank_inversions", scope, absent=reason), []
         else:
-            inversions = list(_inversions(cells, [(rows[before], rows[after]) for before, after in shared]))
+            pairs = [(rows[reference[network]], rows[other[network]]) for network in shared]
+            inversions = list(_inversions(cells, pairs))
             yield Metric("rank_inversions", scope, Estimate.exactly(len(inversions))), inversions
 
 
-def arms_compared(cases: Iterable[Case]) -> Iterator[tuple[Scope, list[tuple[Case, Case]]]]:
-    """For every two arms of these cases that share at least two workloads: the scope of their inversions, and the cases
-    of each shared workload, under the reference and under the other."""
+def arms_compared(cases: Iterable[Case]) -> Iterator[tuple[Scope, Cases, Cases, list[Network]]]:
+    """For every two arms of these cases that share at least two workloads: the scope of their inversions, the cases of
+    the reference and of the other, and what both have."""
     for arms in _places(cases).values():
         for reference, other in combinations(sorted(arms, key=_as_reference), 2):
-            shared = [network for network in arms[reference] if network in arms[other]]
+            here, there = arms[reference], arms[other]
+            shared = [network for network in here if network in there]
             if len(shared) > 1:
-                pairs = [(arms[reference][network], arms[other][network]) for network in shared]
-                yield scope_between(*pairs[0]), pairs
+                yield scope_between(here[shared[0]], there[shared[0]]), here, there, shared
 
 
 def scope_between(reference: Case, other: Case) -> Scope:
