@@ -19,7 +19,6 @@ from pytest_ngraph.case import Case
 if TYPE_CHECKING:
     from pytest_ngraph.study.data import Study
 
-SUPPORT = Path(__file__).parent / "support"
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -63,7 +62,7 @@ def a_case() -> Case:
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     """A project of a user: `mine.py` with a small workload and compilers of its own, good ones and faulty ones."""
-    pytester.makepyfile(mine=(SUPPORT / "mine.py").read_text())
+    pytester.makepyfile(mine=(plain.SUPPORT / "mine.py").read_text())
     pytester.makeini("[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_cache = off\n")
     pytester.makepyfile(
         test_it="""

@@ -53,11 +53,11 @@ def test_measured_recorded_and_replayed(project: pytest.Pytester) -> None:
     assert all(r.arms == ("identity", "mine:Exact") and len(r.rounds) >= 6 for r in run.records)
 
 
-def test_the_json_describes_the_case(quick_project: pytest.Pytester) -> None:
-    quick_project.runpytest_subprocess("--compiler=mine:Exact", "--benchmark-json=out.json", "-k", "b4")
-    (entry,) = json.loads((quick_project.path / "out.json").read_text())["benchmarks"]
+def test_the_json_describes_the_case(project: pytest.Pytester) -> None:
+    project.runpytest(TWO, "--benchmark-json=out.json", "-k", "Exact and b4")
+    (entry,) = json.loads((project.path / "out.json").read_text())["benchmarks"]
     info = entry["extra_info"]
-    assert (info["workload"], info["compiler"], info["batch_size"]) == ("plain", "mine:Exact", 4)
+    assert (info["workload"], info["compiler"], info["batch_size"]) == ("mine:network", "mine:Exact", 4)
     assert info["throughput"] == 4 / entry["stats"]["median"]
 
 
@@ -85,10 +85,10 @@ def test_what_marks_skip_is_not_measured_beside_the_others(project: pytest.Pytes
     result.stdout.fnmatch_lines(["planned: [[]8[]]"])
 
 
-def test_each_fault_fails_its_own_test_only(quick_project: pytest.Pytester) -> None:
-    chosen = ",".join(["mine:Exact", "mine:Raises", "mine:Segfaults", "mine:NotANumber", "mine:Misshapen"])
-    result = quick_project.runpytest_subprocess(f"--compiler={chosen}", "--batch-size=4")
-    result.assert_outcomes(passed=1, failed=4)
+def test_each_fault_fails_its_own_test_only(project: pytest.Pytester) -> None:
+    chosen = ",".join(["identity", "mine:Exact", "mine:Raises", "mine:Segfaults", "mine:NotANumber", "mine:Misshapen"])
+    result = project.runpytest(f"--compiler={chosen}", "--batch-size=4")
+    result.assert_outcomes(passed=2, failed=4)
     result.stdout.fnmatch_lines(
         [
             "mine:Raises raised in compile: ValueError: no such operator",
@@ -224,9 +224,9 @@ def test_a_mark_gates_its_own_test(quick_project: pytest.Pytester) -> None:
     assert "1e+08" not in result.stdout.str()
 
 
-def test_a_threshold_on_many_cases_fails_the_session(quick_project: pytest.Pytester) -> None:
-    result = quick_project.runpytest_subprocess("--compiler=mine:Exact", "--ngraph-fail-on=friction>-50")
-    result.assert_outcomes(passed=2)
+def test_a_threshold_on_many_cases_fails_the_session(project: pytest.Pytester) -> None:
+    result = project.runpytest(TWO, "--ngraph-fail-on=friction>-50")
+    result.assert_outcomes(passed=4)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*friction>-50*breached*"])
 
@@ -353,9 +353,9 @@ def test_a_fixture_without_the_mark(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*without its mark*@pytest.mark.ngraph(workload='resnet18')*"])
 
 
-def test_benchmark_disable_runs_once_and_records_nothing(quick_project: pytest.Pytester) -> None:
-    quick_project.runpytest_subprocess("--compiler=mine:Exact", "--benchmark-disable").assert_outcomes(passed=2)
-    assert not (quick_project.path / ".ngraph").exists() or not list((quick_project.path / ".ngraph").glob("*.jsonl"))
+def test_benchmark_disable_runs_once_and_records_nothing(project: pytest.Pytester) -> None:
+    project.runpytest(TWO, "--benchmark-disable").assert_outcomes(passed=4)
+    assert not (project.path / ".ngraph").exists() or not list((project.path / ".ngraph").glob("*.jsonl"))
 
 
 def test_xdist_is_refused_by_the_tests_that_measure(project: pytest.Pytester) -> None:

@@ -39,7 +39,8 @@ class Held:
 
     def add(self, case: Case, nodeid: str, thresholds: Iterable[Threshold]) -> None:
         """Hold a case to thresholds that a test has for it."""
-        self._own[case][nodeid] += thresholds
+        if given := list(thresholds):  # what has none is held to nothing of its own at the end
+            self._own[case][nodeid] += given
 
     def to_bases(self, cases: Sequence[Case], judges: Iterable[Judge], options: GateOptions) -> None:
         """These cases will be measured: find out which of their metrics are held to a base's. Raises `UsageError` when
@@ -60,7 +61,7 @@ class Held:
         self._gates = [MetricGate(judge) for judge in judges]
         for gate in self._gates:
             gate.expect(gated(relative, cases))
-            self.alone |= gate.alone
+        self.alone = {case for gate in self._gates for case in gate.alone}
 
     def breaches_of(self, case: Case, nodeid: str, metrics: Callable[[], Metrics]) -> list[str]:
         """Limits that a case breaches in a test: those of the run, each told once, and the test's own. metrics: as far

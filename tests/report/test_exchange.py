@@ -27,8 +27,7 @@ def test_bencher_metric_format() -> None:
         for metric in measures.values():
             assert set(metric) in ({"value"}, {"value", "lower_value", "upper_value"})
             assert all(isinstance(number, float) and math.isfinite(number) for number in metric.values())
-    openvino = exported["resnet18-openvino-b8-xeon"]
-    latency, throughput = openvino["latency"], openvino["throughput"]
+    latency, throughput = exported["resnet18-openvino-b8-xeon"].values()
     assert latency["value"] == pytest.approx(0.02e9, rel=0.02)
     assert latency["lower_value"] < latency["value"] < latency["upper_value"]
     assert throughput["value"] == pytest.approx(8e9 / latency["value"])

@@ -106,12 +106,8 @@ class Against(OfCases):
         if self._threads is None:
             self._threads = before or self._patience.count_free(cores) or len(cores)
             if self._threads < len(cores):
-                why = (
-                    "as the run did from its beginning"
-                    if before
-                    else "because other work kept the rest busy from the beginning"
-                )
-                self.note = " ".join(filter(None, [self.note, _fewer(self._threads, len(cores), why)]))
+                fewer = _fewer(self._threads, len(cores), as_before=bool(before))
+                self.note = " ".join(filter(None, [self.note, fewer]))
         return self._threads
 
     def open(self, heads: Sequence[tuple[str, Case]], alone: Collection[Case] = ()) -> Base:
@@ -177,5 +173,6 @@ class Against(OfCases):
         return self._heads[case]
 
 
-def _fewer(threads: int, cores: int, why: str) -> str:
-    return f"Compared on {counted(threads, 'core')} of {cores}, {why}; --ngraph-gate-threads={cores} insists."
+def _fewer(threads: int, cores: int, *, as_before: bool) -> str:
+    why = "as the run did from its" if as_before else "because other work kept the rest busy from the"
+    return f"Compared on {counted(threads, 'core')} of {cores}, {why} beginning; --ngraph-gate-threads={cores} insists."

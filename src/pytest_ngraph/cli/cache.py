@@ -22,13 +22,13 @@ def declare(commands: Any) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     folder = parsed.folder or default_folder()
     kept = Cache(folder)
-    if kept.problem:
-        raise UsageError(kept.problem)
     entries = kept.entries()
     if parsed.action == "clear":
         kept.clear()
         print(f"removed {counted(len(entries), 'compiled artifact')} from {folder}")
         return 0
+    if kept.problem:
+        raise UsageError(kept.problem)
     for entry in reversed(entries):
         made = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.made_at))
         size = f"{entry.size_bytes / 2**20:.1f} MiB"

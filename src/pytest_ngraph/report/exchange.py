@@ -28,10 +28,13 @@ def measured(records: Sequence[Record]) -> list[Record]:
 def bencher(records: Sequence[Record], metrics: Metrics) -> dict[str, dict[str, dict[str, float]]]:
     """`{case: {measure: metric}}` of measured records: `latency` in nanoseconds, where one iteration ran at a time, and
     `throughput` in samples per second in the place of bencher's operations."""
-    found = {record.case.id: {"throughput": _bounded(_estimate(record, metrics, "throughput"))} for record in records}
+    found = {}
     for record in records:
+        measures = {}
         if record.case.objective == "latency":
-            found[record.case.id]["latency"] = _bounded(_estimate(record, metrics, "latency_s").scaled(NS))
+            measures["latency"] = _bounded(_estimate(record, metrics, "latency_s").scaled(NS))
+        measures["throughput"] = _bounded(_estimate(record, metrics, "throughput"))
+        found[record.case.id] = measures
     return found
 
 
