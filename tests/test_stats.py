@@ -86,6 +86,13 @@ def test_draws_of_two_records_are_independent() -> None:
     assert abs(np.corrcoef(one, other)[0, 1]) < 4 / math.sqrt(DRAWS)
 
 
+def test_every_bit_of_a_seed_changes_the_order() -> None:
+    seeds = [0, *(1 << bit for bit in range(30))]
+    orders = bootstrap_medians_of_each(np.tile(np.arange(1.0, 32.0), (len(seeds), 1)), seeds)
+    correlations = np.corrcoef(orders)[np.triu_indices(len(seeds), 1)]
+    assert np.abs(correlations).max() < 5 / math.sqrt(DRAWS)
+
+
 def test_many_at_once_are_what_each_is_alone() -> None:
     samples = np.random.default_rng(1).lognormal(size=(3, 15))
     medians = bootstrap_medians_of_each(samples, [4, 5, 6])

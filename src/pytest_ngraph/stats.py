@@ -8,21 +8,25 @@ more. The gate, which compares revisions, therefore takes the process as its sam
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Ranks = npt.NDArray[np.intp]
+Number = TypeVar("Number", np.float64, np.intp)
 
 LEVEL = 0.95
 DRAWS = 500
 """Bootstrap draws per record: a 2.5 % tail of a ratio is then known to within 0.7 points."""
 OVERSAMPLING = 100
 """Random ranks that each draw is chosen from, once per number of rounds."""
+ORDERS = 1024
+"""Random orders that are drawn; three of them, one after another, make a record's own."""
 FEWEST_ROUNDS = 6
 """With fewer samples not even their extremes enclose the median in 95 of 100 cases: 1 - 2 / 2^5 = 93.75 %."""
 
@@ -125,18 +129,40 @@ def bootstrap_medians(samples: Floats, seed: int, draws: int = DRAWS) -> Floats:
     return medians
 
 
-def bootstrap_medians_of_each(samples: Floats, seeds: Iterable[int], draws: int = DRAWS) -> Floats:
-    """`bootstrap_medians` of n cases with equally many samples: shape (n, rounds) to (n, draws)."""
+def bootstrap_medians_of_each(samples: Floats, seeds: Sequence[int], draws: int = DRAWS) -> Floats:
+    """`bootstrap_medians` of n cases with equally many samples: shape (n, rounds) to (n, draws). Of a seed, 30 bits
+    count."""
     lower, upper = _middle_ranks(samples.shape[1], draws)
     ordered = np.sort(samples, axis=1)
-    medians: Floats = (ordered[:, lower] + ordered[:, upper]) / 2
-    for own, seed in zip(medians, seeds, strict=True):
-        np.random.Generator(np.random.PCG64(seed)).shuffle(own)
-    return medians
+    medians = (ordered[:, lower] + ordered[:, upper]) / 2
+    orders = _orders(np.array(seeds, dtype=np.int64), draws)
+    return _rows_taken(medians, np.arange(len(medians)), orders)
+
+
+def _orders(seeds: npt.NDArray[np.int64], draws: int) -> Ranks:
+    """An order of the draws for each seed, shape (n, draws). To draw each would take a quarter of the time that the
+    metrics of many records take."""
+    drawn = _drawn_orders(draws)
+    orders: Ranks = drawn[seeds % ORDERS]
+    for rest in (seeds // ORDERS, seeds // ORDERS**2):
+        orders = _rows_taken(drawn, rest % ORDERS, orders)
+    return orders
+
+
+def _rows_taken(table: npt.NDArray[Number], rows: npt.NDArray[np.integer], columns: Ranks) -> npt.NDArray[Number]:
+    """table[rows[i], columns[i, j]], which is faster from a flat table."""
+    taken: npt.NDArray[Number] = table.ravel().take(columns + (rows * table.shape[1])[:, None])
+    return taken
 
 
 @cache
-def _middle_ranks(count: int, draws: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _drawn_orders(draws: int) -> Ranks:
+    every = np.tile(np.arange(draws), (ORDERS, 1))
+    return np.random.default_rng(draws).permuted(every, axis=1)
+
+
+@cache
+def _middle_ranks(count: int, draws: int) -> tuple[Ranks, Ranks]:
     """Ranks of the two middle values (the same, if `count` is odd) of resamples of `count` samples, evenly spaced
     through their joint distribution; shape (draws,) each.
 

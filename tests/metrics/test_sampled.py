@@ -29,6 +29,15 @@ def test_bootstrap_interval_of_a_ratio_covers_it() -> None:
     assert np.mean(covered) == pytest.approx(0.95, abs=0.03)
 
 
+def test_bounds_are_draws_of_their_rank() -> None:
+    draws = np.random.default_rng(4).lognormal(0, 1e-3, (50, DRAWS))
+    bounds = Sampled(np.median(draws, axis=1), draws, np.ones(50, dtype=np.bool_)).estimates()
+    ordered = np.sort(draws, axis=1)
+    for found, rank in ((bounds.lows, 12), (bounds.highs, -13)):
+        assert found == pytest.approx(ordered[:, rank], rel=1e-7)
+        assert (draws == found[:, None]).any(axis=1).all()
+
+
 def test_too_few_samples_have_an_infinite_interval() -> None:
     few, many = sampled(np.array([1.0, 1.0])), sampled(np.ones(9))
     assert (few / many).estimates()[0] == Estimate(1.0, -math.inf, math.inf)

@@ -55,7 +55,9 @@ class Sampled:
     def estimates(self) -> Estimates:
         """The values within the percentiles of their draws, widened to the value where a skewed bootstrap misses it."""
         tail = int(self.draws.shape[1] * (1 - LEVEL) / 2)
-        ordered = np.sort(self.draws, axis=1)  # with vector instructions faster than finding two ranks of each
-        lows = np.minimum(ordered[:, tail], self.values)
-        highs = np.maximum(ordered[:, -1 - tail], self.values)
+        single = self.draws.astype(np.float32)  # sorted five times as fast; draws that it cannot tell apart are one
+        ordered = np.sort(single, axis=1)
+        rows = np.arange(len(single))
+        low, high = (self.draws[rows, (single == ordered[:, rank, None]).argmax(axis=1)] for rank in (tail, -1 - tail))
+        lows, highs = np.minimum(low, self.values), np.maximum(high, self.values)
         return Estimates(self.values, np.where(self.known, lows, -math.inf), np.where(self.known, highs, math.inf))
