@@ -89,7 +89,7 @@ def test_draws_of_two_records_are_independent() -> None:
 def test_every_bit_of_a_seed_changes_the_order() -> None:
     seeds = [0, *(1 << bit for bit in range(30))]
     orders = bootstrap_medians_of_each(np.tile(np.arange(1.0, 32.0), (len(seeds), 1)), seeds)
-    correlations = np.corrcoef(orders)[np.triu_indices(len(seeds), 1)]
+    correlations = np.triu(np.corrcoef(orders), 1)
     assert np.abs(correlations).max() < 5 / math.sqrt(DRAWS)
 
 

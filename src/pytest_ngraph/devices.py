@@ -15,11 +15,6 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import Machine, is_importable, this_machine
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -102,6 +97,11 @@ def load_inventory(path: Path | None) -> dict[str, Device]:
     """The built-in devices, and those of a `devices.toml`, which replace built-in ones of the same name."""
     if path is None:
         return dict(BUILT_IN)
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
     try:
         tables = tomllib.loads(path.read_text())
     except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:

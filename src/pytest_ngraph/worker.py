@@ -70,6 +70,10 @@ class Worker:
         self.ahead = ahead
         return {}
 
+    def ready(self) -> Answer:
+        """Nothing: what is answered tells that everything asked for before is done, importing ahead too."""
+        return {}
+
     def export(self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None) -> Answer:
         """Build the case's workload and write what every compiler starts from.
 

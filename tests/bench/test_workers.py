@@ -17,6 +17,13 @@ class Process:
         self.is_bound, self.ahead = keywords["bound"], keywords["ahead"]
         self.alive = True
         self.is_closed = False
+        self.asked: list[str] = []
+
+    def request(self, do: str, *, timeout_s: float) -> None:
+        self.asked.append(do)
+        if timeout_s <= 1:
+            self.alive = False
+            raise WorkerFailed(Failure(phase="build", kind="timed out", message="took longer"))
 
     def close(self) -> None:
         self.is_closed = True
@@ -54,12 +61,30 @@ def test_only_where_something_is_measured_are_threads_bound(workers: Workers) ->
 
 
 def test_a_worker_that_is_started_ahead_is_the_one_that_is_asked_for(workers: Workers) -> None:
-    workers.start_ahead("tvm", Target())
+    workers.start_ahead([("tvm", Target())])
     started: object = workers.resident("tvm", Target())
-    workers.start_ahead("tvm", Target())
+    workers.start_ahead([("tvm", Target())])
     assert workers.resident("tvm", Target()) is started
     assert isinstance(started, Process)
     assert started.ahead == "tvm"
+
+
+def test_the_bench_waits_once_for_each_that_imports(workers: Workers) -> None:
+    workers.start_ahead([("tvm", Target()), ("openvino", Target())])
+    tvm, openvino, exporter = (workers.resident(role, Target()) for role in ("tvm", "openvino", EXPORTER))
+    assert isinstance(openvino, Process)
+    openvino.alive = False
+    workers.settle(timeout_s=60)
+    workers.settle(timeout_s=60)
+    asked = [process.asked for process in (tvm, openvino, exporter) if isinstance(process, Process)]
+    assert asked == [["ready"], [], []]
+
+
+def test_one_that_never_gets_ready_is_started_anew_when_it_is_needed(workers: Workers) -> None:
+    workers.start_ahead([("tvm", Target())])
+    stuck = workers.resident("tvm", Target())
+    workers.settle(timeout_s=1)
+    assert workers.resident("tvm", Target()) is not stuck
 
 
 def test_what_cannot_be_started_ahead_fails_when_it_is_needed(
@@ -69,6 +94,6 @@ def test_what_cannot_be_started_ahead_fails_when_it_is_needed(
         raise WorkerFailed(Failure(phase="build", kind="raised", message="no memory"))
 
     monkeypatch.setattr("pytest_ngraph.bench.workers.WorkerProcess", refuse)
-    workers.start_ahead("tvm", Target())
+    workers.start_ahead([("tvm", Target())])
     with pytest.raises(WorkerFailed, match="no memory"):
         workers.resident("tvm", Target())

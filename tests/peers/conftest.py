@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks" / "peers"))
+PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
+sys.path += [str(PEERS), str(PEERS / "programs")]
 
 
 @pytest.fixture

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
-from comparing import arms, environments
+import timer
+from comparing import arms, environments, parity
 from comparing.child import Child, Failed
 from comparing.environments import Unavailable
 from comparing.trials import Measure, cases
@@ -56,3 +58,22 @@ def test_a_network_that_is_not_there_fails_its_session_by_name(measure: Measure,
     (case,) = cases([f"{network}s"], 1)
     with pytest.raises(Failed, match="networks"):
         measure(case)
+
+
+@pytest.mark.slow
+def test_inductors_peer_has_its_weights_frozen(network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor import config, freezing
+
+    kept: list[list[int]] = []
+
+    def freeze(*given: Any) -> Any:
+        frozen = freezing_itself(*given)
+        kept.append(frozen[1])
+        return frozen
+
+    freezing_itself = freezing.freeze
+    monkeypatch.setattr(freezing, "freeze", freeze)
+    monkeypatch.setattr(config, "freezing", False)  # as it is in a fresh process, and shall be after this test
+    (case,) = cases([network], 1)
+    _, inputs = timer.compiled("inductor", parity.export(case, tmp_path))
+    assert [len(arguments) for arguments in kept] == [len(inputs)]  # no weight is given at a call

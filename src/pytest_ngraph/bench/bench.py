@@ -31,6 +31,8 @@ from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 
 OTHERS_MEASURE = "another process measures on this machine"
+AHEAD = 8
+"""Workers that are started while a group is exported, of the compilers that come first."""
 RESIDENT_SHARE = 0.7
 """Arms stay resident together until this share of the machine's memory is in use; then they take turns."""
 
@@ -64,7 +66,7 @@ class Bench:
         with exclusive(lambda: self._progress.waiting(OTHERS_MEASURE)):
             folder = self._folder / "group"
             try:
-                artifact = self._export(cases[0], folder)
+                artifact = self._export(cases, folder)
             except Unsupported as reason:
                 yield from (Record.skipped(case, str(reason)) for case in cases)
             except (WorkerFailed, OSError) as error:
@@ -82,10 +84,11 @@ class Bench:
         self._workers.close()
         self._scratch.close()
 
-    def _export(self, case: Case, folder: Path) -> Artifact:
+    def _export(self, cases: Sequence[Case], folder: Path) -> Artifact:
+        case = cases[0]
         (own := folder / "head").mkdir(parents=True)
         exporter = self._workers.resident(EXPORTER, self._target(case.group))
-        self._workers.start_ahead(case.compiler, self._target(case))
+        self._workers.start_ahead((each.compiler, self._target(each)) for each in cases[:AHEAD])
         answer = exporter.request(
             "export",
             timeout_s=self._settings.timeout_s,
@@ -93,6 +96,7 @@ class Bench:
             case=case.group.to_dict(),
             folder=str(own),
         )
+        self._workers.settle(self._settings.timeout_s)
         return Artifact.from_dict(answer)
 
     def _measure(self, cases: list[Case], artifact: Artifact, folder: Path) -> Iterator[Record]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,6 +27,7 @@ class Workers:
         self._temporary = temporary
         self._memory_bytes = memory_bytes
         self._resident: dict[tuple[Role, Target], WorkerProcess] = {}
+        self._importing: list[WorkerProcess] = []
 
     def resident(self, role: Role, target: Target, home: Home | None = None) -> WorkerProcess:
         """The worker of this role, a new one if the last one died."""
@@ -37,12 +38,24 @@ class Workers:
             self._resident[key] = self._start(role, target, home)
         return self._resident[key]
 
-    def start_ahead(self, compiler: Role, target: Target) -> None:
-        """Have the worker of a compiler import its libraries while the bench waits for another. One that cannot be
+    def start_ahead(self, compilers: Iterable[tuple[Role, Target]]) -> None:
+        """Have the workers of compilers import their libraries while the bench waits for another. One that cannot be
         started fails when it is asked for."""
-        if (compiler, target) not in self._resident:
+        for compiler, target in compilers:
+            if (compiler, target) not in self._resident:
+                with suppress(WorkerFailed):
+                    worker = self._start(compiler, target, ahead=True)
+                    self._resident[compiler, target] = worker
+                    self._importing.append(worker)
+
+    def settle(self, timeout_s: float) -> None:
+        """Wait until those that were started ahead are ready, so that what is timed next has the machine for itself.
+        One that does not get ready in so many seconds is killed, and started anew when it is asked for."""
+        importing, self._importing = self._importing, []
+        for worker in importing:
             with suppress(WorkerFailed):
-                self._resident[compiler, target] = self._start(compiler, target, ahead=True)
+                if worker.alive:
+                    worker.request("ready", timeout_s=timeout_s)
 
     @contextmanager
     def fresh(self, target: Target, home: Home | None = None) -> Iterator[WorkerProcess]:
