@@ -80,8 +80,24 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert all(ord(character) < 128 or character in "±×" for text in shown for character in text)
 
 
+def columns(records: list[Record], width: int) -> list[str]:
+    """Names of the first block's columns."""
+    return next(line for line in texts(records, width=width) if line.startswith("    batch")).split()
+
+
+def test_what_is_known_of_a_model_goes_below_a_long_name() -> None:
+    records = [
+        measured(case(workload="package.module:network"), 0.1, model=Model(parameters=272_000, flops=65_100_000))
+    ]
+    assert texts(records)[:2] == [
+        "package.module:network on xeon",
+        "  fp32, latency, 272 k parameters, 65.1 MFLOP a sample",
+    ]
+    assert texts(records, width=100)[0].endswith("on xeon  fp32, latency, 272 k parameters, 65.1 MFLOP a sample")
+
+
 def test_narrow_terminals_lose_the_least_important_columns() -> None:
-    headings = {width: set(texts(wide_run(), width=width)[1].split()) for width in (60, 80, 140)}
+    headings = {width: set(columns(wide_run(), width)) for width in (60, 80, 140)}
     assert headings[60] < headings[80] < headings[140]
     assert {"samples/s", "±%", "speedup"} <= headings[60]
     assert {"RTR", "ASE", "BSR"} <= headings[80]

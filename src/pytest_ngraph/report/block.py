@@ -82,7 +82,7 @@ def block(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]
     measured = [record for record in rows if not why_not_measured(record)]
     columns = _columns(rows, metrics, width - len(INDENT) - 2)
     best = set(_best(measured, metrics))
-    lines = [_heading(rows, width), Line(INDENT + "  " + row(columns, None).rstrip(), "note")]
+    lines = [*_heading(rows, width), Line(INDENT + "  " + row(columns, None).rstrip(), "note")]
     lines += [_row(record, index, columns, best, width) for index, record in enumerate(rows)]
     for note in _notes(measured, metrics, columns):
         lines += wrapped(note, width, "note")
@@ -95,7 +95,8 @@ def title(case: Case) -> str:
     return f"{case.model_label}{', ' if sizes else ''}{sizes} on {case.device}"
 
 
-def _heading(rows: Sequence[Record], width: int) -> Line:
+def _heading(rows: Sequence[Record], width: int) -> list[Line]:
+    """What was measured and what is known of the model, below each other where that does not fit a line."""
     case = rows[0].case
     models = [record.model for record in rows]
     parameters = next((model.parameters for model in models if model.parameters is not None), None)
@@ -105,7 +106,10 @@ def _heading(rows: Sequence[Record], width: int) -> Line:
         facts.append(f"{_scaled(parameters, ' parameters', largest='M')}")
     if flops is not None:
         facts.append(f"{_scaled(flops, 'FLOP')} a sample")
-    return Line(shortened(f"{title(case)}{GAP}{', '.join(facts)}", width), "heading")
+    whole = f"{title(case)}{GAP}{', '.join(facts)}"
+    if len(whole) <= width:
+        return [Line(whole, "heading")]
+    return [Line(shortened(title(case), width), "heading"), *wrapped(", ".join(facts), width, "heading")]
 
 
 def _scaled(count: int, unit: str, largest: str = "G") -> str:
