@@ -2,7 +2,7 @@
 
     python benchmarks/peers/scale.py [--write]
     python benchmarks/peers/scale.py --parts=cases --cases=10,100,1000,10000
-    python benchmarks/peers/scale.py --parts=records --records=1000,10000,100000,1000000 --works=metrics
+    python benchmarks/peers/scale.py --parts=records --most-stored=1000000
 
 `cases` runs sessions whose compiler is measured in no time, so that the seconds of a case are those beyond measuring,
 and sessions of pytest-benchmark with as many tests. `records` makes stores, measured by nobody, and works on each in a
@@ -19,7 +19,8 @@ PARTS = {"cases": sessions.find, "records": records.find}
 def main() -> None:
     parser = page.parser(__doc__, list(PARTS))
     parser.add_argument("--cases", type=page.numbers, default=[10, 100, 1000, 10_000], help="rising")
-    parser.add_argument("--records", type=page.numbers, default=[1000, 10_000, 100_000], help="rising")
+    parser.add_argument("--records", type=page.numbers, default=[1000, 10_000, 100_000, 1_000_000], help="rising")
+    parser.add_argument("--most-stored", type=int, default=100_000, help="records of a store; metrics need none")
     parser.add_argument("--rounds", type=int, default=30, help="of each record")
     parser.add_argument("--works", type=page.listed, default=list(records.WORKS), help="default: all")
     parsed = parser.parse_args()

@@ -8,10 +8,6 @@ import threading
 import pytest
 
 
-class Terminated(KeyboardInterrupt):
-    """Like Ctrl-C, no `Exception`: nothing that handles what goes wrong takes it for that."""
-
-
 def end_on_sigterm(config: pytest.Config) -> None:
     """Install this for as long as the configuration lives, unless somebody else handles the signal."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
@@ -23,7 +19,7 @@ def end_on_sigterm(config: pytest.Config) -> None:
 def _end(*_: object) -> None:
     """Once: the next one kills."""
     _restore()
-    raise Terminated("terminated (SIGTERM)")
+    raise KeyboardInterrupt("terminated (SIGTERM)")
 
 
 def _restore() -> None:

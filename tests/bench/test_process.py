@@ -89,7 +89,9 @@ def test_a_compilers_libraries_are_imported_ahead(
 
 def test_a_case_from_compiling_to_release(worker: WorkerProcess, tmp_path: Path) -> None:
     phases: list[str] = []
-    prepared = worker.request("prepare", timeout_s=30, on_phase=phases.append, **preparation(tmp_path, "Exact"))
+    prepared = worker.request(
+        "prepare", timeout_s=30, phase="compile", on_phase=phases.append, **preparation(tmp_path, "Exact")
+    )
     assert phases == ["compile", "verify", "warm-up", "measure"]
     assert prepared["agreement"]["error"] == 0
     assert prepared["warmup"]["iterations"] >= 3

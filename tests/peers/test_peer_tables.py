@@ -74,6 +74,7 @@ def test_costs_of_records_end_with_their_slope() -> None:
     row = records.row("gate", [100, 1000], [(0.5, 100.4), (5.0, 200.0)])
     assert row == ["gate", "0.500 s, 100 MiB", "5.00 s, 200 MiB", "1.00"]
     assert records.row("gate", [100], [(0.5, 100.0)])[-1] == ""
+    assert records.row("gate", [100, 1000, 10_000], [(0.5, 100.4), (5.0, 200.0)])[-2:] == ["–", "1.00"]
 
 
 def test_costs_of_cases_are_those_beyond_the_first_session() -> None:

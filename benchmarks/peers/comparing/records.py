@@ -13,9 +13,10 @@ from pytest_ngraph.metrics.text import number
 
 REPORT = [stage for stage in report_scale.STAGES if stage != "read"]
 """These make up a report; the first reads the store as well."""
+METRICS = "metrics"
 WORKS: Mapping[str, Sequence[str]] = {
     "report": REPORT,
-    "metrics": [report_scale.METRICS],
+    METRICS: [report_scale.METRICS],
     "gate": [report_scale.GATE],
     "resume": [report_scale.RESUME],
 }
@@ -27,7 +28,11 @@ Cost = tuple[float, float]
 
 def find(parsed: argparse.Namespace) -> str:
     """A row for each work: its costs at each size, and the slope of its seconds over all of them."""
-    costs = {work: [cost(work, size, parsed.rounds) for size in parsed.records] for work in parsed.works}
+
+    def sizes(work: str) -> list[int]:
+        return [size for size in parsed.records if work == METRICS or size <= parsed.most_stored]
+
+    costs = {work: [cost(work, size, parsed.rounds) for size in sizes(work)] for work in parsed.works}
     heading = ["work", *(f"{size:,} records" for size in parsed.records), "slope of the seconds"]
     return table(heading, [row(work, parsed.records, found) for work, found in costs.items()])
 
@@ -40,5 +45,6 @@ def cost(work: str, records: int, rounds: int) -> Cost:
 
 def row(work: str, sizes: Sequence[int], costs: Sequence[Cost]) -> list[str]:
     cells = [f"{number(seconds)} s, {peak_mib:.0f} MiB" for seconds, peak_mib in costs]
-    slope = f"{figures.slope(sizes, [seconds for seconds, _ in costs]):.2f}" if len(sizes) > 1 else ""
-    return [work, *cells, slope]
+    blank = ["–"] * (len(sizes) - len(costs))
+    slope = f"{figures.slope(sizes[: len(costs)], [seconds for seconds, _ in costs]):.2f}" if len(costs) > 1 else ""
+    return [work, *cells, *blank, slope]

@@ -130,9 +130,12 @@ class WorkerProcess:
     ) -> dict[str, Any]:
         """Ask and wait for the answer.
 
-        timeout_s: anew with each phase or progress that the worker announces. phase: the one that a failure before the
-        first announcement belongs to. Raises `WorkerFailed`, and `Unsupported` where the worker says so.
+        timeout_s: anew with each phase or progress that the worker announces. phase: the one that it begins with, told
+        before the worker can take this process with it. Raises `WorkerFailed`, and `Unsupported` where the worker says
+        so.
         """
+        if on_phase is not None:
+            on_phase(phase)
         stderr_from = os.fstat(self._stderr.fileno()).st_size
         self._send({"do": do, **arguments})
         deadline = self._clock() + timeout_s
@@ -148,9 +151,10 @@ class WorkerProcess:
                     raise Unsupported(reason)
                 case Failed(kind, text):
                     raise WorkerFailed(self._failure(phase, kind, text, stderr_from))
-                case PhaseBegun(phase):
-                    if on_phase is not None:
-                        on_phase(phase)
+                case PhaseBegun(begun):
+                    if on_phase is not None and begun != phase:
+                        on_phase(begun)
+                    phase = begun
                 case Progressed(text):
                     if on_progress is not None:
                         on_progress(text)
