@@ -1,8 +1,8 @@
-"""What this machine is and has, found without importing a framework. Collecting tests imports this, so what takes
-long to import is imported where it is used."""
+"""What this machine is and has, found without importing a framework."""
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import hashlib
 import os
@@ -13,10 +13,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import ctypes
+from typing import Any
 
 LIBRARIES = (
     "torch",
@@ -169,7 +166,7 @@ def _cpu_quota() -> int | None:
 
 def _memory_bytes() -> int:
     """What this machine has, or the container is limited to."""
-    import psutil
+    import psutil  # slow to import, and quiet collecting does not need it
 
     total = psutil.virtual_memory().total
     try:
@@ -198,8 +195,6 @@ def _driver() -> str:
 
 def _gpus() -> tuple[Gpu, ...]:
     """Ask the CUDA driver itself, which costs milliseconds where asking a framework costs seconds."""
-    import ctypes
-
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -211,8 +206,6 @@ def _gpus() -> tuple[Gpu, ...]:
 
 
 def _gpu(driver: ctypes.CDLL, index: int) -> Gpu:
-    import ctypes
-
     name = ctypes.create_string_buffer(256)
     memory, major, minor = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int()
     driver.cuDeviceGetName(name, 256, index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -78,8 +79,6 @@ def _is_own(path: str) -> bool:
 @cache
 def _foreign() -> tuple[str, ...]:
     """Folders whose contents the libraries' versions tell of, or that change by themselves."""
-    import sysconfig  # not needed until something is measured
-
     installed = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     own = str(Path(__file__).parent)
     # Of the interpreter's own prefix, which may be /usr, only what is installed: a project may be in /usr/src.

@@ -13,12 +13,9 @@ from pytest_ngraph.metrics.text import number
 
 REPORT = [stage for stage in report_scale.STAGES if stage != "read"]
 """These make up a report; the first reads the store as well."""
-METRICS = "metrics"
 WORKS: Mapping[str, Sequence[str]] = {
     "report": REPORT,
-    METRICS: [report_scale.METRICS],
-    "gate": [report_scale.GATE],
-    "resume": [report_scale.RESUME],
+    **{stage: [stage] for stage in (report_scale.METRICS, report_scale.GATE, report_scale.RESUME)},
 }
 """The stages of each, which one fresh process does one after another."""
 
@@ -30,7 +27,7 @@ def find(parsed: argparse.Namespace) -> str:
     """A row for each work: its costs at each size, and the slope of its seconds over all of them."""
 
     def sizes(work: str) -> list[int]:
-        return [size for size in parsed.records if work == METRICS or size <= parsed.most_stored]
+        return [size for size in parsed.records if work == report_scale.METRICS or size <= parsed.most_stored]
 
     costs = {work: [cost(work, size, parsed.rounds) for size in sizes(work)] for work in parsed.works}
     heading = ["work", *(f"{size:,} records" for size in parsed.records), "slope of the seconds"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-import random
+import secrets
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -149,7 +149,7 @@ def new_id(folder: Path, now: Callable[[], datetime] = datetime.now) -> str:
     latest = max((found for run in run_ids(folder) if (found := _stamp(run))), default=None)
     if latest is not None and latest >= stamp:
         stamp = latest + timedelta(seconds=1)
-    return f"{stamp.strftime(STAMP)}-{random.SystemRandom().randrange(10**6):06}"
+    return f"{stamp.strftime(STAMP)}-{secrets.randbelow(10**6):06}"
 
 
 def check_writable(folder: Path) -> None:
