@@ -1,8 +1,9 @@
 """The child process in which models are built, compiled, verified and timed: `python -m pytest_ngraph.worker`.
 
-It reads one JSON request a line from standard input and answers with JSON lines: `{"phase": ...}` as phases begin,
-`{"progress": text}` when a compiler tells how far it is, then one of `{"done": {...}}`, `{"failed": {...}}`,
-`{"unsupported": reason}`. It ends when its input does. What libraries print goes to standard error.
+The first line of standard input says how it is set up. Each of the others is a JSON request, answered with JSON lines:
+`{"phase": ...}` as phases begin, `{"progress": text}` when a compiler tells how far it is, then one of
+`{"done": {...}}`, `{"failed": {...}}`, `{"unsupported": reason}`. The process ends when its input does. What libraries
+print goes to standard error.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ngraph import calm, compilers
+from pytest_ngraph import calm, compilers, garbage
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
@@ -47,10 +48,7 @@ Result = TypeVar("Result")
 
 class Worker:
     """Holds the compiled model of a case, and that of its base beside it when the two are compared. Every public
-    method is a request.
-
-    ahead: the compiler whose libraries are imported as soon as the request that named it is answered.
-    """
+    method is a request."""
 
     def __init__(self, announce: Callable[[Phase], None]) -> None:
         self._announce = announce
@@ -61,17 +59,9 @@ class Worker:
         self._random = random.Random()
         self._files_read: FilesRead | None = None
         self._home = Path.cwd()
-        self.ahead = ""
-
-    def adopt(self, *, path: list[str], keep_own: bool = False, ahead: str = "") -> Answer:
-        """Import from `path`, in place of this interpreter's own, or before it. ahead: the compiler whose libraries to
-        import next, while the bench does something else."""
-        sys.path[:] = path + (sys.path if keep_own else [])
-        self.ahead = ahead
-        return {}
 
     def ready(self) -> Answer:
-        """Nothing: what is answered tells that everything asked for before is done, importing ahead too."""
+        """Nothing: what is answered tells that the worker is set up, with all that it imports ahead."""
         return {}
 
     def export(self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None) -> Answer:
@@ -82,7 +72,8 @@ class Worker:
         self._announce("build")
         self._files_read = self._files_read or FilesRead()
         self._files_read.begin()
-        artifact = export(Case.from_dict(case), Path(folder))
+        with garbage.put_off():
+            artifact = export(Case.from_dict(case), Path(folder))
         if instead_of:
             tree, root = map(Path, instead_of)
             refuse_foreign(root, tree, sys.modules)
@@ -181,10 +172,24 @@ def main() -> None:
 
         worker = Worker(announce=lambda phase: reply({"phase": phase}))
         with progress.told_to(lambda text: reply({"progress": text})):
+            if setup := sys.stdin.readline():
+                _set_up(**json.loads(setup))
             for line in sys.stdin:
                 reply(_answer(worker, json.loads(line)))
-                _import_ahead(worker)
         worker.close()
+
+
+def _set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
+    """Import from `path`, in place of this interpreter's own, or before it.
+
+    ahead: a compiler whose libraries to import now, while the bench does something else: PyTorch too, unless it
+    declares no library at all. What cannot be imported is told by the request that needs it.
+    """
+    sys.path[:] = path + (sys.path if keep_own else [])
+    if ahead:
+        with suppress(Exception):
+            compiler = compilers.resolve(ahead)
+            import_libraries(compiler, with_torch=bool(compiler.libraries))
 
 
 def _answer(worker: Worker, request: Answer) -> Answer:
@@ -202,16 +207,6 @@ def _problem(error: BaseException) -> Answer:
         return {"failed": {"kind": "raised", "message": str(error)}}
     traceback.print_exception(error)
     return {"failed": {"kind": _kind(error), "message": _message(error)}}
-
-
-def _import_ahead(worker: Worker) -> None:
-    """PyTorch too, unless the compiler declares no library at all. What cannot be imported is told by the request that
-    needs it."""
-    name, worker.ahead = worker.ahead, ""
-    if name:
-        with suppress(Exception):
-            compiler = compilers.resolve(name)
-            import_libraries(compiler, with_torch=bool(compiler.libraries))
 
 
 def _abandon(worker: Worker) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Iterator
@@ -54,13 +53,15 @@ def test_a_worker_that_cannot_be_started_is_a_failure(tmp_path: Path) -> None:
         WorkerProcess(cores=(0,), temporary=tmp_path, home=Home(python=str(tmp_path / "gone" / "python")))
 
 
-def test_a_worker_that_refuses_the_first_request_is_ended(tmp_path: Path) -> None:
-    other, answer = tmp_path / "python", json.dumps({"failed": {"kind": "raised", "message": "no such request"}})
-    other.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\necho '{answer}'\nexec sleep 60\n")
+def test_an_interpreter_that_has_no_worker_fails_the_first_request(tmp_path: Path) -> None:
+    other = tmp_path / "python"
+    other.write_text("#!/bin/sh\necho No module named pytest_ngraph >&2\nexit 1\n")
     other.chmod(0o755)
-    with pytest.raises(WorkerFailed, match="no such request"):
-        WorkerProcess(cores=(0,), temporary=tmp_path, home=Home(python=str(other)))
-    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+    worker = WorkerProcess(cores=(0,), temporary=tmp_path, home=Home(python=str(other)))
+    with pytest.raises(WorkerFailed, match="exited with status 1") as caught:
+        worker.request("ready", timeout_s=30)
+    worker.close()
+    assert caught.value.failure.stderr_tail == "No module named pytest_ngraph"
 
 
 def test_a_list_of_processes_shows_what_a_worker_is_for(tmp_path: Path) -> None:

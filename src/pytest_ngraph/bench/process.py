@@ -88,6 +88,7 @@ class WorkerProcess:
         self._memory_bytes = memory_bytes
         self._mark = f"{temporary}#{secrets.token_hex(4)}"
         self._buffer = b""
+        self._was_asked = False
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
             self._process = subprocess.Popen(
@@ -103,12 +104,7 @@ class WorkerProcess:
             message = f"no process can be started to measure in: {error}"
             raise WorkerFailed(Failure(phase="build", kind="raised", message=message)) from error
         path = [entry or os.getcwd() for entry in sys.path] if home.path is None else list(home.path)  # noqa: PTH109
-        try:
-            foreign = home.python != sys.executable
-            self.request("adopt", timeout_s=60, path=path, keep_own=foreign, ahead=ahead)
-        except BaseException:
-            self.close()
-            raise
+        self._send({"path": path, "keep_own": home.python != sys.executable, "ahead": ahead})
 
     @property
     def alive(self) -> bool:
@@ -136,7 +132,9 @@ class WorkerProcess:
         """
         if on_phase is not None:
             on_phase(phase)
-        stderr_from = os.fstat(self._stderr.fileno()).st_size
+        # What it wrote while it set itself up belongs to its first request.
+        stderr_from = os.fstat(self._stderr.fileno()).st_size if self._was_asked else 0
+        self._was_asked = True
         self._send({"do": do, **arguments})
         deadline = self._clock() + timeout_s
         while True:

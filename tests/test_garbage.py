@@ -1,0 +1,35 @@
+"""Garbage collection that is put off."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_ngraph import garbage
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was() -> Iterator[None]:
+    yield
+    gc.enable()
+
+
+def test_nothing_is_collected_until_the_end() -> None:
+    with garbage.put_off():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_an_error_ends_it_too() -> None:
+    with pytest.raises(ValueError, match="invalid literal"), garbage.put_off():
+        int("no such model")
+    assert gc.isenabled()
+
+
+def test_who_collects_nothing_anyway_is_left_alone() -> None:
+    gc.disable()
+    with garbage.put_off():
+        pass
+    assert not gc.isenabled()
