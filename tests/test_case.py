@@ -35,6 +35,12 @@ def test_id_names_what_a_person_would_select_by(case: Case, expected: str) -> No
     assert case.id == expected
 
 
+def test_a_network_has_a_name_that_its_batch_sizes_share() -> None:
+    blocks = Case(workload="conv", compiler="tvm", batch_size=8, depth=3, width=64, model_args=(("kernel", 5),))
+    assert blocks.network_label == "conv,kernel=5-d3-w64"
+    assert Case(workload="resnet18", compiler="tvm", batch_size=1).network_label == "resnet18"
+
+
 def test_group_is_equal_for_the_compilers_of_one_workload_and_size(a_case: Case) -> None:
     other = Case(workload="resnet18", compiler="openvino:streams=2", batch_size=8)
     assert other.group == a_case.group

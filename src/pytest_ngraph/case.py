@@ -58,12 +58,16 @@ class Case:
         """The workload with its arguments: `vit_tiny_patch16_224,img_size=192`."""
         return ",".join((self.workload, *(f"{name}={value}" for name, value in self.model_args)))
 
+    @property
+    def network_label(self) -> str:
+        """The workload with its arguments, depth and width, whatever its batch size: `conv-d3-w64`."""
+        return "-".join((self.model_label, *self._block_parts()))
+
+    def _block_parts(self) -> list[str]:
+        return [f"{letter}{size}" for letter, size in (("d", self.depth), ("w", self.width)) if size is not None]
+
     def _size_parts(self) -> list[str]:
-        parts = [f"b{self.batch_size}"]
-        if self.depth is not None:
-            parts.append(f"d{self.depth}")
-        if self.width is not None:
-            parts.append(f"w{self.width}")
+        parts = [f"b{self.batch_size}", *self._block_parts()]
         if self.precision != "fp32":
             parts.append(self.precision)
         if self.objective != LATENCY:

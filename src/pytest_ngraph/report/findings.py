@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
-from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.gate import Check
 from pytest_ngraph.gate.check import Outcome
 from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Metrics
@@ -61,7 +61,7 @@ def _break_even(metrics: Metrics) -> Iterator[str]:
         estimate = own["break_even"].estimate
         if estimate:
             paid = quantity(estimate.value, "samples")
-            by_compiler.setdefault((_network(case), f"{case.compiler} on {case.device}"), []).append(
+            by_compiler.setdefault((case.network_label, f"{case.compiler} on {case.device}"), []).append(
                 f"{paid} at b={case.batch_size}"
             )
     for (network, arm), paid_back in by_compiler.items():
@@ -92,7 +92,8 @@ def _inversion(inversion: Inversion) -> str:
     here = winner.compiler if same_device else f"{winner.compiler} on {winner.device}"
     place = f"b={winner.batch_size}" + (f" on {winner.device}" if same_device else "")
     return (
-        f"{place}: {_network(winner)} beats {_network(loser)} under {here} (× {with_interval(inversion.before)}) "
+        f"{place}: {winner.network_label} beats {loser.network_label} "
+        f"under {here} (× {with_interval(inversion.before)}) "
         f"but loses under {there} (× {with_interval(inversion.after)})"
     )
 
@@ -121,8 +122,3 @@ def _thresholds(checks: Sequence[Check], width: int) -> Iterator[Line]:
     missing = Counter((str(c.threshold), c.metric.absent) for c in checks if c.metric and c.outcome == "absent")
     for (threshold, reason), count in missing.items():
         yield from wrapped(f"{threshold} absent{f' {count} times' if count > 1 else ''}: {reason}", width, "doubt")
-
-
-def _network(case: Case) -> str:
-    sizes = "".join(f"-{letter}{size}" for letter, size in (("d", case.depth), ("w", case.width)) if size is not None)
-    return case.model_label + sizes

@@ -96,8 +96,8 @@ def inversions(found: Sequence[Inversion]) -> pl.DataFrame:
         "batch_size": [each.winner.batch_size for each in found],
         "precision": [each.winner.precision for each in found],
         "objective": [each.winner.objective for each in found],
-        "workload_a": [network(each.winner) for each in found],
-        "workload_b": [network(each.loser) for each in found],
+        "workload_a": [each.winner.network_label for each in found],
+        "workload_b": [each.loser.network_label for each in found],
         "before": [each.before.value for each in found],
         "before_low": [each.before.low for each in found],
         "before_high": [each.before.high for each in found],
@@ -113,12 +113,6 @@ def machine(run: Run) -> pl.DataFrame:
     facts = [(device, run.environment_of(device).items()) for device in run.devices]
     rows = [(device, run.id, key, value) for device, items in facts for key, value in items]
     return pl.DataFrame(rows, schema=columns.MACHINES, orient="row")
-
-
-def network(case: Case) -> str:
-    """A workload with its arguments, depth and width: `conv-d3-w64`."""
-    sizes = (("d", case.depth), ("w", case.width))
-    return "-".join((case.model_label, *(f"{letter}{size}" for letter, size in sizes if size is not None)))
 
 
 def _scopes(scopes: Sequence[Case | Scope]) -> dict[str, list[Any]]:
