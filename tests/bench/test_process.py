@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,6 +63,24 @@ def test_an_interpreter_that_has_no_worker_fails_the_first_request(tmp_path: Pat
         worker.request("ready", timeout_s=30)
     worker.close()
     assert caught.value.failure.stderr_tail == "No module named pytest_ngraph"
+
+
+def test_a_session_may_have_more_files_open_than_select_takes(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 2048:
+        pytest.skip(f"this system lets no process open 2048 files, but {hard}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        worker = WorkerProcess(cores=(0,), temporary=tmp_path)
+        try:
+            assert worker.request("ready", timeout_s=30) == {}
+        finally:
+            worker.close()
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_list_of_processes_shows_what_a_worker_is_for(tmp_path: Path) -> None:

@@ -186,12 +186,14 @@ class WorkerProcess:
         """The next line. Raises `_Ended` when the worker dies, or is killed for taking too long or too much."""
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
+        answers = select.poll()  # unlike select, it takes descriptors over 1023, which a long session may come to
+        answers.register(descriptor, select.POLLIN)
         while b"\n" not in self._buffer:
             left = deadline - self._clock()
             if left <= 0:
                 self._kill()
                 raise _Ended("timed out", "took longer than its time-out and was killed")
-            if select.select([descriptor], [], [], min(POLL_S, left))[0]:
+            if answers.poll(1000 * min(POLL_S, left)):
                 received = os.read(descriptor, 1 << 16)
                 if not received:
                     raise self._death()

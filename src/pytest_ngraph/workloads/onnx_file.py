@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph import telemetry
 from pytest_ngraph.artifact import Array, Artifact, save_arrays
 from pytest_ngraph.case import PRECISIONS
 from pytest_ngraph.errors import Unsupported, UsageError
@@ -102,6 +103,7 @@ def _check_inputs(kinds: dict[str, np.dtype[Any]], case: Case) -> None:
 
 
 def _require_libraries(case: Case) -> None:
+    telemetry.switch_off()
     try:
         import onnx  # noqa: F401
         import onnxruntime  # noqa: F401
