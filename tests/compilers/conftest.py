@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.process import WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel
 from pytest_ngraph.machine import this_machine
@@ -65,6 +66,28 @@ def onnx_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("onnx") / "net.onnx"
     onnx.save(model, path)
     return path
+
+
+@contextmanager
+def working(compiler: str, folder: Path, target: Target = CPU) -> Iterator[WorkerProcess]:
+    """A worker that has compiled a small block and warmed it up."""
+    require(compiler)
+    case = Case(workload="conv", compiler=compiler, batch_size=1, depth=1, width=16)
+    worker = WorkerProcess(cores=target.cores, temporary=folder)
+    try:
+        artifact = worker.request("export", timeout_s=120, case=case.group.to_dict(), folder=str(folder))
+        worker.request(
+            "prepare",
+            timeout_s=300,
+            case=case.to_dict(),
+            artifact=artifact,
+            target=target.to_dict(),
+            warmup_s=0.2,
+            round_s=0.05,
+        )
+        yield worker
+    finally:
+        worker.close()
 
 
 def require(compiler: str) -> None:
