@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from repository import Repository
 
-from pytest_ngraph import compilers
+from pytest_ngraph import compilers, telemetry
 from pytest_ngraph.case import Case
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # How long an example takes says how busy the machine is.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+telemetry.switch_off()  # for the compilers that tests call in this process
 
 # pytester forgets the modules that a run in this process is the first to import. Caches would hold what was in them,
 # and NumPy refuses to be imported twice.

@@ -22,13 +22,13 @@ from pytest_ngraph.verify import verify
 
 from .conftest import CPU, THROUGHPUT, Export, Load, require
 
-Test = Callable[..., None]
-COMPILE_ANEW: list[Test] = []
+Function = Callable[..., None]
+COMPILE_ANEW: list[Function] = []
 
 FAMILIES = ["efficientnet_b0", "deit3_small_patch16_224", "swin_s3_tiny_224", "convnext_tiny"]
 
 
-def compiles_anew(test: Test) -> Test:
+def compiles_anew(test: Function) -> Function:
     """A test for which something is compiled that no other needs."""
     COMPILE_ANEW.append(test)
     return test
