@@ -24,12 +24,19 @@ def _case(workload: str, **model_args: Scalar) -> Case:
     return Case(workload=workload, compiler="identity", batch_size=1, model_args=tuple(model_args.items()))
 
 
+def _without_weights(name: str) -> torch.nn.Module:
+    """The model on the meta device; with weights where timm is too old for that."""
+    try:
+        with torch.device("meta"):
+            return create(name, {})
+    except RuntimeError:
+        return create(name, {})
+
+
 @pytest.mark.parametrize("row", TABLE_IV, ids=lambda row: row["timm_name"])
 def test_models_are_those_of_the_study(row: dict[str, str]) -> None:
     pytest.importorskip("torchinfo")
-    with torch.device("meta"):
-        built = Built(create(row["timm_name"], {}).eval(), (torch.empty(1, 3, 224, 224),))
-    counts = count(built)
+    counts = count(Built(_without_weights(row["timm_name"]).eval(), (torch.empty(1, 3, 224, 224),)))
     assert counts.parameters == int(row["parameters"])
     assert counts.mult_adds == int(row["torchinfo_mult_adds_at_224"])
 

@@ -84,11 +84,13 @@ class Inductor:
     def _package(self, loaded: torch.export.ExportedProgram, target: Target, path: Path) -> None:
         import torch
         import torch._inductor
+        from torch._inductor.utils import clear_inductor_caches
 
         pytorch.set_up(target)  # loops are generated for a number of threads
         options = torch._inductor.list_mode_options(self.mode) | {"freezing": self.freezing}
         with tempfile.TemporaryDirectory(prefix="ngraph-inductor-") as cache, _caching_in(Path(cache)), torch.no_grad():
             torch._inductor.aoti_compile_and_package(loaded, package_path=str(path), inductor_configs=options)
+        clear_inductor_caches()  # torch 2.7 would include a header of this folder in what it compiles next
 
 
 def _is_ahead_of_time(target: Target) -> bool:
@@ -100,8 +102,12 @@ def _run_package(path: Path) -> pytorch.Run:
 
     # What `torch._inductor.aoti_load_package` wraps. The wrapper first compiles programs that try the processor's
     # vector instructions, for seconds, and parses the structure of inputs and outputs anew at every call.
-    # Name, threads, runners and device are its defaults; older versions of torch ask for them.
-    loader = torch._C._aoti.AOTIModelPackageLoader(str(path), "model", False, 1, -1)
+    # Name, threads, runners and device are its defaults, for which older versions ask; torch 2.7 has not the last two.
+    package = torch._C._aoti.AOTIModelPackageLoader
+    try:
+        loader = package(str(path), "model", False, 1, -1)
+    except TypeError:
+        loader = package(str(path), "model", False)
     return lambda *inputs: loader.boxed_run(list(inputs))
 
 
@@ -124,10 +130,10 @@ class InductorModel(pytorch.PytorchModel):
 
 def _forget_generated_code() -> None:
     import torch
-    from torch._inductor.utils import clear_caches
+    from torch._inductor.utils import clear_inductor_caches
 
     torch.compiler.reset()
-    clear_caches()
+    clear_inductor_caches()
     for name in [name for name in sys.modules if name.startswith(GENERATED)]:
         del sys.modules[name]
 
