@@ -38,26 +38,24 @@ def test_a_limit_and_a_base_are_held_to_side_by_side() -> None:
     assert breach.startswith("throughput<100 breached")
     (verdict,) = ours.verdicts_of(EIGHT, lambda: METRICS)
     assert (verdict.name, verdict.case) == ("regressed", EIGHT)
-    outcome = ours.conclude(METRICS, AGAINST_MAIN)
+    outcome = ours.conclude(METRICS)
     assert {(each.case, each.name) for each in outcome.verdicts} == {(ONE, "unchanged"), (EIGHT, "regressed")}
     assert [text.split(":")[0] for text in outcome.breaches] == ["throughput<100 breached"], "the other case's"
 
 
-def test_what_spans_cases_fails_the_run() -> None:
-    outcome = held("friction:0.05", by=0.5).conclude(METRICS, AGAINST_MAIN)
-    assert [text.partition(" ")[0] for text in outcome.breaches] == ["friction:0.05"]
+def test_what_spans_cases_is_judged_at_the_end() -> None:
+    outcome = held("friction:0.05", by=0.5).conclude(METRICS)
+    assert [each.name for each in outcome.verdicts] == ["regressed"]
 
 
-@pytest.mark.parametrize(("policy", "failures"), [("warn", 0), ("pass", 0), ("fail", 1)])
-def test_what_cannot_be_decided_fails_the_run_where_the_policy_says_so(policy: str, failures: int) -> None:
-    options = GateOptions(against="main", inconclusive=policy)  # type: ignore[arg-type]  # one of the policies
-    outcome = held("friction:0.05", by=0.1, error=0.2).conclude(METRICS, options)
-    assert [each.name for each in outcome.verdicts] == ["inconclusive"]
-    assert len(outcome.breaches) == failures
+def test_a_limit_of_the_run_fails_the_first_test_of_a_case_whenever_that_is_run() -> None:
+    ours = held("throughput<100")
+    told = [bool(ours.breaches_of(EIGHT, f"test_it.py::{name}", lambda: METRICS)) for name in ("one", "one", "two")]
+    assert told == [True, True, False]
 
 
 def test_what_selects_nothing_or_is_absent_is_told() -> None:
-    checks = held("bsr:5%", "throughput:5% if b=3").conclude(METRICS, AGAINST_MAIN).checks
+    checks = held("bsr:5%", "throughput:5% if b=3").conclude(METRICS).checks
     assert {(str(each.threshold), each.outcome) for each in checks} == {
         ("bsr:5%", "absent"),
         ("throughput[b=3]:5%", "unmatched"),
@@ -70,6 +68,6 @@ def test_a_tests_own_limits_are_its_own() -> None:
     assert ours.breaches_of(EIGHT, "test_it.py::free", lambda: METRICS) == []
     (breach,) = ours.breaches_of(EIGHT, "test_it.py::gated", lambda: METRICS)
     assert breach.startswith("throughput<100 breached")
-    outcome = ours.conclude(METRICS, GateOptions())
+    outcome = ours.conclude(METRICS)
     assert [(each.case, each.outcome) for each in outcome.checks] == [(EIGHT, "breached")]
     assert outcome.breaches == [], "told already"

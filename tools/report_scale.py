@@ -142,7 +142,7 @@ def judge_runs(folder: Path) -> None:
     for name in store.run_ids(folder):
         run = store.read(folder, name)
         compare = Compare(Baseline(name="itself", runs=(run,)), margin=0.01, level=0.01)
-        compare.expect(record.case for record in run.records)
+        compare.expect([record.case for record in run.records])
         for record in run.records:
             compare.judge(record)
         compare.conclude()

@@ -58,8 +58,8 @@ class Compare(OfCases):
         anchored = ", anchored" if self._baseline.anchored else ""
         return f"compared with {self._baseline.label} ({counted(len(self._baseline.runs), 'run')}{anchored})"
 
-    def expect(self, cases: Iterable[Case]) -> None:
-        """These will be measured: the level is shared among those of them that the baseline has."""
+    def expect(self, cases: Collection[Case]) -> None:
+        """The head has these: the level is shared among those of them that the baseline has."""
         self._ledger.share_among(len(self._records.keys() & set(cases)))
 
     def judge(self, record: Record) -> None:
@@ -101,8 +101,9 @@ class Compare(OfCases):
         return gate_baseline.decide(worse, rule)
 
     def conclude(self) -> list[Verdict]:
-        """Judge again in the light of all verdicts. Returns those that fail the run and that no test has failed for."""
-        return self._ledger.settle() + [v for v in self.verdicts.values() if v.name == "missing"]
+        """Judge again in the light of all verdicts. Returns those on what is missing."""
+        self._ledger.settle()
+        return [v for v in self.verdicts.values() if v.name == "missing"]
 
     def _pair(self, case: Case) -> tuple[Record, list[Record]]:
         """What this run and the baseline's measured of a case. Raises `Uncompared`."""

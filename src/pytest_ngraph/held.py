@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What all metrics of a session come to. breaches: what no test has failed for, a line each."""
+    """What all metrics of a session come to. breaches: of limits, those that no test has failed for, a line each."""
 
     checks: list[Check]
     verdicts: list[MetricVerdict]
@@ -35,7 +35,7 @@ class Held:
         self._own: dict[Case, dict[str, list[Threshold]]] = defaultdict(lambda: defaultdict(list))
         self._gates: list[MetricGate] = []
         self.alone: set[Case] = set()
-        self._told: set[str] = set()
+        self._told: dict[str, str] = {}
 
     def add(self, case: Case, nodeid: str, thresholds: Iterable[Threshold]) -> None:
         """Hold a case to thresholds that a test has for it."""
@@ -64,8 +64,8 @@ class Held:
         self.alone = {case for gate in self._gates for case in gate.alone}
 
     def breaches_of(self, case: Case, nodeid: str, metrics: Callable[[], Metrics]) -> list[str]:
-        """Limits that a case breaches in a test: those of the run, each told once, and the test's own. metrics: as far
-        as what is measured by now can tell."""
+        """Limits that a case breaches in a test: those of the run, each told by the first test, and the test's own.
+        metrics: as far as what is measured by now can tell."""
         own = self._own.get(case, {}).get(nodeid, [])
         everywhere, own = ([t for t in thresholds if not t.is_relative] for thresholds in (self._everywhere, own))
         if not (everywhere or own):
@@ -73,23 +73,23 @@ class Held:
         from pytest_ngraph.gate import check
 
         known = metrics()
-        of_run = self._news(c for c in check(everywhere, known) if c.case == case)
+        of_run = self._untold((c for c in check(everywhere, known) if c.case == case), nodeid)
         of_test = [c.text for c in check(own, known) if c.case == case and c.outcome == "breached"]
-        self._told.update(of_test)
-        return list(dict.fromkeys([*of_run, *of_test]))
+        breaches = list(dict.fromkeys([*of_run, *of_test]))
+        self._told |= dict.fromkeys(breaches, nodeid)
+        return breaches
 
     def verdicts_of(self, case: Case, metrics: Callable[[], Metrics]) -> list[MetricVerdict]:
         """The verdicts on a case's own metrics, one for each base. metrics: as above."""
         gates = [gate for gate in self._gates if gate.holds(case)]
         return [verdict for gate in gates for verdict in gate.judge(case, metrics())]
 
-    def conclude(self, metrics: Metrics, options: GateOptions) -> Outcome:
+    def conclude(self, metrics: Metrics) -> Outcome:
         """Hold all metrics to everything."""
         checks = self._checks(metrics)
-        late = [verdict for gate in self._gates for verdict in gate.conclude(metrics)]
-        failing = ("regressed", "inconclusive") if options.inconclusive == "fail" else ("regressed",)
-        breaches = [*self._news(checks), *(verdict.text for verdict in late if verdict.name in failing)]
-        return Outcome(checks, [verdict for gate in self._gates for verdict in gate.verdicts], breaches)
+        for gate in self._gates:
+            gate.conclude(metrics)
+        return Outcome(checks, [verdict for gate in self._gates for verdict in gate.verdicts], self._untold(checks))
 
     def _checks(self, metrics: Metrics) -> list[Check]:
         """Every threshold against every metric that it selects."""
@@ -107,7 +107,6 @@ class Held:
         """Those that any test has for a case."""
         return list(dict.fromkeys(threshold for own in self._own[case].values() for threshold in own))
 
-    def _news(self, checks: Iterable[Check]) -> list[str]:
-        texts = [c.text for c in checks if c.outcome == "breached" and c.text not in self._told]
-        self._told.update(texts)
-        return texts
+    def _untold(self, checks: Iterable[Check], nodeid: str = "") -> list[str]:
+        """The breaches for which no other test has failed than this one, which may have been run before."""
+        return [c.text for c in checks if c.outcome == "breached" and self._told.get(c.text, nodeid) == nodeid]

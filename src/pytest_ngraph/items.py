@@ -77,8 +77,8 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     session.check_store()
     session.site.check()
     end_on_sigterm(config)
-    for baseline in session.baselines:
-        baseline.expect(case for _, case in cases)
+    for judge in session.judging.judges:
+        judge.expect({case for _, case in cases})
     for item, case in cases:
         if _measures(item) and not _is_skipped(item) and not _obstacle(item, case):
             session.expect(case, item.nodeid)
@@ -151,12 +151,13 @@ def _keep(record: Record, session: Session) -> None:
 
 def _hold_to_bases(item: pytest.Item, verdicts: Iterable[tuple[str, Verdict | MetricVerdict]]) -> Iterator[str]:
     """What the verdicts, each under the name that its property has in JUnit, fail the test for."""
-    policy = item.config.stash[SESSION].options.gate.inconclusive
+    session = item.config.stash[SESSION]
     for name, verdict in verdicts:
+        item.user_properties[:] = [each for each in item.user_properties if each[0] != name]  # of an earlier try
         item.user_properties.append((name, verdict.name))
-        if verdict.name == "regressed" or (verdict.name == "inconclusive" and policy == "fail"):
+        if session.judging.fails(verdict):
             yield verdict.text
-        elif verdict.name == "inconclusive" and policy == "warn":
+        elif verdict.name == "inconclusive" and session.options.gate.inconclusive == "warn":
             item.warn(pytest.PytestWarning(verdict.text))
 
 

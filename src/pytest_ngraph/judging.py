@@ -48,6 +48,7 @@ class Judging:
         self._is_smoke = options.settings.smoke
         self._held = Held(options.thresholds)
         self._measured = Measured(extra_metrics)
+        self._told: set[tuple[str, str]] = set()
 
     @property
     def records(self) -> dict[Case, Record]:
@@ -75,8 +76,7 @@ class Judging:
             judge.judge(record)
 
     def breaches_of(self, case: Case, nodeid: str) -> list[str]:
-        """Thresholds that this case breaches in this test, as far as what is measured by now can tell. Each is told
-        once."""
+        """Thresholds that this case breaches in this test, as far as what is measured by now can tell."""
         if self._is_smoke:
             return []
         return self._held.breaches_of(case, nodeid, lambda: self._measured.metrics_around(case))
@@ -90,15 +90,30 @@ class Judging:
         """The verdicts on the case's own metrics, likewise."""
         return self._held.verdicts_of(case, lambda: self._measured.metrics_around(case))
 
+    def fails(self, verdict: Verdict | MetricVerdict) -> bool:
+        """Whether a verdict fails the test that asks, which answers for it from then on."""
+        if verdict.name not in self._gate.failing:
+            return False
+        self._told.add(verdict.subject)
+        return True
+
     def conclude(self) -> list[str]:
-        """Compute what follows from all records. Returns the breaches that no test has failed for: they belong to
-        several tests, or needed a later one."""
-        late = [verdict for judge in self.judges for verdict in judge.conclude()]
-        if self._is_smoke or not (self.records or late):
+        """Compute what follows from all records. Returns what no test has failed for: it belongs to several tests,
+        needed a later one, or to one that ended before it could tell."""
+        missing = [verdict for judge in self.judges for verdict in judge.conclude()]
+        if self._is_smoke or not (self.records or missing):
             return []
         metrics = self._measured.metrics()
         verdicts = [verdict for judge in self.judges for verdict in judge.verdicts.values()]
-        held = self._held.conclude(metrics, self._gate)
-        breaches = [*self._measured.mistakes, *held.breaches, *(f"{each.case.id} {each.text}" for each in late)]
+        held = self._held.conclude(metrics)
+        breaches = [
+            *self._measured.mistakes,
+            *held.breaches,
+            *(each.text for each in held.verdicts if self._is_untold(each)),
+            *(f"{each.case.id} {each.text}" for each in [*filter(self._is_untold, verdicts), *missing]),
+        ]
         self.conclusion = Conclusion(metrics, held.checks, verdicts, held.verdicts, breaches)
         return breaches
+
+    def _is_untold(self, verdict: Verdict | MetricVerdict) -> bool:
+        return verdict.name in self._gate.failing and verdict.subject not in self._told

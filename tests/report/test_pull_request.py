@@ -50,7 +50,8 @@ def test_rows() -> None:
     ("found", "expected"),
     [
         ([judged("unchanged", "a", 1.0)], f"None of 1 case regressed against {MAIN}"),
-        ([judged("unchanged", "a", 1.0), judged("new", "b")], f"None of 2 cases regressed against {MAIN}"),
+        ([judged("unchanged", "a", 1.0), judged("new", "b")], f"None of 1 case regressed against {MAIN}; 1 new"),
+        ([judged("new", "b")], f"Nothing was compared with {MAIN}; 1 new"),
         ([judged("regressed", "a", 1.1)], f"1 of 1 case regressed against {MAIN}"),
         ([judged("missing", "a")], f"Nothing was compared with {MAIN}; 1 missing"),
     ],

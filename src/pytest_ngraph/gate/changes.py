@@ -108,10 +108,10 @@ def reading_of_runs(record: Record, runs: Sequence[Record], metric: str) -> Read
 def _comparison(record: Record) -> Comparison:
     """What a record knows of its base. Raises `Uncompared`."""
     comparison = record.comparison or Comparison(problem="it was not measured beside a base")
-    if comparison.new:
-        raise Uncompared("new", comparison.problem or f"{comparison.against or 'the base'} does not have it")
     if comparison.problem:
         raise Uncompared("inconclusive", comparison.problem)
+    if comparison.new:
+        raise Uncompared("new", f"{comparison.against or 'the base'} does not have it")
     return comparison
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from typing import Protocol
 
 from pytest_ngraph.case import Case
@@ -37,12 +38,17 @@ class Judge(Changes, Protocol):
         """What is compared with, in one line."""
         ...
 
+    def expect(self, cases: Collection[Case]) -> None:
+        """The head has these."""
+        ...
+
     def judge(self, record: Record) -> None:
         """Come to a verdict on a record, if there is something to compare it with."""
         ...
 
     def conclude(self) -> list[Verdict]:
-        """Judge again in the light of all verdicts. Returns those that fail the run and that no test has failed for."""
+        """Judge again in the light of all verdicts. Returns those that fail the run by themselves, on cases that have
+        no test."""
         ...
 
 

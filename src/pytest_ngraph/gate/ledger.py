@@ -35,8 +35,6 @@ class Ledger(Generic[Subject, AnyRuling]):
         self.rule = replace(self.rule, rejected=rejected + (found.name == "regressed"))
         return found
 
-    def settle(self) -> list[AnyRuling]:
-        """Judge again in the light of all verdicts. Returns those that are regressed only now."""
-        before = self.verdicts
-        self.verdicts = holm(before, self._judge, self.rule)
-        return [v for key, v in self.verdicts.items() if v.name == "regressed" and before[key].name != "regressed"]
+    def settle(self) -> None:
+        """Judge again in the light of all verdicts."""
+        self.verdicts = holm(self.verdicts, self._judge, self.rule)

@@ -100,13 +100,11 @@ class MetricGate:
         self._enter(each for each in self._own[case] if each.weights.keys() <= metrics.by_case.keys())
         return [self._ledger.verdicts[each] for each in self._own[case] if each in self._ledger.verdicts]
 
-    def conclude(self, metrics: Metrics) -> list[MetricVerdict]:
-        """Come to the other verdicts, and judge again in the light of all. Returns those that no test was told of."""
+    def conclude(self, metrics: Metrics) -> None:
+        """Come to the other verdicts, and judge again in the light of all."""
         self._observe(metrics)
-        told = set(self._ledger.verdicts)
-        self._enter(each for each in self._gated if each not in told)
-        changed = self._ledger.settle()
-        return [v for each, v in self._ledger.verdicts.items() if each not in told or v in changed]
+        self._enter([each for each in self._gated if each not in self._ledger.verdicts])
+        self._ledger.settle()
 
     def _observe(self, metrics: Metrics) -> None:
         self._values = {(each.name, each.scope): each.estimate.value for each in metrics if each.estimate}

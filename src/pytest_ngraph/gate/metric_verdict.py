@@ -48,6 +48,11 @@ class MetricVerdict:
         return self.scope if isinstance(self.scope, Case) else None
 
     @property
+    def subject(self) -> tuple[str, str]:
+        """What it is on: the threshold with the metric's scope, and what that was compared with."""
+        return f"{self.threshold} {self.scope.id}", self.against
+
+    @property
     def text(self) -> str:
         """The verdict in one line: `bsr:5% regressed: swin-openvino-b8-cpu has bsr 0.810, main at 1a2b3c4 0.900:
         -10.0 % (99.9 % interval -13.2 to -6.8 %)`."""

@@ -62,6 +62,11 @@ class Verdict:
         return dataclasses.asdict(self) | {"case": self.case.to_dict(), "ratio": ratio}
 
     @property
+    def subject(self) -> tuple[str, str]:
+        """What it is on: the case, and what that was compared with."""
+        return self.case.id, self.against
+
+    @property
     def text(self) -> str:
         """The verdict in one line: `regressed: 2.9 % slower than main at 1a2b3c4 (99.9 % interval 2.2 to 3.6 %),
         6 launches, 3 of 60 rounds disturbed`."""
@@ -80,8 +85,8 @@ class Verdict:
 def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
     """The verdict on what was measured, no more being taken."""
     against = comparison.against
-    if comparison.new:
-        reason = comparison.problem or f"{against or 'the base'} does not have it"
+    if comparison.new and not comparison.problem:
+        reason = f"{against or 'the base'} does not have it"
         return Verdict(case=case, name="new", against=against, reason=reason)
     if comparison.same:
         return Verdict(case=case, name="unchanged", against=against, ratio=Estimate.exactly(1.0), reason=SAME)

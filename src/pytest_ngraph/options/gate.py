@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -42,6 +43,11 @@ class GateOptions:
     def compares(self) -> bool:
         """Whether there is anything to compare with."""
         return self.calibrate or bool(self.against or self.against_python)
+
+    @property
+    def failing(self) -> Collection[str]:
+        """The verdicts that fail a test."""
+        return ("regressed", "inconclusive") if self.inconclusive == "fail" else ("regressed",)
 
     @property
     def has_base(self) -> bool:

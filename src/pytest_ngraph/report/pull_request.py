@@ -51,7 +51,7 @@ def headline(result: RunResult) -> str:
     cases: dict[VerdictName, set[Case]] = defaultdict(set)
     for verdict in result.verdicts:
         cases[verdict.name].add(verdict.case)
-    here = set().union(*(named for name, named in cases.items() if name != "missing"))
+    here = set().union(*(named for name, named in cases.items() if name not in ("new", "missing")))
     failed, unmeasured = len(result.failed), len(result.unmeasured)
     bases = " and ".join(result.bases)
     if here:
@@ -64,6 +64,7 @@ def headline(result: RunResult) -> str:
         first = f"{counted(measured, 'case')} measured" if measured else "Nothing was measured"
     further = {
         "inconclusive": len(cases["inconclusive"]),
+        "new": len(cases["new"]),
         "missing": len(cases["missing"]),
         "failed": failed,
         "not measured, because the run ended early": unmeasured,

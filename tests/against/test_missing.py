@@ -1,0 +1,35 @@
+"""What only the base has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from synthetic import case
+
+from pytest_ngraph.against import Against, Found
+from pytest_ngraph.bench.process import Home
+from pytest_ngraph.case import Case
+from pytest_ngraph.options import GateOptions
+
+KEPT, SKIPPED, GONE = (case("tvm", size) for size in (1, 8, 32))
+
+
+class Base:
+    """It had them all."""
+
+    name = "main"
+    description = "base: main"
+
+    def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
+        return Found(bases={KEPT: KEPT}, home=Home(), missing=[SKIPPED, GONE])
+
+    def close(self) -> None:
+        """Nothing was made."""
+
+
+def test_a_case_that_the_head_has_and_does_not_measure_is_not_missing() -> None:
+    run = Against(Base(), GateOptions(against="main"))
+    run.expect({KEPT, SKIPPED})
+    run.open([("test_it.py::test", KEPT)])
+    assert [(each.case, each.name) for each in run.verdicts.values()] == [(GONE, "missing")]
+    assert run.conclude() == []

@@ -1,0 +1,90 @@
+"""What fails a test, and what is left for the run to fail for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from changing import MAIN, Base, known
+from synthetic import case, measured
+
+from pytest_ngraph.devices import BUILT_IN
+from pytest_ngraph.gate import Threshold, Verdict
+from pytest_ngraph.gate.verdict import VerdictName
+from pytest_ngraph.judging import Judging
+from pytest_ngraph.options import Axis, GateOptions, Options
+from pytest_ngraph.options.gate import Policy
+from pytest_ngraph.record import Record
+from pytest_ngraph.settings import Settings
+
+AXES = ("devices", "compilers", "batch_sizes", "precisions", "objectives")
+ONE, EIGHT = case("tvm", 1), case("tvm", 8)
+
+
+class Decided(Base):
+    """Its verdicts were there before any record."""
+
+    def judge(self, record: Record) -> None:
+        assert record.case in self.verdicts
+
+
+def judging(*thresholds: str, policy: Policy = "warn", by: float = 0.0, error: float = 0.002, **names: str) -> Judging:
+    """Of a session that measured two cases beside a base. by: what both became slower by, for the metrics. names: of
+    the verdicts on them."""
+    called: dict[str, VerdictName] = {"one": "unchanged", "eight": "unchanged"} | names  # type: ignore[assignment]
+    verdicts = {
+        each: Verdict(case=each, name=called[name], against=MAIN) for name, each in (("one", ONE), ("eight", EIGHT))
+    }
+    base = Decided(times={ONE: known(0.0), EIGHT: known(by, error)}, verdicts=verdicts)
+    options = Options(
+        inventory=dict(BUILT_IN),
+        settings=Settings(),
+        store=Path("store"),
+        thresholds=tuple(map(Threshold.parse, thresholds)),
+        gate=GateOptions(against="main", inconclusive=policy),
+        **dict.fromkeys(AXES, Axis(None, None)),  # type: ignore[arg-type]  # by name
+    )
+    ours = Judging(options, [base], lambda records: ())
+    ours.hold_to_bases([ONE, EIGHT])
+    ours.enter(measured(ONE, 0.1))
+    ours.enter(measured(EIGHT, 0.2))
+    return ours
+
+
+def test_a_verdict_that_a_test_failed_for_fails_the_run_no_more() -> None:
+    ours = judging(eight="regressed")
+    assert [ours.fails(verdict) for verdict in ours.verdicts_of(EIGHT)] == [True]
+    assert ours.conclude() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "policy", "fails"),
+    [
+        ("regressed", "pass", True),
+        ("inconclusive", "fail", True),
+        ("inconclusive", "warn", False),
+        ("new", "fail", False),
+    ],
+)
+def test_a_verdict_that_no_test_asked_for_fails_the_run(name: VerdictName, policy: Policy, *, fails: bool) -> None:
+    """Its test may have been skipped by its own body, after its group was measured."""
+    breaches = judging(eight=name, policy=policy).conclude()
+    assert [text.partition(":")[0] for text in breaches] == [f"{EIGHT.id} {name}"] * fails
+
+
+def test_what_spans_cases_fails_the_run() -> None:
+    assert [text.partition(" ")[0] for text in judging("friction:0.05", by=0.5).conclude()] == ["friction:0.05"]
+
+
+@pytest.mark.parametrize(("policy", "failures"), [("warn", 0), ("pass", 0), ("fail", 1)])
+def test_a_metric_that_cannot_be_decided_fails_the_run_where_the_policy_says_so(policy: Policy, failures: int) -> None:
+    ours = judging("friction:0.05", by=0.1, error=0.2, policy=policy)
+    assert len(ours.conclude()) == failures
+    assert ours.conclusion
+    assert [each.name for each in ours.conclusion.metric_verdicts] == ["inconclusive"]
+
+
+def test_a_metric_that_a_test_failed_for_fails_the_run_no_more() -> None:
+    ours = judging("throughput:5%", by=0.5)
+    assert [ours.fails(verdict) for verdict in ours.metric_verdicts_of(EIGHT)] == [True]
+    assert ours.conclude() == []
