@@ -182,6 +182,12 @@ class Record:
 
         return median_intervals(self.samples[None, :]).dividing(np.array([float(self.case.batch_size)]))[0]
 
+    @property
+    def threads(self) -> int | None:
+        """How many cores computed; None where that was not recorded."""
+        target = self.follows_from.get("target")
+        return len(target["cores"]) if target else None
+
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         return dataclasses.asdict(self) | {"case": self.case.to_dict(), "rounds": [list(r) for r in self.rounds]}

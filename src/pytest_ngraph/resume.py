@@ -63,8 +63,8 @@ class Resumed:
     @property
     def threads(self) -> int | None:
         """The most cores that this run compared on until now; None where it has compared nothing."""
-        targets = [record.follows_from.get("target") for record in self.run.records if record.comparison is not None]
-        return max((len(target["cores"]) for target in targets if target), default=None)
+        compared = [record.threads for record in self.run.records if record.comparison is not None]
+        return max(filter(None, compared), default=None)
 
     @property
     def description(self) -> str:

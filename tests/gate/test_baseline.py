@@ -124,3 +124,18 @@ def test_the_error_within_a_run_is_that_of_its_median() -> None:
     effects = [log_seconds(record(seed)) for seed in range(200)]
     scatter = np.std([effect.log_ratio for effect in effects])
     assert np.mean([effect.standard_error for effect in effects]) == pytest.approx(scatter, rel=0.2)
+
+
+def on_cores(count: int, seconds: float) -> Record:
+    return measured(CASE, seconds, follows_from={"target": {"cores": list(range(count))}})
+
+
+def test_on_another_number_of_cores_nothing_can_be_told_of_the_code() -> None:
+    found = compare(CASE, on_cores(1, 2.0), [on_cores(2, 1.0)], Rule(), V1)
+    assert found.name == "inconclusive"
+    assert found.reason == "measured on 1 core, and on 2 in the baseline's runs"
+
+
+def test_of_a_baselines_runs_those_count_that_had_as_many_cores() -> None:
+    found = compare(CASE, on_cores(1, 2.0), [on_cores(2, 1.0), on_cores(1, 2.0)], Rule(), V1)
+    assert (found.name, found.runs) == ("unchanged", 1)

@@ -14,7 +14,8 @@ from pytest_ngraph.stats import Estimate
 def test_the_verdict_comes_first_and_the_rest_in_the_order_of_what_needs_a_reader() -> None:
     lines = page(result(*verdicts(), breaches=["bsr<0.9 breached: slow has bsr 0.8"])).splitlines()
     assert lines[0] == (
-        "**2 of 6 cases regressed against main at 1a2b3c4; 1 inconclusive; 1 new; 1 missing; 1 failed; 1 threshold breached**"
+        "**2 of 6 cases regressed against main at 1a2b3c4; 1 inconclusive; 1 new; 1 missing; 1 failed; "
+        "1 threshold breached**"
     )
     headings = [line for line in lines if line.startswith(("### ", "<details>"))]
     assert headings == [

@@ -17,6 +17,7 @@ from pytest_ngraph.gate.student import t_quantile
 from pytest_ngraph.gate.verdict import Verdict
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate, bootstrap_medians
+from pytest_ngraph.wording import counted
 
 BETWEEN_RUNS = Prior(0.03, 3)
 """Runs of the same code at different times, each with processes of its own: 3 % on a quiet machine, more on others. It
@@ -34,25 +35,25 @@ def compare(case: Case, head: Record, baseline: Sequence[Record], rule: Rule, ag
     """
     if not baseline:
         return Verdict(case=case, name="new", against=against, reason=f"{against} does not have it")
-    runs = _usable(baseline)
+    runs = _usable(head, baseline)
     if not runs or len(head.rounds) < FEWEST_ROUNDS:
         return Verdict(case=case, name="inconclusive", against=against, reason=TOO_FEW)
     distance = _distance(head, runs)
     name, margin, tail = decide(distance, rule)
-    disturbance = _disturbance(head, runs)
-    doubt = "more than runs usually differ, and too little to be sure" if name == "inconclusive" else ""
+    doubt = _doubt(head, runs)
+    undecided = "more than runs usually differ, and too little to be sure" if name == "inconclusive" else ""
     return Verdict(
         case=case,
-        name="inconclusive" if disturbance else name,
+        name="inconclusive" if doubt else name,
         against=against,
         ratio=Estimate(math.exp(distance.mean), math.exp(distance.low(tail)), math.exp(distance.high(tail))),
         confidence=1 - 2 * tail,
-        p=1.0 if disturbance else distance.p_above(rule.limit),
+        p=1.0 if doubt else distance.p_above(rule.limit),
         runs=len(runs),
         margin=math.expm1(margin),
         pressure_percent=head.contention.pressure_percent,
         detectable=math.expm1(margin + t_quantile(1 - POWER, distance.dof) * distance.standard_error),
-        reason=disturbance or doubt,
+        reason=doubt or undecided,
     )
 
 
@@ -76,17 +77,18 @@ def comparable_runs(head: Record, baseline: Sequence[Record]) -> list[Record]:
     """The records of the baseline's runs that one can be compared with. Raises `Uncompared`."""
     if not baseline:
         raise Uncompared("new", "the baseline does not have it")
-    runs = _usable(baseline)
-    disturbance = _disturbance(head, runs)
-    if disturbance:
-        raise Uncompared("inconclusive", disturbance)
+    runs = _usable(head, baseline)
+    doubt = _doubt(head, runs)
+    if doubt:
+        raise Uncompared("inconclusive", doubt)
     return runs
 
 
-def _usable(baseline: Sequence[Record]) -> list[Record]:
-    """Those with rounds enough: undisturbed ones, where there are any."""
+def _usable(head: Record, baseline: Sequence[Record]) -> list[Record]:
+    """Those with rounds enough: on as many cores as the head, and undisturbed, where there are any."""
     known = [record for record in baseline if len(record.rounds) >= FEWEST_ROUNDS]
-    return [record for record in known if not is_busy(record)] or known
+    alike = [record for record in known if record.threads == head.threads] or known
+    return [record for record in alike if not is_busy(record)] or alike
 
 
 def log_seconds(record: Record) -> Effect:
@@ -121,8 +123,12 @@ def _distance(head: Record, runs: Sequence[Record]) -> Pooled:
     return departure(log_seconds(head), [log_seconds(record) for record in runs], BETWEEN_RUNS)
 
 
-def _disturbance(head: Record, runs: Sequence[Record]) -> str:
-    """Why a difference may come from other work on the machine; empty when there was none."""
+def _doubt(head: Record, runs: Sequence[Record]) -> str:
+    """What a difference may come from besides the code; empty when there is nothing."""
+    others = {run.threads for run in runs} - {head.threads, None}
+    if head.threads and others:
+        numbers = " or ".join(map(str, sorted(filter(None, others))))
+        return f"measured on {counted(head.threads, 'core')}, and on {numbers} in the baseline's runs"
     if is_busy(head):
         return "the machine was busy during this run"
     return "the machine was busy during the baseline's runs" if any(map(is_busy, runs)) else ""
