@@ -411,6 +411,10 @@ def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> No
         (["--ngraph-margin=100%"], "--ngraph-margin=100%: '100%' is not a share above 0 and below 1. Write it as *"),
         (["--ngraph-memory=lots"], "'lots' is not a size. Write it as 8GiB, 512MiB or 1.5GB."),
         (["--ngraph-isolation=box"], "unknown --ngraph-isolation 'box'*Known: case, compiler."),
+        (["--ngraph-against="], "--ngraph-against=: nothing is named. Give a value (is a variable unset?), or *"),
+        (["--ngraph-against-python= "], "--ngraph-against-python= : nothing is named. *"),
+        (["--ngraph-compare=,"], "--ngraph-compare=,: nothing is named. *"),
+        (["--ngraph-save="], "--ngraph-save=: nothing is named. *"),
         (["--ngraph-fail-on=speed<1"], "*speed*"),
         (["--ngraph-store=/dev/null/x"], "cannot write to the store /dev/null/x: Not a directory. Give a folder*"),
         (["-o", "ngraph_devices=none.toml"], "cannot read *none.toml*"),
@@ -421,6 +425,12 @@ def test_bad_options_end_with_one_message(project: pytest.Pytester, arguments: l
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+def test_an_empty_value_in_the_ini_file_is_not_set(project: pytest.Pytester) -> None:
+    names = [f"ngraph_{name}=" for name in ("against", "against_python", "compare", "save")]
+    result = project.runpytest("--collect-only", *(text for name in names for text in ("-o", name)))
+    assert result.ret == 0
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Literal, cast, get_args
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.options.reading import ONE, Declare, choice, share, single, whole
+from pytest_ngraph.options.reading import ONE, Declare, choice, named, share, single, whole
 
 Policy = Literal["warn", "fail", "pass"]
 
@@ -141,13 +141,13 @@ def declare(add: Declare) -> None:
 
 def read(config: pytest.Config) -> GateOptions:
     """The options of this run. Raises `UsageError` for what cannot be."""
-    against, against_python = single(config, "against") or "", single(config, "against_python") or ""
+    against, against_python = named(config, "against"), named(config, "against_python")
     calibrates = bool(config.getoption("ngraph_calibrate") or config.getini("ngraph_calibrate"))
     if sum(map(bool, (against, against_python, calibrates))) > 1:
         raise UsageError(
             "--ngraph-against, --ngraph-against-python and --ngraph-calibrate each say what to compare with. Give one."
         )
-    compare, save = single(config, "compare") or "", single(config, "save") or ""
+    compare, save = named(config, "compare"), named(config, "save")
     if (compare or save) and (against or against_python or calibrates):
         raise UsageError(
             "--ngraph-compare and --ngraph-save are for runs on their own: what is measured in turn with a base has "

@@ -58,6 +58,17 @@ def single(config: pytest.Config, name: str) -> str | None:
     return value
 
 
+def named(config: pytest.Config, name: str) -> str:
+    """What `--ngraph-NAME` names; empty where nothing is said. Raises `UsageError` where the command line names
+    nothing, as an unset variable has it: who asks to compare must not get a run that does not."""
+    value: str | None = config.getoption(f"ngraph_{name}")
+    if value is not None and not value.strip(" ,"):
+        raise UsageError(
+            f"{_flag(name)}={value}: nothing is named. Give a value (is a variable unset?), or leave the option out."
+        )
+    return single(config, name) or ""
+
+
 def lines(config: pytest.Config, name: str) -> list[str]:
     """Values of the ini file, then those of the command line."""
     return [*(config.getini(name) or ()), *(config.getoption(name) or ())]
