@@ -127,6 +127,15 @@ def test_a_broken_file_is_told_and_the_others_collected(project: Repository, tmp
     assert "unknown argument of mark ngraph 'batchsize'" in collection.failed["tests/test_wrong.py::test_speed"]
 
 
+def test_a_module_of_the_users_is_not_the_standard_librarys(project: Repository, tmp_path: Path) -> None:
+    """Even in the current folder, while this package and pytest are imported."""
+    project.write("tests/random.py", "raise SystemExit('mine')\n")
+    project.write("nets.py", "WORKLOADS = ['nets:build']\n")
+    project.commit("random")
+    with Worktree(resolve("HEAD", project.root / "tests"), tmp_path) as worktree:
+        assert _selected(_collect(worktree, "--import-mode=importlib")) == BOTH
+
+
 def test_a_broken_conftest_is_told(project: Repository, tmp_path: Path) -> None:
     project.write("conftest.py", "import nothing_like_it\n")
     project.commit("broken")

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.child import command
 from pytest_ngraph.pairing import BaseCase, Collection
 from pytest_ngraph.relocation import with_paths
 from pytest_ngraph.revision import Worktree
 from pytest_ngraph.revision.command import Finished, run
 
 TIMEOUT_S = 600.0
+WRITER = command(sys.executable, "pytest_ngraph.casewriter")
 COLLECTED = (0, 2, 5)
 """Exit statuses of a pytest that has collected: without errors, with some, and nothing."""
 OF_OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
@@ -47,9 +49,8 @@ def collect(
             ],
             "file": str(file),
         }
-        command = [sys.executable, "-m", "pytest_ngraph.casewriter"]
         try:
-            ended = run(command, worktree.cwd, _environment(), json.dumps(request), timeout_s)
+            ended = run(WRITER, worktree.cwd, _environment(), json.dumps(request), timeout_s)
         except subprocess.TimeoutExpired:
             return Collection(failed={"": f"collecting took longer than {timeout_s:g} s"})
         return _read(file, worktree, ended)

@@ -90,6 +90,18 @@ def test_a_list_of_processes_shows_what_a_worker_is_for(tmp_path: Path) -> None:
     assert shown[-2:] == ["pytest_ngraph.worker", "openvino:streams=2"]
 
 
+def test_a_module_of_the_users_in_the_current_folder_is_not_the_standard_librarys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "random.py").write_text("raise SystemExit('mine')\n")
+    monkeypatch.chdir(tmp_path)
+    worker = WorkerProcess(cores=(0,), temporary=tmp_path)
+    try:
+        assert worker.request("ready", timeout_s=30) == {}
+    finally:
+        worker.close()
+
+
 @pytest.mark.parametrize("library", ["json", "no_such_library"])
 def test_a_compilers_libraries_are_imported_ahead(
     library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,7 @@ import psutil
 
 from pytest_ngraph.bench.leftovers import MARK, end_leftovers
 from pytest_ngraph.bench.messages import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse
+from pytest_ngraph.child import command
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers.threads import BOUND
 from pytest_ngraph.errors import Unsupported
@@ -92,7 +93,7 @@ class WorkerProcess:
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
             self._process = subprocess.Popen(
-                [home.python, "-m", "pytest_ngraph.worker", *([role] if role else [])],
+                command(home.python, "pytest_ngraph.worker", *([role] if role else [])),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,

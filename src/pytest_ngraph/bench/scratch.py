@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_ngraph.bench.leftovers import end_leftovers
+from pytest_ngraph.child import command
 from pytest_ngraph.locks import take
 
 PREFIX = "ngraph-bench-"
@@ -28,7 +29,7 @@ class Scratch:
         take(self._lock)
         self.folder = building.rename(building.with_name(building.name[1:]))
         self._keeper = subprocess.Popen(
-            [sys.executable, "-m", "pytest_ngraph.bench.keeper", str(self.folder)],
+            command(sys.executable, "pytest_ngraph.bench.keeper", str(self.folder)),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
