@@ -92,6 +92,14 @@ def test_the_runs_own_selection(worktree: Worktree, arguments: Sequence[str]) ->
     assert set(root.rglob("*")) == before
 
 
+@pytest.mark.parametrize("option", ["--log-file={log}", "--override-ini=log_file={log}"])
+def test_the_runs_own_log_stays(worktree: Worktree, tmp_path: Path, option: str) -> None:
+    log = tmp_path / "out.log"
+    log.write_text("of the run\n")
+    assert _selected(_collect(worktree, option.format(log=log))) == BOTH
+    assert log.read_text() == "of the run\n"
+
+
 def test_what_is_not_selected_is_known_all_the_same(worktree: Worktree) -> None:
     for arguments in (["-k", "b8"], ["tests/test_it.py::test_speed[nets:other-identity-b8-cpu]"]):
         assert {each.nodeid for each in _collect(worktree, *arguments).cases} == set(BOTH)

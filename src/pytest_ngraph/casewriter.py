@@ -8,6 +8,7 @@ line `{"nodeid", "case", "selected"}` for each case, `{"failed": nodeid, "reason
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,6 +88,12 @@ BY_HISTORY = ("lf", "stepwise")
 """Options that select tests by what happened in earlier runs, which were not the base's."""
 INERT: dict[str, object] = {
     "xmlpath": None,
+    "log_file": os.devnull,  # nothing else overrides the ini file's
+    "pastebin": None,
+    "report_log": None,  # pytest-reportlog
+    "json_report": False,  # pytest-json-report
+    "htmlpath": None,  # pytest-html
+    "allure_report_dir": None,  # allure-pytest
     "maxfail": 0,
     "usepdb": False,
     "lf": False,
