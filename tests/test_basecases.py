@@ -100,6 +100,11 @@ def test_the_runs_own_log_stays(worktree: Worktree, tmp_path: Path, option: str)
     assert log.read_text() == "of the run\n"
 
 
+@pytest.mark.parametrize("options", [("-p", "no:cacheprovider"), ("--override-ini=addopts=-p no:cacheprovider",), ()])
+def test_a_strict_configuration(worktree: Worktree, options: Sequence[str]) -> None:
+    assert not _collect(worktree, "--strict-config", *options).failed
+
+
 def test_what_is_not_selected_is_known_all_the_same(worktree: Worktree) -> None:
     for arguments in (["-k", "b8"], ["tests/test_it.py::test_speed[nets:other-identity-b8-cpu]"]):
         assert {each.nodeid for each in _collect(worktree, *arguments).cases} == set(BOTH)

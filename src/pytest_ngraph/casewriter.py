@@ -29,6 +29,11 @@ class CaseWriter:
         self._deselected: list[pytest.Item] = []
         self._depends_on_history = False
 
+    def pytest_addoption(self, parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+        """`--strict-config` refuses unknown keys: know the one that `collect` sets also where nothing reads it."""
+        if not pluginmanager.hasplugin("cacheprovider"):
+            parser.addini("cache_dir", "Nothing, without the cache", default=None)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         self._depends_on_history = any(getattr(config.option, name, False) for name in BY_HISTORY)
