@@ -111,7 +111,8 @@ def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
     started = config.invocation_params
     arguments = [str(argument) for argument in started.args]
     calibration = None if chosen.cluster.scheduler else kept()
-    return Against(FromRevision(gate.against, arguments, started.dir, config.rootpath), gate, calibration)
+    origin = FromRevision(gate.against, arguments, started.dir, config.rootpath, config.args)
+    return Against(origin, gate, calibration)
 
 
 def _baselines(chosen: options.Options, site: Site, resumed: Resumed | None) -> list[Compare]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,14 +12,19 @@ from pytest_ngraph import basecases, pairing, revision
 from pytest_ngraph.against import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
 
 
 class FromRevision:
     """name: any git revision. arguments: those of this run's pytest. folder: where it was started. rootdir: pytest's.
-    Raises `UsageError` for a revision that cannot be compared with."""
+    tests: the files and folders that it collects. Raises `UsageError` for a revision that cannot be compared with, and
+    for tests that it does not have."""
 
-    def __init__(self, name: str, arguments: Sequence[str], folder: Path, rootdir: Path) -> None:
+    def __init__(
+        self, name: str, arguments: Sequence[str], folder: Path, rootdir: Path, tests: Iterable[str] = ()
+    ) -> None:
         self._revision = revision.resolve(name, folder)
+        _refuse_outside(self._revision.root, folder, tests)
         self._arguments = arguments
         self._rootdir = rootdir
         self._opened = ExitStack()
@@ -47,3 +52,14 @@ class FromRevision:
 
     def close(self) -> None:
         self._opened.close()
+
+
+def _refuse_outside(root: Path, folder: Path, tests: Iterable[str]) -> None:
+    """Tests that lie elsewhere are the same at every revision: all of them would be called unchanged."""
+    for test in tests:
+        place = (folder / test.partition("::")[0]).resolve()
+        if place.exists() and not place.is_relative_to(root):  # what does not exist may be a module's name
+            raise UsageError(
+                f"{place} is not in {root}, the repository of the current folder, whose revisions are compared: the "
+                f"same tests would be compared with themselves. Run pytest in the repository of the tests."
+            )

@@ -1,0 +1,41 @@
+"""A revision as the base: which tests it can have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from repository import Repository
+
+from pytest_ngraph.against.revision import FromRevision
+from pytest_ngraph.errors import UsageError
+
+
+def test_tests_of_another_repository_are_refused(
+    repository: Repository, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would be collected from where they are, and compared with themselves."""
+    pytester.makepyfile("def test_it(): ...")
+    ini = pytester.makefile(".ini", pytest="[pytest]")
+    monkeypatch.chdir(repository.root)
+    result = pytester.runpytest("-c", ini, pytester.path, "--ngraph-against=main")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [f"ERROR: {pytester.path} is not in {repository.root}, the repository of the current *"]
+    )
+
+
+def test_one_that_a_link_leads_to_is_refused_too(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (repository.root / "linked").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match=r"elsewhere is not in .*project, the repository of the current folder"):
+        FromRevision("main", [], repository.root, repository.root, ["tests", "linked"])
+
+
+@pytest.mark.parametrize("test", ["tests/deep/test_deep.py::test[a::b]", "{root}", "{linked}/tests", "module.of.tests"])
+def test_those_of_the_repository_are_not(repository: Repository, tmp_path: Path, test: str) -> None:
+    """Wherever pytest's root folder is, and by a link as well."""
+    linked = tmp_path / "linked"
+    linked.symlink_to(repository.root)
+    FromRevision("main", [], linked, tmp_path, [test.format(root=repository.root, linked=linked)])
+    FromRevision("main", [], repository.root / "tests", tmp_path, ["deep/test_deep.py"])
