@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -18,7 +19,7 @@ CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)
 
 def test_it_has_the_heads_cases_and_the_projects_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    python = alias(tmp_path)
+    python = another(tmp_path, library_versions())
     found = FromInterpreter(python, tmp_path).open([("test_it.py::test", CASE)])
     assert found.bases == {CASE: CASE}
     assert found.home.python == python
@@ -26,19 +27,11 @@ def test_it_has_the_heads_cases_and_the_projects_modules(tmp_path: Path, monkeyp
 
 
 def test_the_description_tells_what_differs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    python = alias(tmp_path)
+    python = another(tmp_path, library_versions())
     assert "the same libraries" in FromInterpreter(python, tmp_path).description
     versions = {"torch": "0.1", OWN: library_versions()[OWN]}
     monkeypatch.setattr("pytest_ngraph.against.interpreter.library_versions", lambda: versions)
     assert "-> 0.1" in FromInterpreter(python, tmp_path).description
-
-
-def alias(folder: Path) -> str:
-    """This environment by another name."""
-    path = folder / "python"
-    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    path.chmod(0o755)
-    return str(path)
 
 
 def telling(folder: Path, *lines: str) -> str:
@@ -49,14 +42,18 @@ def telling(folder: Path, *lines: str) -> str:
     return str(path)
 
 
+def another(folder: Path, libraries: dict[str, str]) -> str:
+    """The interpreter of another environment, which has these libraries."""
+    return telling(folder, "welcome", json.dumps(["/another/site-packages", libraries]))
+
+
 def test_what_an_environment_prints_of_its_own_is_no_answer(tmp_path: Path) -> None:
-    versions = json.dumps({OWN: library_versions()[OWN]})
-    assert FromInterpreter(telling(tmp_path, "welcome", versions), tmp_path).name.endswith("/python")
+    assert FromInterpreter(another(tmp_path, library_versions()), tmp_path).name.endswith("/python")
 
 
 def test_another_version_of_ours_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has pytest-ngraph 0\.0\.1, and here is .* Install the same there: "):
-        FromInterpreter(telling(tmp_path, json.dumps({OWN: "0.0.1"})), tmp_path)
+        FromInterpreter(another(tmp_path, {OWN: "0.0.1"}), tmp_path)
 
 
 def test_no_interpreter_is_one_message(tmp_path: Path) -> None:
@@ -72,9 +69,25 @@ def test_one_without_pytest_ngraph_is_told_how_to_get_it(tmp_path: Path) -> None
         FromInterpreter(str(bare), tmp_path)
 
 
-def test_the_interpreter_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("answer", [[], ["no answer"], ["1"], ["[]"]])
+def test_what_does_not_answer_is_no_interpreter(tmp_path: Path, answer: list[str]) -> None:
+    with pytest.raises(UsageError, match=r"does not answer as a Python interpreter does\. Give the path of a Python"):
+        FromInterpreter(telling(tmp_path, *answer), tmp_path)
+
+
+def test_a_module_of_the_users_is_not_the_standard_librarys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "random.py").write_text("raise SystemExit('mine')\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="nothing would differ"):
+        FromInterpreter(sys.executable, tmp_path)
+
+
+def test_this_environment_is_refused_by_whatever_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executable = Path(sys.executable)
-    monkeypatch.chdir(executable.parent)
-    for name in (executable, f"{executable.parent}/../{executable.parent.name}/{executable.name}", executable.name):
-        with pytest.raises(UsageError, match="is the interpreter that runs pytest: nothing would differ"):
+    monkeypatch.setenv("PATH", str(executable.parent), prepend=os.pathsep)
+    wrapper = tmp_path / "python"
+    wrapper.write_text(f'#!/bin/sh\nexec "{executable}" "$@"\n')
+    wrapper.chmod(0o755)
+    for name in (executable, executable.parent / "python3", executable.name, wrapper):
+        with pytest.raises(UsageError, match="is of the environment that runs pytest: nothing would differ"):
             FromInterpreter(str(name), tmp_path)

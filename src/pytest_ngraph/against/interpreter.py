@@ -6,24 +6,29 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_ngraph.against import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
+from pytest_ngraph.child import WITHOUT_FOLDER
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import library_versions
 from pytest_ngraph.revision.imports import is_of_project
 
 TIMEOUT_S = 120.0
 OWN = "pytest-ngraph"
-TELL = """
+TELL = f"""
+{WITHOUT_FOLDER}
 import json
+import sysconfig
 import pytest_ngraph.worker
 from pytest_ngraph.machine import library_versions
-print(json.dumps(library_versions()))
+print(json.dumps([sysconfig.get_path("purelib"), library_versions()]))
 """
+PATH_OF_ONE = "Give the path of a Python interpreter, such as other-environment/bin/python."
 
 
 class FromInterpreter:
@@ -60,31 +65,34 @@ class FromInterpreter:
 
 
 def _libraries(python: str) -> dict[str, str]:
-    """The libraries that an interpreter has. Raise `UsageError` where it is this one, cannot run, or has no
+    """The libraries that an interpreter has. Raise `UsageError` where it is of this environment, cannot run, or has no
     pytest-ngraph."""
-    if os.path.normpath(Path(python).absolute()) == os.path.normpath(sys.executable):
-        raise UsageError(
-            f"--ngraph-against-python={python} is the interpreter that runs pytest: nothing would differ. Give another "
-            f"environment's, or compare every case with itself: --ngraph-calibrate."
-        )
     try:
         told = subprocess.run([python, "-c", TELL], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(
-            f"--ngraph-against-python={python} cannot be run ({error}). Give the path of a Python interpreter, such as "
-            f"other-environment/bin/python."
-        ) from None
+        raise UsageError(f"--ngraph-against-python={python} cannot be run ({error}). {PATH_OF_ONE}") from None
     if told.returncode:
         said = (told.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise UsageError(
             f"--ngraph-against-python={python} has no {OWN} of this version ({said}). Install it there: "
             f"{python} -m pip install {OWN}"
         )
-    versions: dict[str, str] = json.loads(told.stdout.splitlines()[-1])  # an environment may print of its own before
-    theirs, own = versions.get(OWN), library_versions().get(OWN)
+    here = library_versions()
+    try:
+        packages, versions = json.loads(told.stdout.splitlines()[-1])  # an environment may print of its own before
+    except (IndexError, TypeError, ValueError):
+        raise UsageError(
+            f"--ngraph-against-python={python} does not answer as a Python interpreter does. {PATH_OF_ONE}"
+        ) from None
+    if versions == here and os.path.realpath(packages) == os.path.realpath(sysconfig.get_path("purelib")):
+        raise UsageError(
+            f"--ngraph-against-python={python} is of the environment that runs pytest: nothing would differ. Give "
+            f"another environment's, or compare every case with itself: --ngraph-calibrate."
+        )
+    theirs, own = versions.get(OWN), here.get(OWN)
     if theirs != own:
         raise UsageError(
             f"--ngraph-against-python={python} has {OWN} {theirs}, and here is {own}: what differs between them would "
             f"be measured. Install the same there: {python} -m pip install {OWN}=={own}"
         )
-    return versions
+    return dict(versions)
