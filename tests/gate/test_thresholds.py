@@ -100,6 +100,7 @@ def test_bound_is_in_the_unit_of_the_metric(text: str, bound: float) -> None:
         ("compile_s:-5%", "at '-5%': expected a share in per cent: compile_s:5%. Example"),
         ("bsr:new", "at 'new': expected a share in per cent: bsr:5%"),
         ("friction:5%", "at '5%': expected a difference: friction:0.05"),
+        ("friction:1000", "at '1000': expected a difference: friction:0.05, below 100."),
         ("rank_inversions:1", "at '1': expected 'new': rank_inversions:new"),
         ("break_even:5%", "at '5%': break_even cannot be held to a base; what can be: throughput, latency_s, speedup"),
         ("mine.score:5%", "mine.score cannot be held to a base"),

@@ -188,10 +188,10 @@ class _Reader:
         wanted = f"expected a share in per cent: {example}" if unit else f"expected a difference: {example}"
         start = self._at
         number, given, _ = self._number_and_unit(wanted)
-        most = 100.0 if definition.change == "share" and definition.better == "higher" else math.inf
+        most = math.inf if definition.change == "share" and definition.better == "lower" else 100.0
         if given != unit or not 0 <= number < most:
             self._at = start
-            raise self._error(wanted + (", below 100 %" if math.isfinite(most) else ""))
+            raise self._error(wanted + (f", below {f'100 {unit}'.strip()}" if math.isfinite(most) else ""))
         return number, unit
 
     def _number_and_unit(self, wanted: str) -> tuple[float, str, int]:
