@@ -52,6 +52,14 @@ def test_export_and_import(kept: str, tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err.startswith("pytest-ngraph: baseline release exists.")
 
 
+@pytest.mark.parametrize("name", ["release-1.4", "release-1.4.jsonl"])
+def test_an_imported_baseline_keeps_its_dots(
+    kept: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    printed(capsys, "export", "v1", str(tmp_path / name), kept)
+    assert "baseline release-1.4: 1 run" in printed(capsys, "import", str(tmp_path / name), kept)
+
+
 def test_remove(kept: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed(capsys, "bless", "v1", kept)
     assert main(["baseline", "remove", "v1", kept]) == 2

@@ -31,7 +31,7 @@ def declare(commands: Any) -> None:
     add("remove", _remove, "remove a baseline; the store keeps its runs", "NAME")
     add("export", _export, "write a baseline into one file", "NAME", "FILE")
     importing = add("import", _import, "make a baseline of an exported file", "FILE")
-    importing.add_argument("name", nargs="?", metavar="NAME", help="default: the file's name without its ending")
+    importing.add_argument("name", nargs="?", metavar="NAME", help="default: the file's name without .jsonl")
 
 
 def _list(parsed: argparse.Namespace) -> int:
@@ -89,7 +89,7 @@ def _export(parsed: argparse.Namespace) -> int:
 
 
 def _import(parsed: argparse.Namespace) -> int:
-    name = parsed.name or parsed.file.stem
+    name = parsed.name or parsed.file.name.removesuffix(".jsonl")
     runs = baselines.import_from(parsed.file, parsed.store, name)
     print(f"baseline {name}: {counted(runs, 'run')} from {parsed.file}")
     return 0
