@@ -67,15 +67,15 @@ def test_a_base_that_dies_measuring_is_said_to_have_died_measuring() -> None:
     ours = arm(dies_of="measure")
     ours.prepare(on_phase=lambda _: None, on_progress=lambda _: None)
     ours.measure_round()
-    failure = ours.finish(Contention(), ()).failure
-    assert failure
-    assert (failure.phase, failure.message) == ("measure", "crashed with SIGSEGV")
+    assert not ours.running
+    assert ours.problem == "the base ran once, and then: crashed in measure: crashed with SIGSEGV"
+    assert ours.finish(Contention(), ()).failure is None, "the head did nothing wrong"
 
 
 def test_a_base_that_dies_compiling_does_not_run() -> None:
     ours = arm(dies_of="prepare")
     ours.prepare(on_phase=lambda _: None, on_progress=lambda _: None)
-    assert ours.base_problem == "crashed in compile: crashed with SIGSEGV"
+    assert ours.problem == "the base does not run: crashed in compile: crashed with SIGSEGV"
 
 
 def test_the_comparison_has_the_facts_of_the_base_and_the_record_those_of_the_head() -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import plain
 import pytest
 
 from pytest_ngraph.artifact import Target
@@ -53,6 +54,20 @@ def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
             return list(bench.run(cases or [CASE]))
         finally:
             bench.close()
+
+    return run
+
+
+@pytest.fixture
+def crowd(compare: Compare, tmp_path: Path) -> Compare:
+    """Compares a workload that needs no framework, of other numbers at the base, under compilers of `faulty.py`."""
+    for folder, numbers in (("head", "1 2 3"), ("base", "4 5 6")):
+        plain.put_into(tmp_path / folder)
+        (tmp_path / folder / "numbers.txt").write_text(numbers)
+
+    def run(compiler: str, head: str = "") -> list[Record]:
+        base = dataclasses.replace(CASE, workload="plain", compiler=compiler)
+        return compare(dataclasses.replace(base, compiler=head or compiler), case_of=lambda case: base)
 
     return run
 
@@ -133,6 +148,29 @@ def test_another_interpreter_runs_in_a_process_of_its_own(compare: Compare, tmp_
     assert comparison.placement == "apart"
     assert [launch.fresh for launch in comparison.launches] == [False, True]
     assert all(effect(each).log_ratio < 0 for each in comparison.launches), "the head has a sixteenth of the work"
+
+
+@pytest.mark.parametrize(
+    ("compiler", "problem"),
+    [
+        ("faulty:Lonely", "the head does not run beside the base: out of memory in compile: MemoryError: there is"),
+        ("faulty:LonelyMeasuring", "head and base do not run together: crashed in measure: crashed with SIGABRT"),
+    ],
+)
+def test_a_head_that_runs_alone_is_measured_alone(crowd: Compare, compiler: str, problem: str) -> None:
+    (record,) = crowd(compiler)
+    assert record.outcome == "measured", record.failure
+    assert record.rounds
+    assert record.peak_memory_bytes, "of a process that holds one model"
+    assert record.comparison
+    assert record.comparison.problem.startswith(problem)
+    assert (record.comparison.new, record.comparison.launches) == (False, ())
+
+
+def test_a_head_that_does_not_run_alone_either_fails_as_it_does_alone(crowd: Compare) -> None:
+    (record,) = crowd("faulty:Lonely", head="faulty:Aborts")
+    assert record.failure
+    assert (record.failure.kind, record.failure.message) == ("crashed", "crashed with SIGABRT")
 
 
 def comparison_of(records: list[Record]) -> Comparison:

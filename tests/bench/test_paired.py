@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -14,9 +15,10 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.base import Opponent
 from pytest_ngraph.bench.paired import SLOW, PairedArm
 from pytest_ngraph.bench.patience import Patience
-from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.record import Contention, Failure, Phase
 from pytest_ngraph.settings import Settings
 
 CASE = case("openvino", 8)
@@ -35,19 +37,27 @@ PREPARED = {
 
 
 class Process:
-    """Answers with quads whose bursts take what `burst_s` says, and with half of them where they are slow."""
+    """Answers with quads whose bursts take what `burst_s` says, and with half of them where they are slow. fails: the
+    request, counted by kind (`prepare 2`), for which it has no memory."""
 
     alive = True
 
-    def __init__(self) -> None:
+    def __init__(self, fails: str = "") -> None:
+        self._fails = fails
+        self._asked: Counter[str] = Counter()
         self.burst_s = CALL_S
         self.limits: list[float | None] = []
         self.prepared: list[dict[str, Any]] = []
 
-    def request(self, do: str, **arguments: Any) -> dict[str, Any]:
+    def request(self, do: str, *, phase: Phase, **arguments: Any) -> dict[str, Any]:
+        self._asked[do] += 1
+        if self._fails == f"{do} {self._asked[do]}":
+            raise WorkerFailed(Failure(phase=phase, kind="out of memory", message="MemoryError: no more"))
         if do == "prepare":
             self.prepared.append(arguments)
             return PREPARED
+        if do == "release":
+            return {"peak_memory_bytes": None, "device_memory_bytes": None}
         assert do == "compare"
         self.limits.append(arguments["slowest_s"])
         quads = arguments["quads"] if self.burst_s == CALL_S else arguments["quads"] // 2
@@ -146,3 +156,26 @@ def test_each_arm_is_compiled_for_its_own_precision_and_objective() -> None:
     base, head = (each["target"] for each in process.prepared)
     assert (base["precision"], base["objective"], base["cores"]) == ("bf16", "throughput", CORES)
     assert (head["precision"], head["objective"], head["cores"]) == ("fp32", "latency", CORES)
+
+
+@pytest.mark.parametrize(
+    ("fails", "problem", "new"),
+    [
+        ("prepare 1", "the base does not run: out of memory in compile", True),
+        ("prepare 2", "the head does not run beside the base: out of memory in compile", False),
+        ("compare 1", "head and base do not run together: out of memory in measure", False),
+        ("prepare 3", "the head does not run beside the base: out of memory in compile", False),
+        ("prepare 4", "the base ran once, and then: out of memory in compile", False),
+    ],
+)
+def test_only_a_base_that_fails_before_the_head_is_there_is_one_that_does_not_run(
+    fails: str, problem: str, new: bool
+) -> None:
+    """In the second half of a launch, the base is built beside the head."""
+    ours = arm(Process(fails), Watched())
+    ours.prepare(lambda phase: None, lambda text: None)
+    while ours.running and not ours.satisfied:
+        ours.measure_round()
+    assert ours.problem == f"{problem}: MemoryError: no more"
+    assert ours.finish(Contention(), ()).comparison == Comparison(against="main", new=new, problem=ours.problem)
+    assert ours.single().running

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from mine import Exact, Model
@@ -118,6 +120,35 @@ class RaisesClosing(Exact):
         model = super().load(artifact, target, folder)
         model.close = lambda: [][0]
         return model
+
+
+class Lonely(Exact):
+    """Has room for one model in its process."""
+
+    models: ClassVar = []
+
+    def load(self, artifact, target, folder):
+        self.make_room()
+        model = super().load(artifact, target, folder)
+        self.models.append(model)
+        model.close = lambda: self.models.remove(model)
+        return model
+
+    def make_room(self):
+        if self.models:
+            raise MemoryError("there is room for one model")
+
+
+class LonelyMeasuring(Lonely):
+    """Loads two, and dies when it runs them in turn."""
+
+    def make_room(self):
+        pass
+
+    def run(self):
+        if len(self.models) > 1 and "compare" in (frame.name for frame in traceback.extract_stack()):
+            os.abort()
+        super().run()
 
 
 class Floods(Exact):

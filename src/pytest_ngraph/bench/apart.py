@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from pytest_ngraph.bench.paired import PairedArm
+from pytest_ngraph.bench.paired import PairedArm, told
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.comparison import BASE, Quad
 from pytest_ngraph.measure import until_disturbed
@@ -71,5 +71,5 @@ class ApartArm(PairedArm):
         try:
             return self._request_base("measure", calls=calls)
         except WorkerFailed as error:
-            self._fail(error.failure)
+            self._break_off(f"the base ran once, and then: {told(error.failure)}")
             return None

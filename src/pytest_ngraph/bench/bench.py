@@ -136,7 +136,7 @@ class Bench:
         return Opponents(self._base, self._workers, self._target, self._settings.timeout_s, folder)
 
     def _prepared(self, case: Case, artifact: Artifact, opponents: Opponents | None) -> Arm:
-        """The case's arm, beside its base where it has one that runs."""
+        """The case's arm, beside its base where it has one, and both run together."""
         target = self._target(case)
 
         def worker(arm: str = HEAD) -> WorkerProcess:
@@ -149,10 +149,12 @@ class Bench:
             kind = PairedArm if comparison.placement == "together" else ApartArm
             paired = kind(case, artifact, target, self._settings, worker, comparison, opponent, self._patience)
             self._prepare(paired)
-            if not paired.base_problem:
+            if not paired.problem:
                 return paired
-            comparison = dataclasses.replace(comparison, new=True, problem=paired.base_problem)
-        arm = Arm(case, artifact, target, self._settings, worker, comparison)
+            paired.finish(Contention(), ())
+            arm = paired.single()
+        else:
+            arm = Arm(case, artifact, target, self._settings, worker, comparison)
         self._prepare(arm)
         return arm
 
@@ -163,12 +165,21 @@ class Bench:
         )
 
     def _compared(self, record: Record, arm: PairedArm) -> Record:
-        """The record with all that its comparison needs besides the first launch."""
+        """The record with all that its comparison needs besides the first launch; that of the head alone where this
+        launch broke off."""
         assert self._base is not None
+        if arm.problem:
+            return self._run_alone(arm.single(), self._settings)
         if record.outcome != "measured":  # to compile it again would take as long again, to fail likewise
             return record
         record = self._confirmed(record, arm)
         return self._launched_alone(record, arm) if arm.case in self._base.alone else record
+
+    def _run_alone(self, arm: Arm, settings: Settings) -> Record:
+        """The record of an arm that is prepared and measured while no other is."""
+        self._prepare(arm)
+        contention = interleave([arm], settings, self._progress)
+        return arm.finish(contention, (arm.case.compiler,))
 
     def _confirmed(self, record: Record, arm: PairedArm) -> Record:
         """The record with launches in fresh processes added to its comparison, until a verdict can be had."""
@@ -191,14 +202,10 @@ class Bench:
                 return started.enter_context(self._workers.fresh(target, None if which == HEAD else self._base_home))
 
             again = arm.again(start)
-            self._prepare(again)
-            interleave([again], self._settings, self._progress)
-            record = again.finish(Contention(), ())
-        if again.base_problem:
-            return again.base_problem
-        if record.outcome == "measured":
+            record = self._run_alone(again, self._settings)
+        if again.running:
             return dataclasses.replace(again.launch, fresh=True)
-        return record.failure.message if record.failure else record.skip_reason
+        return record.failure.message if record.failure else again.problem or record.skip_reason
 
     def _launched_alone(self, record: Record, arm: PairedArm) -> Record:
         """The record with launches of each arm alone added to its comparison, every one of which compiles anew."""
@@ -213,9 +220,7 @@ class Bench:
             with ExitStack() as started:
                 fresh = self._workers.fresh(self._target(arm.case), home)
                 alone = arm.alone(which, settings, lambda _: started.enter_context(fresh))
-                self._prepare(alone)
-                interleave([alone], settings, self._progress)
-                return alone.finish(Contention(), ())
+                return self._run_alone(alone, settings)
 
         launches, problem = launch_alone(launch)
         return dataclasses.replace(

@@ -39,7 +39,7 @@ Start = Callable[[str], WorkerProcess]
 class PairedArm(Arm):
     """Used as other arms are. Its record is the head's, with a comparison of one launch.
 
-    base_problem: why the base does not run, in words; the arm is of no use then.
+    Once there is a `problem`, the arm is of no use: `single` gives one that does without the base.
     """
 
     shares_process = True
@@ -58,7 +58,6 @@ class PairedArm(Arm):
         patience: Patience,
     ) -> None:
         super().__init__(case, artifact, target, settings, lambda: start(HEAD), comparison)
-        self.base_problem = ""
         self._start = start
         self._opponent = opponent
         self._patience = patience
@@ -79,6 +78,15 @@ class PairedArm(Arm):
         case, artifact = (self.case, self._artifact) if is_head else (other.case, other.artifact)
         return Arm(comparable(case), artifact, self._target_of(case), settings, lambda: start(which))
 
+    def single(self) -> Arm:
+        """The head as an ordinary arm, whose comparison has the problem."""
+        return Arm(self.case, self._artifact, self._target, self._settings, self._start_worker, self._comparison)
+
+    @property
+    def problem(self) -> str:
+        """Why the two cannot be measured together, and which of them fails; empty as long as they can."""
+        return self._comparison.problem
+
     @property
     def _comparison(self) -> Comparison:
         assert self._record.comparison is not None
@@ -86,7 +94,7 @@ class PairedArm(Arm):
 
     @property
     def running(self) -> bool:
-        return super().running and not self.base_problem
+        return super().running and not self.problem
 
     @property
     def satisfied(self) -> bool:
@@ -102,7 +110,7 @@ class PairedArm(Arm):
         try:
             base_s = self._prepare_base(on_phase=on_phase, on_progress=on_progress)
         except BaseFails as error:
-            self.base_problem = str(error)
+            self._break_off(f"the base does not run: {error}", new=True)
             return
         super().prepare(on_phase, on_progress)
         self._seconds_per_call = max(base_s, self._seconds_per_call)
@@ -125,7 +133,7 @@ class PairedArm(Arm):
 
     def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
         record = super().finish(contention, arms)
-        if record.outcome != "measured" or not self.rounds:
+        if not self.running or not self.rounds:
             return record
         comparison = dataclasses.replace(self._comparison, launches=(self.launch,))
         record = dataclasses.replace(record, comparison=comparison)
@@ -147,7 +155,7 @@ class PairedArm(Arm):
         try:
             self._prepare_base()
         except BaseFails as error:
-            self._fail(Failure(phase="measure", kind="raised", message=f"the base ran once, and then: {error}"))
+            self._break_off(f"the base ran once, and then: {error}")
 
     def _measure_quads(self) -> None:
         calls = math.ceil(self.burst_s / self._seconds_per_call)
@@ -204,7 +212,7 @@ class PairedArm(Arm):
         except Unsupported as reason:
             raise BaseFails(str(reason)) from reason
         except WorkerFailed as error:
-            raise BaseFails(f"{error.failure.kind} in {error.failure.phase}: {error.failure.message}") from error
+            raise BaseFails(told(error.failure)) from error
         agreement = Agreement(**answer["agreement"])
         if not agreement.agrees:
             raise BaseFails(f"its outputs are wrong: {agreement.problem}")
@@ -212,6 +220,16 @@ class PairedArm(Arm):
         self._base_concurrency = answer["concurrency"]
         seconds: float = answer["seconds_per_call"]
         return seconds
+
+    def _fail(self, failure: Failure) -> None:
+        """What fails beside the base may well run alone: where there is memory for one model, or room in a compiler."""
+        super()._fail(failure)
+        either = self.shares_process and failure.phase == "measure"
+        which = "head and base do not run together" if either else "the head does not run beside the base"
+        self._break_off(f"{which}: {told(failure)}")
+
+    def _break_off(self, problem: str, *, new: bool = False) -> None:
+        self._update(comparison=dataclasses.replace(self._comparison, problem=problem, new=new))
 
     def _target_of(self, case: Case) -> Target:
         """The same cores, for what the base's case may differ in."""
@@ -223,6 +241,11 @@ class PairedArm(Arm):
 
 class BaseFails(Exception):
     """The base cannot be compared with; the text says why."""
+
+
+def told(failure: Failure) -> str:
+    """A failure in one line."""
+    return f"{failure.kind} in {failure.phase}: {failure.message}"
 
 
 def comparable(case: Case) -> Case:
