@@ -32,18 +32,31 @@ class Exporter:
         return Artifact(folder=Path(arguments["folder"]), case=Case.from_dict(arguments["case"])).to_dict()
 
 
-def test_a_base_on_a_device_that_is_gone_is_built_where_the_head_is(tmp_path: Path) -> None:
-    """A device that was given another name leaves no profile of the old one."""
-    base_case, exporter = dataclasses.replace(HEAD, device="renamed"), Exporter()
-    base = Base(
+def base_of(case: Case) -> Base:
+    """Compares the head with this case."""
+    return Base(
         name="main",
         home=Home(),
         instead_of=None,
-        case_of={HEAD: base_case}.get,
+        case_of={HEAD: case}.get,
         at_base=lambda case: case,
         decided=lambda comparison: True,
     )
-    opponents = Opponents(base, cast("Workers", exporter), lambda case: TARGETS[case.device], 60, tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_why_a_base_cannot_be_built(tmp_path: Path) -> None:
+    workers = cast("Workers", Exporter())
+    opponents = Opponents(base_of(HEAD), workers, lambda case: Target(), 60, tmp_path / "nowhere")
+    comparison, opponent = opponents.of(HEAD, Artifact(folder=tmp_path, case=HEAD.group))
+    assert opponent is None
+    assert comparison.problem.startswith("the base cannot be built: [Errno 2] No such file or directory: ")
+
+
+def test_a_base_on_a_device_that_is_gone_is_built_where_the_head_is(tmp_path: Path) -> None:
+    """A device that was given another name leaves no profile of the old one."""
+    base_case, exporter = dataclasses.replace(HEAD, device="renamed"), Exporter()
+    workers = cast("Workers", exporter)
+    opponents = Opponents(base_of(base_case), workers, lambda case: TARGETS[case.device], 60, tmp_path)
     comparison, opponent = opponents.of(HEAD, Artifact(folder=tmp_path, case=HEAD.group))
     assert opponent is not None
     assert opponent.case == base_case

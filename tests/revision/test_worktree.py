@@ -75,6 +75,12 @@ def test_git_cannot_check_out(repository: Repository, parent: Path) -> None:
     assert _left(repository, parent) == (1, [])
 
 
+def test_where_nothing_can_be_written_is_one_message(repository: Repository, parent: Path) -> None:
+    with pytest.raises(NgraphError, match=r"^HEAD at .* cannot be checked out: .*No such file or directory: .*nowhere"):
+        Worktree(resolve("HEAD", repository.root), parent / "nowhere").__enter__()
+    assert _left(repository, parent) == (1, [])
+
+
 def test_hooks_do_not_run(repository: Repository, parent: Path) -> None:
     hook = repository.write(".git/hooks/post-checkout", f"#!/bin/sh\ntouch {parent}/ran\n")
     hook.chmod(0o755)

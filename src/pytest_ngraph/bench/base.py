@@ -99,8 +99,8 @@ class Opponents:
     def _export(self, case: Case, target: Target) -> Artifact | str:
         base = self._base
         folder = self._folder / f"base-{len(self._built)}"
-        folder.mkdir()
         try:
+            folder.mkdir()
             worker = self._workers.resident(BASE_EXPORTER, target, base.home)
             answer = worker.request(
                 "export",
@@ -109,7 +109,7 @@ class Opponents:
                 folder=str(folder),
                 instead_of=[str(place) for place in base.instead_of or ()],
             )
-        except Unsupported as reason:
+        except (Unsupported, OSError) as reason:
             return str(reason)
         except WorkerFailed as error:
             return error.failure.message

@@ -36,14 +36,16 @@ class Worktree:
         self._lock: int | None = None
 
     def __enter__(self) -> Worktree:
-        """Check the revision out. Raises `NgraphError` where git cannot, and `UsageError` where the current folder
-        is a file at that revision."""
+        """Check the revision out. Raises `NgraphError` where git or the file system cannot, and `UsageError` where the
+        current folder is a file at that revision."""
         remove_left_over(self.revision.common)
         atexit.register(self.remove)  # for an interrupt on the way into the with block
         try:
             self._check_out()
-        except BaseException:
+        except BaseException as error:
             self.remove()
+            if isinstance(error, OSError):  # no room, no right to write
+                raise NgraphError(f"{self.revision} cannot be checked out: {error}") from None
             raise
         return self
 
@@ -89,7 +91,7 @@ class Worktree:
         self.missing_submodules = tuple(check_out_submodules(self.revision.root, self.root))
         try:
             self.cwd.mkdir(parents=True, exist_ok=True)  # git keeps no empty folders, and relative paths start there
-        except OSError:
+        except (FileExistsError, NotADirectoryError):
             raise UsageError(
                 f"the current folder, {self.revision.folder}, is a file at {self.revision}. "
                 f"Run pytest from another folder: {self.revision.root}"
