@@ -65,9 +65,11 @@ def crowd(compare: Compare, tmp_path: Path) -> Compare:
         plain.put_into(tmp_path / folder)
         (tmp_path / folder / "numbers.txt").write_text(numbers)
 
-    def run(compiler: str, head: str = "") -> list[Record]:
+    def run(compiler: str, head: str = "", launches: int = 1) -> list[Record]:
         base = dataclasses.replace(CASE, workload="plain", compiler=compiler)
-        return compare(dataclasses.replace(base, compiler=head or compiler), case_of=lambda case: base)
+        return compare(
+            dataclasses.replace(base, compiler=head or compiler), case_of=lambda case: base, launches=launches
+        )
 
     return run
 
@@ -171,6 +173,15 @@ def test_a_head_that_does_not_run_alone_either_fails_as_it_does_alone(crowd: Com
     (record,) = crowd("faulty:Lonely", head="faulty:Aborts")
     assert record.failure
     assert (record.failure.kind, record.failure.message) == ("crashed", "crashed with SIGABRT")
+
+
+def test_a_launch_that_fails_later_tells_which_arm(crowd: Compare) -> None:
+    """The first launch is in the process of the compiler, the others are in processes of their own."""
+    comparison = comparison_of(crowd("faulty:Exact", head="faulty:AbortsElsewhere", launches=2))
+    assert comparison.problem == (
+        "measuring it again failed: the head does not run beside the base: crashed in compile: crashed with SIGABRT"
+    )
+    assert len(comparison.launches) == 1
 
 
 def comparison_of(records: list[Record]) -> Comparison:

@@ -78,6 +78,17 @@ class Aborts(Exact):
         os.abort()
 
 
+class AbortsElsewhere(Aborts):
+    """In every process but the first that loads it."""
+
+    def load(self, artifact, target, folder):
+        first = NUMBERS.with_name("loaded-first")
+        if first.exists() and first.read_text() != str(os.getpid()):
+            super().load(artifact, target, folder)
+        first.write_text(str(os.getpid()))
+        return Exact.load(self, artifact, target, folder)
+
+
 class KilledFromOutside(Exact):
     def run(self):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -205,7 +205,7 @@ class Bench:
             record = self._run_alone(again, self._settings)
         if again.running:
             return dataclasses.replace(again.launch, fresh=True)
-        return record.failure.message if record.failure else again.problem or record.skip_reason
+        return again.problem or f"the head was skipped: {record.skip_reason}"
 
     def _launched_alone(self, record: Record, arm: PairedArm) -> Record:
         """The record with launches of each arm alone added to its comparison, every one of which compiles anew."""
