@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.wording import counted
+
 LIBRARIES = (
     "torch",
     "torchvision",
@@ -91,6 +93,13 @@ def this_machine() -> Machine:
         gpus=_gpus(),
         driver=_driver(),
     )
+
+
+@cache
+def in_words() -> str:
+    """`AMD EPYC, 2 cores`: what can be said without asking the GPUs' driver. A process that has asked it cannot be
+    forked for CUDA any more, so that only those that measure do."""
+    return f"{_processor()[0]}, {counted(len(_cores()), 'core')}"
 
 
 def environment() -> dict[str, str]:

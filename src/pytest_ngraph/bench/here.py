@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pytest_ngraph import machine
 from pytest_ngraph.bench.noted import NotedProgress
 from pytest_ngraph.bench.site import Work
 from pytest_ngraph.bench.terms import Terms
@@ -20,8 +21,7 @@ class Here:
     is_here = True
 
     def describe(self, devices: Sequence[str]) -> str:
-        machine = HERE.machine
-        return f"device {', '.join(devices)}: {machine.processor}, {len(machine.cores)} cores"
+        return f"device {', '.join(devices)}: {machine.in_words()}"
 
     def host(self, device: str) -> Host:
         return HERE

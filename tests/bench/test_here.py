@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_ngraph import machine
+from pytest_ngraph.bench.here import Here
+
+
+def test_the_header_does_not_ask_the_driver_of_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every session prints one, also one whose tests fork and use CUDA in the child."""
+
+    def asked() -> None:
+        raise AssertionError("the driver was asked")
+
+    monkeypatch.setattr(machine, "_gpus", asked)
+    machine.this_machine.cache_clear()
+    assert "core" in Here().describe(["cpu"])
