@@ -67,7 +67,7 @@ def _change(key: str, before: Any, now: Any) -> Iterator[str]:
     if key == "files":
         yield from (f"{Path(path).name} changed" for path in now if (before or {}).get(path) != now[path])
     elif key == "source":
-        yield "the compiler's own code changed"
+        yield "the compiler's own code or libraries changed"
     elif isinstance(before, dict) and isinstance(now, dict):
         names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
         yield f"{key}: " + ", ".join(f"{name} {before.get(name)} -> {now.get(name)}" for name in names)

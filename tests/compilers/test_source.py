@@ -1,0 +1,36 @@
+"""What a compiler's results follow from besides the model."""
+
+from __future__ import annotations
+
+from importlib import invalidate_caches
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph.compilers import source
+
+
+def install(folder: Path, version: str) -> None:
+    """A library of one module, in this version."""
+    (folder / "inlined.py").touch()
+    information = folder / "inlined_library.dist-info"
+    information.mkdir(exist_ok=True)
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: inlined-library\nVersion: {version}\n")
+    (information / "top_level.txt").write_text("inlined\n")
+
+
+def test_a_library_that_only_this_compiler_has_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_compiler.py").write_text(
+        "class Own:\n"
+        "    libraries, kinds = ('inlined.part', 'torch'), ('cpu',)\n"
+        "    def compile(self, artifact, target, folder): ...\n"
+        "    def load(self, artifact, target, folder): ...\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    digests = []
+    for version in ("1.0", "1.0", "2.0"):
+        install(tmp_path, version)
+        invalidate_caches()
+        source._digest.cache_clear()
+        digests.append(source.source_digest("own_compiler:Own"))
+    assert digests[0] == digests[1] != digests[2]
