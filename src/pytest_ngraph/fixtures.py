@@ -70,7 +70,27 @@ def measurement(request: pytest.FixtureRequest, ngraph_case: Case, benchmark: Be
         replay(benchmark, request.node, record)
     else:
         benchmark.skipped = True  # else it warns that nobody used it
+        if _is_for_fixtures(request):
+            require(record, session)
     return record
+
+
+def require(record: Record, session: Session) -> None:
+    """Skip or fail the test of a case that could not be measured or stored."""
+    if failure := record.failure:
+        tail = f"\n{failure.stderr_tail}" if failure.stderr_tail else ""
+        told = f"{record.case.compiler} {failure.kind} in {failure.phase}: {failure.message}{tail}"
+        pytest.fail(told, pytrace=False)
+    if record.case in session.unsaved:
+        pytest.fail(session.unsaved[record.case], pytrace=False)
+    if record.outcome == "skipped":
+        pytest.skip(record.skip_reason)
+
+
+def _is_for_fixtures(request: pytest.FixtureRequest) -> bool:
+    """Whether other fixtures of the test take the record: they run before the test can be failed."""
+    definitions = request.node._fixtureinfo.name2fixturedefs.values()
+    return any(request.fixturename in definition[-1].argnames for definition in definitions)
 
 
 @pytest.fixture

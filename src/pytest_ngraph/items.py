@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
-from _pytest.skipping import evaluate_skip_marks
+from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from pytest_ngraph import marks
 from pytest_ngraph.case import Case
 from pytest_ngraph.collected import Collected
 from pytest_ngraph.devices import Requirement
 from pytest_ngraph.errors import NgraphError, Unreachable, UsageError
-from pytest_ngraph.fixtures import COMPILER_FIXTURES, SESSION, observed
+from pytest_ngraph.fixtures import COMPILER_FIXTURES, SESSION, observed, require
 from pytest_ngraph.options import parse_thresholds
 from pytest_ngraph.replay import mark_for_replay, mark_group
 from pytest_ngraph.termination import end_on_sigterm
@@ -69,12 +69,14 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     cases = [(item, case) for item in tests if (case := case_of(item)) is not None]
     for item, case in cases:
         own = _own_thresholds(item)
+        _requirements(item)
         if own and not _is_skipped(item):
             session.judging.hold(case, item.nodeid, own)
     if not cases or config.option.collectonly:
         return
     session.judging.hold_to_bases([case for _, case in cases])
-    session.check_store()
+    if session.options.measures:
+        session.check_store()
     session.site.check()
     end_on_sigterm(config)
     for judge in session.judging.judges:
@@ -110,15 +112,7 @@ def require_measured(item: pytest.Item) -> None:
     if case is None or not _measures(item):
         return
     session = item.config.stash[SESSION]
-    record = session.record_of(case)
-    if record.failure is not None:
-        failure = record.failure
-        tail = f"\n{failure.stderr_tail}" if failure.stderr_tail else ""
-        pytest.fail(f"{case.compiler} {failure.kind} in {failure.phase}: {failure.message}{tail}", pytrace=False)
-    if case in session.unsaved:
-        pytest.fail(session.unsaved[case], pytrace=False)
-    if record.outcome == "skipped":
-        pytest.skip(record.skip_reason)
+    require(session.record_of(case), session)
 
 
 def judge(item: pytest.Item) -> None:
@@ -200,10 +194,11 @@ def _measures(item: pytest.Item) -> bool:
 
 
 def _is_skipped(item: pytest.Item) -> bool:
-    """Whether its marks skip the test. pytest finds out when it sets the test up; what is measured together, or sent to
-    a cluster, is planned before."""
+    """Whether its marks keep the test from running. pytest finds out when it sets the test up; what is measured
+    together, or sent to a cluster, is planned before."""
     try:
-        return evaluate_skip_marks(item) is not None
+        expected = None if item.config.option.runxfail else evaluate_xfail_marks(item)
+        return evaluate_skip_marks(item) is not None or (expected is not None and not expected.run)
     except pytest.fail.Exception:  # a condition that cannot be read: the test's own error tells of it
         return True
 
@@ -244,9 +239,14 @@ def _find_obstacle(item: pytest.Item, case: Case) -> str:
             f"{device.name} is another machine, and this test compiles in its own process: use the fixture measurement"
         )
     obstacle = marks.obstacle(case, device, host)
-    for mark in item.iter_markers("requires_device"):
-        obstacle = obstacle or _required(mark, item).unmet(device, host.machine, host.is_importable)
+    for requirement in _requirements(item):
+        obstacle = obstacle or requirement.unmet(device, host.machine, host.is_importable)
     return obstacle
+
+
+def _requirements(item: pytest.Item) -> list[Requirement]:
+    """What its marks require of the device."""
+    return [_required(mark, item) for mark in item.iter_markers("requires_device")]
 
 
 def _required(mark: pytest.Mark, item: pytest.Item) -> Requirement:
