@@ -29,7 +29,14 @@ def test_what_needs_a_base_is_refused_without_one() -> None:
     ours.to_bases([ONE], [], GateOptions())
     ours.add(ONE, "test_it.py::test", [Threshold.parse("throughput:5%")])
     with pytest.raises(UsageError, match=r"'throughput:5%' compares with a base, which this run has not"):
-        ours.to_bases([ONE], [], GateOptions(calibrate=True))
+        ours.to_bases([ONE], [], GateOptions())
+
+
+def test_what_needs_a_base_is_passed_over_while_calibrating() -> None:
+    ours = Held([Threshold.parse("throughput:5%")])
+    ours.to_bases([ONE], [], GateOptions(calibrate=True))
+    assert ours.verdicts_of(ONE, lambda: METRICS) == []
+    assert ours.conclude(METRICS, GateOptions(calibrate=True)).breaches == []
 
 
 def test_a_limit_and_a_base_are_held_to_side_by_side() -> None:

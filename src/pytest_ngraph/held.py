@@ -48,7 +48,7 @@ class Held:
         every: list[tuple[Threshold, Case | None]] = [(threshold, None) for threshold in self._everywhere]
         every += [(threshold, case) for case in self._own for threshold in self._own_of(case)]
         relative = [(threshold, owner) for threshold, owner in every if threshold.is_relative]
-        if not relative:
+        if not relative or options.calibrate:  # with itself as the base, a case can only show noise
             return
         if not options.has_base:
             raise UsageError(
