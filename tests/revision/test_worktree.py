@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from repository import Repository
 
 from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.revision import Worktree, resolve
+from pytest_ngraph.revision.worktree import remove_left_over
 
 
 def _left(repository: Repository, parent: Path) -> tuple[int, list[Path]]:
@@ -158,6 +160,21 @@ def test_what_is_left_of_a_folder_that_is_gone_goes_too(repository: Repository, 
     next(parent.iterdir()).rename(parent.parent / "elsewhere")
     with Worktree(resolve("HEAD", repository.root), parent):
         assert repository.worktrees() == 2
+
+
+def test_paths_that_git_writes_relative(repository: Repository, parent: Path) -> None:
+    """As with worktree.useRelativePaths, from git 2.48 on."""
+    with _start(repository, parent) as process:
+        assert _is_ready(process)
+        (administration,) = (repository.root / ".git" / "worktrees").iterdir()
+        file = administration / "gitdir"
+        file.write_text(f"{os.path.relpath(file.read_text().strip(), administration)}\n")
+        remove_left_over(repository.root / ".git")
+        assert administration.exists()
+        process.kill()
+    remove_left_over(repository.root / ".git")
+    assert not administration.exists()
+    assert not list(parent.iterdir())
 
 
 def test_those_of_the_living_and_of_the_user_stay(repository: Repository, parent: Path, tmp_path: Path) -> None:

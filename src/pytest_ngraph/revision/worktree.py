@@ -102,9 +102,10 @@ def remove_left_over(common: Path) -> None:
     """Remove the worktrees of processes that were killed before they could."""
     for administration in (common / "worktrees").glob(f"{PREFIX}*"):
         try:
-            root = Path((administration / "gitdir").read_text().strip()).parent
+            told = (administration / "gitdir").read_text().strip()
         except OSError:
             continue  # another process is making or removing it
+        root = (administration / told).parent  # worktree.useRelativePaths has git write a relative path
         if root.name == administration.name and not _is_held(root):
             with held_back():
                 _remove(root, administration)
