@@ -56,7 +56,14 @@ def test_three_dots_without_a_common_commit(repository: Repository) -> None:
 
 
 def test_base_and_head_are_the_same(repository: Repository) -> None:
+    repository.write(".git/info/exclude", "ignored.py\n")
+    repository.write("ignored.py", "")
     assert "the same code" in resolve("HEAD", repository.root).description
+
+
+def test_a_file_that_only_the_head_has_may_differ(repository: Repository) -> None:
+    repository.write("tests/conftest.py", "")
+    assert "the same code" not in resolve("HEAD", repository.root).description
 
 
 def test_a_dirty_tree_is_not_its_commit(repository: Repository) -> None:

@@ -33,6 +33,8 @@ class Revision:
 
     name: as the user gave it. sha: in full. root: the working tree's top folder, its links resolved. common: the
     folder that all worktrees of the repository share, `.git` for most. folder: the current folder, relative to root.
+    is_head: whether base and head are the same, so that nothing but noise can differ. A file that git neither tracks
+    nor ignores may be code that only the head has.
     """
 
     name: str
@@ -41,16 +43,12 @@ class Revision:
     common: Path
     folder: Path
     head: Head
+    is_head: bool
 
     @property
     def short(self) -> str:
         """The first digits of the commit."""
         return self.sha[:SHORT]
-
-    @property
-    def is_head(self) -> bool:
-        """Whether base and head are the same, so that nothing but noise can differ."""
-        return self.sha == self.head.sha and not self.head.dirty
 
     def __str__(self) -> str:
         return self.short if self.sha.startswith(self.name) else f"{self.name} at {self.short}"
@@ -68,13 +66,15 @@ def resolve(text: str, folder: Path) -> Revision:
     head = _head(root)
     if head is None:
         raise UsageError(f"{root} has no commits yet, so that there is nothing to compare with. Commit first.")
+    sha = _commit(text, root)
     return Revision(
         name=text,
-        sha=_commit(text, root),
+        sha=sha,
         root=root,
         common=(root / git(root, "rev-parse", "--git-common-dir")).resolve(),
         folder=folder.resolve().relative_to(root),
         head=head,
+        is_head=sha == head.sha and not git(root, "status", "--porcelain", "--untracked-files=normal"),
     )
 
 
