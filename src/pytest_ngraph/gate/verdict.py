@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, PairedRound
@@ -18,7 +18,6 @@ from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import counted
 
 VerdictName = Literal["improved", "unchanged", "regressed", "inconclusive", "new", "missing"]
-NAMES: tuple[VerdictName, ...] = get_args(VerdictName)
 
 SAME = "same graph and weights, nothing to measure"
 BUSY_SHARE = 0.5

@@ -21,7 +21,7 @@ class GateOptions:
     calibrate: compare every case with itself, to learn this machine's noise.
     margin: slowdown that is tolerated, as a share. level: chance, over the whole run, of calling regressed what is not.
     inconclusive: what becomes of a test that could not be decided.
-    threads: cores that a comparison runs on; None for all of the device's.
+    threads: cores that a comparison runs on; None for those of the device's that other work leaves free.
     compare: names of the stored baselines to compare with. save: the name of the one that this run is added to.
     foreign_baseline: whether those of other machines will do.
     summary: the file for the Markdown that shows the run in a pull request; None for none.
