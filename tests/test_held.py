@@ -36,7 +36,7 @@ def test_what_needs_a_base_is_passed_over_while_calibrating() -> None:
     ours = Held([Threshold.parse("throughput:5%")])
     ours.to_bases([ONE], [], GateOptions(calibrate=True))
     assert ours.verdicts_of(ONE, lambda: METRICS) == []
-    assert ours.conclude(METRICS, GateOptions(calibrate=True)).breaches == []
+    assert ours.conclude(METRICS).breaches == []
 
 
 def test_a_limit_and_a_base_are_held_to_side_by_side() -> None:

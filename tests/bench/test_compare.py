@@ -111,7 +111,7 @@ def test_a_base_that_cannot_be_built_is_told(compare: Compare, tmp_path: Path) -
     (tmp_path / "base" / "nets.py").write_text("raise RuntimeError('broken then')")
     (record,) = compare()
     assert record.comparison is not None
-    assert record.comparison.new
+    assert not record.comparison.new
     assert "broken then" in record.comparison.problem
     assert record.rounds
 
@@ -119,7 +119,7 @@ def test_a_base_that_cannot_be_built_is_told(compare: Compare, tmp_path: Path) -
 def test_a_base_that_crashes_under_the_compiler_is_told(compare: Compare) -> None:
     (record,) = compare(CASE, case_of=lambda case: dataclasses.replace(case, compiler="nowhere:Compiler"))
     assert record.comparison is not None
-    assert record.comparison.new
+    assert not record.comparison.new
     assert "nowhere" in record.comparison.problem
     assert record.rounds
 

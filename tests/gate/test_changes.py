@@ -37,7 +37,6 @@ def test_a_cell_is_known_from_fresh_launches_once_there_are_enough() -> None:
     ("fields", "name", "said"),
     [
         ({"new": True}, "new", "main does not have it"),
-        ({"new": True, "problem": "its outputs are wrong"}, "inconclusive", "its outputs are wrong"),
         ({"problem": "measuring it again failed"}, "inconclusive", "measuring it again failed"),
         ({}, "inconclusive", "too little was measured"),
     ],

@@ -82,7 +82,7 @@ def test_nothing_to_measure() -> None:
 
 def test_new_and_missing() -> None:
     assert verdict(CASE, Comparison(against=MAIN, new=True), RULE).text == "new: main at 1a2b3c4 does not have it"
-    fails = Comparison(against=MAIN, new=True, problem="its outputs are wrong")
+    fails = Comparison(against=MAIN, problem="its outputs are wrong")
     assert verdict(CASE, fails, RULE).text == "inconclusive: its outputs are wrong"
     assert missing(CASE, MAIN).text == "missing: only main at 1a2b3c4 has it"
 

@@ -81,7 +81,7 @@ class Opponents:
             comparison = dataclasses.replace(comparison, base=opponent.id)
         built = self._artifact(opponent.group, self._target(case.group))
         if isinstance(built, str):
-            return dataclasses.replace(comparison, new=True, problem=f"the base cannot be built: {built}"), None
+            return dataclasses.replace(comparison, problem=f"the base cannot be built: {built}"), None
         for side, exported in (("base", built), ("head", artifact)):
             if exported.export_error:
                 problem = f"two revisions are compared as exported programs, and torch.export refuses the {side}'s: "

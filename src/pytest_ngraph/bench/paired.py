@@ -110,7 +110,7 @@ class PairedArm(Arm):
         try:
             base_s = self._prepare_base(on_phase=on_phase, on_progress=on_progress)
         except BaseFails as error:
-            self._break_off(f"the base does not run: {error}", new=True)
+            self._break_off(f"the base does not run: {error}")
             return
         super().prepare(on_phase, on_progress)
         self._seconds_per_call = max(base_s, self._seconds_per_call)
@@ -228,8 +228,8 @@ class PairedArm(Arm):
         which = "head and base do not run together" if either else "the head does not run beside the base"
         self._break_off(f"{which}: {told(failure)}")
 
-    def _break_off(self, problem: str, *, new: bool = False) -> None:
-        self._update(comparison=dataclasses.replace(self._comparison, problem=problem, new=new))
+    def _break_off(self, problem: str) -> None:
+        self._update(comparison=dataclasses.replace(self._comparison, problem=problem))
 
     def _target_of(self, case: Case) -> Target:
         """The same cores, for what the base's case may differ in."""

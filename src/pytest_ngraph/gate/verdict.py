@@ -84,7 +84,7 @@ class Verdict:
 def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
     """The verdict on what was measured, no more being taken."""
     against = comparison.against
-    if comparison.new and not comparison.problem:
+    if comparison.new:
         reason = f"{against or 'the base'} does not have it"
         return Verdict(case=case, name="new", against=against, reason=reason)
     if comparison.same:
