@@ -72,7 +72,15 @@ class Recording:
         as one that died."""
         if self._journal is not None:
             with suppress(StoreError):
-                self._journal.end(whole=whole and not self.unsaved)
+                self._journal.end(whole=whole and not self.unsaved and self._is_covered)
+
+    @property
+    def _is_covered(self) -> bool:
+        """Whether nothing is left of the run that this session goes on with: it may have selected a part."""
+        if self._resumed is None:
+            return True
+        run = self._resumed.run
+        return run.planned <= {record.case.id for record in run.records} | set(self._planned())
 
     def close(self) -> None:
         """Let go of the run."""
