@@ -166,16 +166,19 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with own_standard_output() as replies:
 
-        def reply(message: Answer) -> None:
-            replies.write(json.dumps(message) + "\n")
+        def send(line: str) -> None:
+            replies.write(line + "\n")
             replies.flush()
+
+        def reply(message: Answer) -> None:
+            send(json.dumps(message))
 
         worker = Worker(announce=lambda phase: reply({"phase": phase}))
         with progress.told_to(lambda text: reply({"progress": text})):
             if setup := sys.stdin.readline():
                 _set_up(**json.loads(setup))
             for line in sys.stdin:
-                reply(_answer(worker, json.loads(line)))
+                send(_answer(worker, json.loads(line)))
         worker.close()
 
 
@@ -192,12 +195,19 @@ def _set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
             import_libraries(compiler, with_torch=bool(compiler.libraries))
 
 
-def _answer(worker: Worker, request: Answer) -> Answer:
+def _answer(worker: Worker, request: Answer) -> str:
     try:
-        return {"done": getattr(worker, request.pop("do"))(**request)}
+        return json.dumps({"done": getattr(worker, request.pop("do"))(**request)}, default=_plain)
     except BaseException as error:  # a compiler may raise anything, SystemExit and KeyboardInterrupt too
         _abandon(worker)
-        return _problem(error)
+        return json.dumps(_problem(error))
+
+
+def _plain(value: Any) -> Any:
+    """A compiler of one's own may tell its time or concurrency as one of NumPy's scalars."""
+    if not hasattr(value, "item"):
+        raise TypeError(f"{value!r} is no number or text, and cannot leave the worker")
+    return value.item()
 
 
 def _problem(error: BaseException) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,38 @@ def test_a_session_may_have_more_files_open_than_select_takes(tmp_path: Path) ->
         for descriptor in opened:
             os.close(descriptor)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_what_measures_coverage_does_not_trace_what_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COVERAGE_PROCESS_START", "coverage.toml")
+    worker = WorkerProcess(cores=(0,), temporary=tmp_path)
+    environment = psutil.Process(worker.pid).environ()
+    worker.close()
+    assert "COVERAGE_PROCESS_START" not in environment
+
+
+def test_an_entry_of_the_search_path_that_is_no_text_is_passed_over_as_python_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("sys.path", [tmp_path, *sys.path])
+    worker = WorkerProcess(cores=(0,), temporary=tmp_path)
+    try:
+        assert worker.request("ready", timeout_s=30) == {}
+    finally:
+        worker.close()
+
+
+def test_what_a_compiler_tells_of_itself_is_a_number_or_its_own_failure(worker: WorkerProcess, tmp_path: Path) -> None:
+    prepared = worker.request("prepare", timeout_s=30, phase="compile", **preparation(tmp_path, "CountsInNumPy"))
+    assert prepared["concurrency"] == 1
+    worker.request("release", timeout_s=30, kind="cpu")
+    failure = failure_of(worker, tmp_path, "CountsInNothing")
+    assert (failure.kind, failure.message) == (
+        "raised",
+        "TypeError: {1} is no number or text, and cannot leave the worker",
+    )
+    assert worker.alive
 
 
 def test_a_list_of_processes_shows_what_a_worker_is_for(tmp_path: Path) -> None:

@@ -87,6 +87,19 @@ class Priced(Exact):
         return model
 
 
+class CountsInNumPy(Exact):
+    concurrency: ClassVar = np.int64(1)
+
+    def load(self, artifact, target, folder):
+        model = super().load(artifact, target, folder)
+        model.concurrency = self.concurrency
+        return model
+
+
+class CountsInNothing(CountsInNumPy):
+    concurrency: ClassVar = {1}
+
+
 class Raises(Exact):
     def compile(self, artifact, target, folder):
         raise ValueError("no such operator")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from pytest_ngraph import basecases, pairing, revision
 from pytest_ngraph.against import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
+from pytest_ngraph.child import search_path
 from pytest_ngraph.errors import UsageError
 
 
@@ -39,11 +39,11 @@ class FromRevision:
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
         tree = self._opened.enter_context(revision.Worktree(self._revision, Path(tempfile.gettempdir())))
-        collection = basecases.collect(tree, self._arguments, rootdir=self._rootdir, sys_path=sys.path)
+        collection = basecases.collect(tree, self._arguments, rootdir=self._rootdir, sys_path=search_path())
         pairs = pairing.pair(heads, collection)
         return Found(
             bases=pairs.bases,
-            home=Home(folder=tree.cwd, path=tree.path(sys.path)),
+            home=Home(folder=tree.cwd, path=tree.path(search_path())),
             missing=list(pairs.missing),
             problem="; ".join((*filter(None, [collection.problem]), *tree.missing_submodules)),
             instead_of=(tree.root, self._revision.root),

@@ -21,7 +21,7 @@ import psutil
 
 from pytest_ngraph.bench.leftovers import MARK, end_leftovers
 from pytest_ngraph.bench.messages import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse
-from pytest_ngraph.child import command
+from pytest_ngraph.child import command, search_path
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers.threads import BOUND
 from pytest_ngraph.errors import Unsupported
@@ -30,6 +30,14 @@ from pytest_ngraph.record import Failure, FailureKind, Phase
 TVM_SPINS = "100"
 """How often an idle thread of TVM's looks for work before it sleeps. By default, 300,000 times: it spins on through the
 round of the arm that comes after, which then takes twice as long. With none, small kernels wait for it to wake up."""
+COVERAGE = (
+    "COV_CORE_SOURCE",
+    "COV_CORE_CONFIG",
+    "COV_CORE_DATAFILE",
+    "COVERAGE_PROCESS_START",
+    "COVERAGE_PROCESS_CONFIG",
+)
+"""Variables that have a child process trace its Python, which would be timed with it."""
 POLL_S = 0.25
 """How often a waiting bench looks at the worker's memory. Seldom enough not to disturb what is measured."""
 TAIL_BYTES = 4096
@@ -104,7 +112,7 @@ class WorkerProcess:
         except OSError as error:  # no memory, no interpreter, a folder that is gone
             message = f"no process can be started to measure in: {error}"
             raise WorkerFailed(Failure(phase="build", kind="raised", message=message)) from error
-        path = [entry or os.getcwd() for entry in sys.path] if home.path is None else list(home.path)  # noqa: PTH109
+        path = [entry or os.getcwd() for entry in search_path()] if home.path is None else list(home.path)  # noqa: PTH109
         self._send({"path": path, "keep_own": home.python != sys.executable, "ahead": ahead})
 
     @property
@@ -259,13 +267,15 @@ class _Ended(Exception):
 
 
 def _environment(cores: Sequence[int], temporary: Path, *, bound: bool) -> dict[str, str]:
-    """The parent's environment, with every thread pool sized to `cores` and, where asked, OpenMP's bound to them.
+    """The parent's environment but for what measures coverage, with every thread pool sized to `cores` and, where asked,
+    OpenMP's bound to them.
 
     Unbound threads make the process itself the noise: two of the same code differ by up to 14 %.
     """
     threads = str(len(cores))
+    own = {name: value for name, value in os.environ.items() if name not in COVERAGE}
     return (
-        dict(os.environ)
+        own
         | (bound_threads(cores) if bound else {})
         | {
             "OMP_NUM_THREADS": threads,
