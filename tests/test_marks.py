@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +40,12 @@ def test_the_cases_of_a_group_are_neighbours_and_small_batches_come_first() -> N
         ("mha", 8, "identity"),
         ("mha", 8, "torchscript"),
     ]
+
+
+def test_a_number_of_numpys_is_a_size() -> None:
+    made = cases({"workload": "conv", "compiler": "identity", "batch_size": 2 ** np.arange(3)}, options())
+    assert [type(case.batch_size) for case in made] == [int] * 3
+    assert [case.batch_size for case in made] == [1, 2, 4]
 
 
 def test_compilers_default_to_those_installed_identity_first() -> None:

@@ -13,7 +13,7 @@ from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, 
 from pytest_ngraph.devices import Device
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.host import HERE, Host
-from pytest_ngraph.options import Axis, Options, parse_batch_size, parse_compiler
+from pytest_ngraph.options import Axis, Options, parse_batch_size, parse_compiler, parse_whole
 
 MARKERS = (
     "ngraph(workload, compiler, batch_size, depth, width, precision, objective, device, model_args): "
@@ -117,8 +117,8 @@ def _workloads(
 ) -> list[tuple[str, int | None, int | None]]:
     """Every (workload, depth, width), checked by its family."""
     names = _each(given, "workload", lambda value: _text("workload", value)) or ()
-    depths = _each(given, "depth", lambda value: _size("depth", value)) or (None,)
-    widths = _each(given, "width", lambda value: _size("width", value)) or (None,)
+    depths = _each(given, "depth", lambda value: parse_whole("depth", value)) or (None,)
+    widths = _each(given, "width", lambda value: parse_whole("width", value)) or (None,)
     combinations = list(product(names, depths, widths))
     for workload, depth, width in combinations:
         sample = Case(
@@ -160,12 +160,6 @@ def _text(name: str, value: Any) -> str:
 
 def _compiler(value: Any) -> str:
     return parse_compiler(_text("compiler", value))
-
-
-def _size(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{name} {value!r} is not a whole number from 1 up.")
-    return value
 
 
 def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:

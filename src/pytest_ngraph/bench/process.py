@@ -267,8 +267,8 @@ class _Ended(Exception):
 
 
 def _environment(cores: Sequence[int], temporary: Path, *, bound: bool) -> dict[str, str]:
-    """The parent's environment but for what measures coverage, with every thread pool sized to `cores` and, where asked,
-    OpenMP's bound to them.
+    """The parent's environment but for what measures coverage, with every thread pool sized to `cores` and, where
+    asked, OpenMP's bound to them.
 
     Unbound threads make the process itself the noise: two of the same code differ by up to 14 %.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ __all__ = [
     "parse_batch_size",
     "parse_compiler",
     "parse_thresholds",
+    "parse_whole",
     "read",
 ]
 
@@ -197,10 +199,19 @@ def parse_compiler(text: str) -> str:
 
 def parse_batch_size(value: object) -> int:
     """A batch size from a mark or the command line."""
+    return parse_whole("batch size", value)
+
+
+def parse_whole(name: str, value: Any) -> int:
+    """A whole number from 1 up, in text or as one of NumPy's too. name: what it is, for people."""
     number = int(value) if isinstance(value, str) and re.fullmatch(r"\s*\d{1,9}\s*", value) else value
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise UsageError(f"batch size {value!r} is not a whole number from 1 up.")
-    return number
+    try:
+        whole = 0 if isinstance(number, bool) else operator.index(number)
+    except TypeError:
+        whole = 0
+    if whole < 1:
+        raise UsageError(f"{name} {value!r} is not a whole number from 1 up.")
+    return whole
 
 
 def parse_thresholds(texts: Sequence[str]) -> tuple[Threshold, ...]:
