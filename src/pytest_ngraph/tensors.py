@@ -25,17 +25,19 @@ def cast(tensor: torch.Tensor, precision: Precision) -> torch.Tensor:
 
 def flatten(outputs: object) -> list[Array]:
     """The tensors among nested outputs in pytree order, as arrays on the CPU, floats of any precision as fp32."""
+    return [to_array(tensor) for tensor in tensors_of(outputs)]
+
+
+def tensors_of(outputs: object) -> list[torch.Tensor]:
+    """The tensors among nested outputs in pytree order."""
     import torch
     from torch.utils import _pytree
 
-    leaves = (leaf for leaf in _pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor))
-    return [to_array(leaf) for leaf in leaves]
+    return [leaf for leaf in _pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
 
 
 def to_array(tensor: torch.Tensor) -> Array:
     """The tensor's values on the CPU, contiguous, floats of any precision as fp32."""
-    import numpy as np
-
     values = tensor.detach()
     on_cpu = (values.float() if values.is_floating_point() else values).cpu()
-    return np.ascontiguousarray(on_cpu.numpy())
+    return on_cpu.contiguous().numpy()  # which leaves a scalar its shape, where NumPy's own makes a vector of it

@@ -81,6 +81,13 @@ def test_blocks_agree_with_eager(compiler: str, case: Case, load: Load, exported
 
 
 @compiles_anew
+def test_several_inputs_and_nested_outputs_agree_with_eager(compiler: str, load: Load, exported: Export) -> None:
+    case = Case(workload=f"{__package__}.unusual:encoder", compiler=compiler, batch_size=2)
+    _check_agreement(case, load, exported)
+    assert len(load(case).outputs()) == 3
+
+
+@compiles_anew
 def test_a_whole_model_agrees_with_eager(compiler: str, load: Load, exported: Export) -> None:
     _check_agreement(Case(workload="resnet18", compiler=compiler, batch_size=1), load, exported)
 

@@ -21,6 +21,23 @@ class Function(torch.nn.Module):
         return self._function(x)
 
 
+class Encoder(torch.nn.Module):
+    """Takes tokens and a mask, as a model of language does, and returns more than a tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._embedding = torch.nn.Embedding(32, SIZE)
+
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor) -> dict[str, object]:
+        hidden = self._embedding(tokens) * mask[..., None]
+        return {"hidden": hidden, "cache": None, "pooled": (hidden.mean(1), [hidden.sum(1)])}
+
+
+def encoder(batch_size: int) -> tuple[torch.nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+    tokens = torch.arange(batch_size * SIZE).reshape(batch_size, SIZE) % 32
+    return Encoder(), (tokens, (tokens % 3 > 0).float())
+
+
 def inverse(batch_size: int) -> Workload:
     return Function(torch.linalg.inv), torch.eye(SIZE).repeat(batch_size, 1, 1)
 

@@ -12,6 +12,7 @@ import torch
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import PRECISIONS, Case, Precision, Scalar
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import build
 from pytest_ngraph.workloads.export import export
 
@@ -43,6 +44,58 @@ class Branches(nn.Module):
 class Nested(nn.Module):
     def forward(self, x, y):
         return {"sum": x + y, "parts": [x, y]}
+
+class Cached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = None
+
+    def forward(self, x):
+        if self.scale is None:
+            self.scale = torch.arange(4.0)
+        return x * self.scale
+
+class Own:
+    def __init__(self, x):
+        self.x = x
+
+class ReturnsItsOwn(nn.Module):
+    def forward(self, x):
+        return Own(x)
+
+class InPlace(nn.Module):
+    def forward(self, x):
+        return x.mul_(2)
+
+class Stateful(nn.Module):
+    def get_extra_state(self):
+        return {"steps": 3}
+
+    def set_extra_state(self, state): ...
+
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+def cached():
+    return Cached(), torch.ones(1, 4)
+
+def own():
+    return ReturnsItsOwn(), torch.ones(1, 4)
+
+def in_place():
+    return InPlace(), torch.ones(1, 4)
+
+def stateful():
+    return Stateful(), torch.ones(1, 4)
+
+def compiled():
+    return torch.compile(nn.Linear(4, 4)), torch.ones(1, 4)
+
+def scripted():
+    return torch.jit.script(nn.Linear(4, 4)), torch.ones(1, 4)
+
+def scalar():
+    return Nested(), (torch.ones(1, 4), torch.tensor(2.0))
 
 KEPT = nn.Linear(4, 4)
 
@@ -149,6 +202,44 @@ def test_a_module_that_cannot_be_exported_still_has_a_reference(tmp_path: Path) 
     assert "\n" not in artifact.export_error
     assert len(artifact.digest) == 64
     assert artifact.reference()[0].shape == (2, 4)
+
+
+@pytest.mark.usefixtures("nets")
+def test_a_module_that_keeps_what_its_first_call_makes_can_be_exported(tmp_path: Path) -> None:
+    artifact = export(_of_user("cached"), tmp_path)
+    assert artifact.program
+    assert artifact.reference()[0].tolist() == [[0, 1, 2, 3]] * 2
+
+
+@pytest.mark.usefixtures("nets")
+def test_a_scalar_keeps_its_shape(tmp_path: Path) -> None:
+    assert export(_of_user("scalar"), tmp_path).inputs()[1].shape == ()
+
+
+@pytest.mark.usefixtures("nets")
+def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
+    artifact = export(_of_user("stateful"), tmp_path)
+    assert artifact.export_error
+    assert artifact.digest
+
+
+@pytest.mark.usefixtures("nets")
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("own", "returns no tensor, but Own. Return a tensor"),
+        ("in_place", "changes its input 0 in place"),
+        ("scripted", "returned a ScriptModule, which is compiled already"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_message(function: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        export(_of_user(function), tmp_path)
+
+
+@pytest.mark.usefixtures("nets")
+def test_eager_pytorch_runs_what_was_compiled_uncompiled() -> None:
+    assert type(build(_of_user("compiled")).module) is torch.nn.Linear
 
 
 @pytest.mark.usefixtures("nets")

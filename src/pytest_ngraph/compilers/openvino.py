@@ -123,7 +123,7 @@ class OpenVinoModel:
     def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], target: Target, facts: dict[str, str]) -> None:
         self._request = compiled.create_infer_request()
         self._inputs = inputs  # whose memory the request reads
-        self._request.set_input_tensors([_share(tensor) for tensor in inputs])
+        self._request.set_input_tensors(dict(enumerate(map(_share, inputs))))
         self.facts = facts
         self.stopwatch = WallStopwatch()
 
@@ -151,7 +151,7 @@ class OpenVinoQueue:
         self._queue = openvino.AsyncInferQueue(compiled)
         self._inputs = inputs
         for request in self._queue:
-            request.set_input_tensors([_share(tensor) for tensor in inputs])
+            request.set_input_tensors(dict(enumerate(map(_share, inputs))))
         self._precision = target.precision
         self.concurrency = len(self._queue)
         self.facts = facts | {"requests": str(self.concurrency)}

@@ -63,5 +63,5 @@ def _count_flops(shadow: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> i
             shadow(*inputs)
     except Exception:  # a user's model may fail on meta tensors in any way
         return None
-    batch_size = next((tensor.shape[0] for tensor in inputs if tensor.ndim), 1)
+    batch_size = next((tensor.shape[0] for tensor in inputs if tensor.ndim), 1) or 1
     return int(counter.get_total_flops()) // batch_size

@@ -7,7 +7,8 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Artifact, save_arrays
-from pytest_ngraph.tensors import cast, dtype, flatten, to_array
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.tensors import cast, dtype, flatten, tensors_of, to_array
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
 
@@ -33,17 +34,17 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     import torch
 
     save_arrays(folder / "inputs.npz", [to_array(tensor) for tensor in built.inputs])
-    with torch.inference_mode():
-        save_arrays(folder / "reference.npz", flatten(built.module(*built.inputs)))
+    outputs = _run(built, case)
+    save_arrays(folder / "reference.npz", flatten(outputs))
     model = count(built)
-    lowered = _lower(built, case)
+    lowered = _lower(built if _is_flat(outputs) else _flattened(built), case)
     path = folder / "program.pt2"
     try:
         program = torch.export.export(lowered.module, lowered.inputs, strict=False)
         torch.export.save(program, path)
     except Exception as error:  # torch.export fails in as many ways as there are models
         reason = f"{type(error).__name__}: {first_line(error)}"
-        digest = _digest([str(lowered.module)], lowered.module.state_dict())
+        digest = _digest_of_module(lowered.module)
         return Artifact(folder=folder, case=case, export_error=reason, digest=digest, model=model)
     digest = _digest(_describe(program), {**program.state_dict, **_tensor_constants(program)})
     return Artifact(folder=folder, case=case, program=path, digest=digest, model=model)
@@ -52,6 +53,52 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
 def first_line(error: Exception) -> str:
     """What went wrong in one line: libraries append listings and advice to theirs."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+
+
+def _run(built: Built, case: Case) -> object:
+    """What the module returns. Raise `UsageError` for what cannot be compared, or repeated."""
+    import torch
+
+    versions = [tensor._version for tensor in built.inputs]
+    with torch.no_grad():  # tensors of inference mode, which a module may keep from its first call, cannot be exported
+        outputs = built.module(*built.inputs)
+    if not flatten(outputs):
+        raise UsageError(
+            f"{case.workload} returns no tensor, but {type(outputs).__name__}. Return a tensor, or tensors in tuples, "
+            "lists and dicts, so that outputs can be verified."
+        )
+    changed = [index for index, tensor in enumerate(built.inputs) if tensor._version != versions[index]]
+    if changed:
+        raise UsageError(
+            f"{case.workload} changes its input {changed[0]} in place, so that each call would work on what the last "
+            "one left. Work on a copy: x = x.clone()."
+        )
+    return outputs
+
+
+def _is_flat(outputs: object) -> bool:
+    """Whether every compiler takes outputs of this form."""
+    import torch
+
+    return isinstance(outputs, torch.Tensor) or (
+        type(outputs) is tuple and all(isinstance(each, torch.Tensor) for each in outputs)
+    )
+
+
+def _flattened(built: Built) -> Built:
+    """The workload with its output tensors in one tuple: dicts, types of the user's own, numbers and None are beyond
+    one compiler or another."""
+    import torch
+
+    class Flattened(torch.nn.Module):
+        def __init__(self, module: torch.nn.Module) -> None:
+            super().__init__()
+            self.module = module
+
+        def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return tuple(tensors_of(self.module(*inputs)))
+
+    return Built(Flattened(built.module).eval(), built.inputs)
 
 
 def _lower(built: Built, case: Case) -> Built:
@@ -82,6 +129,16 @@ def _tensor_constants(program: torch.export.ExportedProgram) -> dict[str, torch.
     import torch
 
     return {name: value for name, value in program.constants.items() if isinstance(value, torch.Tensor)}
+
+
+def _digest_of_module(module: torch.nn.Module) -> str:
+    """Of one that has no program. Some keep more in their state than tensors."""
+    import torch
+
+    state = module.state_dict()
+    tensors = {name: value for name, value in state.items() if isinstance(value, torch.Tensor)}
+    others = [f"{name}: {value!r}" for name, value in state.items() if name not in tensors]
+    return _digest([str(module), *others], tensors)
 
 
 def _digest(texts: Iterable[str], tensors: dict[str, torch.Tensor]) -> str:

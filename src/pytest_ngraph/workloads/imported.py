@@ -49,6 +49,12 @@ class Imported:
         arguments = _accepted_arguments(function, case)
         with seeded():
             module, examples = _split(function(**arguments), case)
+        module = getattr(module, "_orig_mod", module)  # of torch.compile, which would be measured as eager PyTorch
+        if isinstance(module, torch.jit.ScriptModule):
+            raise UsageError(
+                f"{case.workload} returned a ScriptModule, which is compiled already. Return the torch.nn.Module that "
+                "it was made of: torchscript is one of the compilers."
+            )
         inputs = tuple(_repeat(tensor.detach().cpu(), case.batch_size) for tensor in examples)
         fp32 = tuple(tensor.float() if tensor.is_floating_point() else tensor for tensor in inputs)
         return Built(module.to("cpu", torch.float32).eval(), fp32)
