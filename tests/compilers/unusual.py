@@ -48,3 +48,12 @@ def ordered(batch_size: int) -> Workload:
 
 def spectrum(batch_size: int) -> Workload:
     return Function(lambda x: torch.fft.rfft(x).abs()), torch.arange(float(SIZE)).repeat(batch_size, 1)
+
+
+def masked(batch_size: int) -> Workload:
+    x = torch.arange(float(SIZE)).repeat(batch_size, 1)
+    return Function(lambda x: torch.softmax(x.masked_fill(x > 4, float("-inf")), -1)), x
+
+
+def recurrent(batch_size: int) -> Workload:
+    return torch.nn.GRU(SIZE, SIZE, batch_first=True), torch.ones(batch_size, 3, SIZE)

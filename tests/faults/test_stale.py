@@ -46,7 +46,11 @@ def test_what_was_recorded_before_is_held_to_thresholds(half: Project) -> None:
     [
         ("numbers.txt", "4 5 6", "2 cases measured again: numbers.txt changed."),
         ("faulty.py", "# another line", "2 cases measured again: faulty.py changed."),
-        ("mine.py", "# another line", "2 cases measured again: the compiler's own code or libraries changed; mine.py changed."),
+        (
+            "mine.py",
+            "# another line",
+            "2 cases measured again: the compiler's own code or libraries changed; mine.py changed.",
+        ),
     ],
 )
 def test_what_it_was_made_of_changed(half: Project, file: str, text: str, reason: str) -> None:

@@ -14,7 +14,9 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.tvm import Tvm, gpu, pipeline
 from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.verify import verify
 
+from .. import unusual
 from ..conftest import CPU, Export
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -38,6 +40,15 @@ def test_outputs_agree(compiler: Tvm, exported: Export, tmp_path: Path, host: An
     for output, reference in zip(model.outputs(), exported(CONV).reference(), strict=True):
         np.testing.assert_allclose(output, reference, atol=1e-5 * np.abs(reference).max())
     assert model.facts["schedule"] == compiler.schedule
+
+
+@pytest.mark.parametrize("workload", ["masked", "recurrent"])
+def test_what_our_passes_cannot_take_whole_is_decomposed(
+    workload: str, exported: Export, tmp_path: Path, host: Any
+) -> None:
+    case = Case(workload=f"{unusual.__name__}:{workload}", compiler=TVM, batch_size=2)
+    model = compiled(Tvm(), exported, case, tmp_path)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
 
 
 def test_batch_norms_become_part_of_the_convolutions(exported: Export, host: Any) -> None:

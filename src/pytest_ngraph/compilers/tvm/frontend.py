@@ -1,4 +1,4 @@
-"""From an exported program to Relax, TVM's graph, without PyTorch's decompositions.
+"""From an exported program to Relax, TVM's graph, with and without PyTorch's decompositions.
 
 Decomposed, a linear layer on a sequence becomes reshape, product, addition and reshape, and attention becomes a dozen
 operators that guard against masked rows: TVM does not fuse across the reshapes, and runs the guards. Whole operators
@@ -16,21 +16,15 @@ if TYPE_CHECKING:
     import torch
 
 
-def relax_module(program: torch.export.ExportedProgram) -> Any:
-    """The program as an `IRModule` with the function `main`, its weights as constants.
-
-    Where the importer does not know an operator, it gets PyTorch's decompositions. Raise `Unsupported` where they do
-    not help.
-    """
+def whole_relax_module(program: torch.export.ExportedProgram) -> Any:
+    """The program as an `IRModule` with the function `main`, its weights as constants. Raises anything for an operator
+    that TVM does not know whole: the importer asserts, looks up or raises, as each of its converters does."""
     from tvm.relax.frontend.torch import from_exported_program
 
     whole = program.run_decompositions({})  # only in-place operators are replaced
-    try:
-        return from_exported_program(
-            whole, unwrap_unit_return_tuple=True, run_ep_decomposition=False, custom_convert_map=CONVERTERS
-        )
-    except Exception:  # the importer asserts, looks up or raises, as each of its converters does
-        return decomposed_relax_module(program)
+    return from_exported_program(
+        whole, unwrap_unit_return_tuple=True, run_ep_decomposition=False, custom_convert_map=CONVERTERS
+    )
 
 
 def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
@@ -39,6 +33,6 @@ def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
 
     try:
         return from_exported_program(program, unwrap_unit_return_tuple=True)
-    except Exception as error:  # as above
+    except Exception as error:
         reason = (str(error).strip().splitlines() or [repr(error)])[0]
         raise Unsupported(f"TVM cannot import the program: {reason}") from error

@@ -19,9 +19,18 @@ def stock(program: torch.export.ExportedProgram, tvm_target: Any) -> Any:
 
 
 def lower(program: torch.export.ExportedProgram, tvm_target: Any) -> Any:
-    """The program as a module of fused kernels, ready to be scheduled or tuned."""
+    """The program as a module of fused kernels, ready to be scheduled or tuned. Where the importer or a pass does not
+    take one of its operators whole, it is lowered as PyTorch decomposes it. Raise `Unsupported` where TVM does not know
+    what that gives."""
+    try:
+        return _lowered(frontend.whole_relax_module(program), tvm_target)
+    except Exception:
+        return _lowered(frontend.decomposed_relax_module(program), tvm_target)
+
+
+def _lowered(module: Any, tvm_target: Any) -> Any:
     on_cpu = tvm_target.kind.name == "llvm"
-    module = passes.optimize(frontend.relax_module(program), tvm_target, channels_last=on_cpu)
+    module = passes.optimize(module, tvm_target, channels_last=on_cpu)
     return packing.pack_weights(module, processor(tvm_target)) if on_cpu else module
 
 
