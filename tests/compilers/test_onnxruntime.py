@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_ngraph.artifact import Target
@@ -12,6 +14,7 @@ from pytest_ngraph.compilers import cuda
 from pytest_ngraph.compilers.onnxruntime import ELEMENT_TYPES, PROVIDERS, OnnxRuntime, _providers
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.verify import verify
+from pytest_ngraph.workloads.onnx_file import OnnxFile
 
 from .conftest import CPU, THROUGHPUT, Export, Load
 
@@ -26,6 +29,39 @@ def test_every_optimization_level_keeps_the_outputs(level: str, load: Load, expo
     model = load(Case.from_dict(CASE.to_dict() | {"compiler": f"onnxruntime:optimization={level}"}))
     assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
     assert model.facts["optimization"] == level
+
+
+@pytest.mark.parametrize(
+    ("nodes", "output"),
+    [
+        ([("Relu", ["x"], "y", {})], ("x", "FLOAT", [2, 4])),
+        ([("Relu", ["x"], "y", {})], ("y", "FLOAT", [2, 4])),
+        ([("Relu", ["x"], "y", {}), ("Cast", ["y"], "z", {"to": 12})], ("z", "UINT32", [2, 4])),
+        ([("Relu", ["x"], "y", {}), ("Slice", ["y", "zero", "zero", "one"], "z", {})], ("z", "FLOAT", [2, 0])),
+        ([("Relu", ["x"], "y", {}), ("NonZero", ["y"], "z", {})], ("z", "INT64", [2, "found"])),
+    ],
+    ids=["an input", "one twice", "unsigned", "empty", "of a shape that only running tells"],
+)
+def test_whatever_an_onnx_file_gives_is_given(
+    nodes: list[tuple[str, list[str], str, dict[str, int]]],
+    output: tuple[str, str, list[int | str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    values = [("x", "FLOAT", [2, 4]), ("y", "FLOAT", [2, 4]), output]
+    x, *outputs = (onnx.helper.make_tensor_value_info(n, getattr(onnx.TensorProto, t), s) for n, t, s in values)
+    made = [onnx.helper.make_node(kind, fed, [gives], **attributes) for kind, fed, gives, attributes in nodes]
+    constants = [onnx.numpy_helper.from_array(np.array([i]), name) for i, name in enumerate(["zero", "one"])]
+    graph = onnx.helper.make_graph(made, "net", [x], outputs, constants)
+    monkeypatch.chdir(tmp_path)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), "net.onnx")
+    case = Case(workload="net.onnx", compiler="onnxruntime", batch_size=2)
+    artifact = OnnxFile().export(case, tmp_path)
+    with closing(OnnxRuntime().load(artifact, CPU, tmp_path)) as model:
+        found = model.outputs()
+    assert verify(found, artifact.reference(), "fp32").agrees
+    assert [array.dtype for array in found] == [array.dtype for array in artifact.reference()]
 
 
 def test_facts_tell_threads_and_provider(load: Load) -> None:

@@ -13,7 +13,7 @@ from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, cuda, program, refuse_precision, streams, threads
 from pytest_ngraph.compilers.onnx_export import write_onnx
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.tensors import flatten
+from pytest_ngraph.tensors import to_array
 
 if TYPE_CHECKING:
     import torch
@@ -40,12 +40,15 @@ ELEMENT_TYPES = {
     "float32": 1,
     "uint8": 2,
     "int8": 3,
+    "uint16": 4,
     "int16": 5,
     "int32": 6,
     "int64": 7,
     "bool": 9,
     "float16": 10,
     "float64": 11,
+    "uint32": 12,
+    "uint64": 13,
     "bfloat16": 16,
 }
 """`onnx.TensorProto.DataType` by the name that PyTorch gives the type."""
@@ -165,6 +168,7 @@ class OnnxRuntimeModel:
         self._inputs = inputs  # whose memory the binding reads
         for value, tensor in zip(session.get_inputs(), inputs, strict=True):
             self._binding.bind_input(value.name, *_location(tensor))
+        self._names = [value.name for value in session.get_outputs()]
         self._outputs = self._bind_outputs(target)
         self.facts = facts
 
@@ -173,27 +177,37 @@ class OnnxRuntimeModel:
 
     def outputs(self) -> Sequence[Array]:
         self()
-        return flatten([tensor.clone() for tensor in self._outputs])
+        values = dict(zip(self._outputs, self._binding.get_outputs(), strict=True))
+        arrays = {
+            name: values[name].numpy().copy() if tensor is None else to_array(tensor.clone())
+            for name, tensor in self._outputs.items()
+        }
+        return [arrays[name] for name in self._names]
 
     def close(self) -> None:
         del self._binding, self._session, self._inputs, self._outputs
 
-    def _bind_outputs(self, target: Target) -> list[torch.Tensor]:
-        """Run once to learn the outputs' shapes, then bind memory for them, so that no run allocates any."""
+    def _bind_outputs(self, target: Target) -> dict[str, torch.Tensor | None]:
+        """Run once to learn the outputs' shapes, then bind memory for them, so that no run allocates any. None for
+        what cannot be bound: outputs without values, of types that PyTorch lacks, and inputs that are passed on."""
         import torch
 
-        names = [value.name for value in self._session.get_outputs()]
+        passed_on = {value.name for value in self._session.get_inputs()}
+        names = list(dict.fromkeys(self._names))
         for name in names:
             self._binding.bind_output(name, target.kind)
         self()
-        values = self._binding.get_outputs()
-        outputs = [
-            torch.empty(tuple(value.shape()), dtype=_dtype(value.element_type()), device=target.kind)
-            for value in values
-        ]
+        values = dict(zip(names, self._binding.get_outputs(), strict=True))
         self._binding.clear_binding_outputs()
-        for name, tensor in zip(names, outputs, strict=True):
-            self._binding.bind_output(name, *_location(tensor))
+        outputs: dict[str, torch.Tensor | None] = {}
+        for name, value in values.items():
+            shape, dtype = tuple(value.shape()), _dtype(value.element_type())
+            if dtype is None or 0 in shape or name in passed_on:
+                outputs[name] = None
+                self._binding.bind_output(name, target.kind)
+            else:
+                outputs[name] = tensor = torch.empty(shape, dtype=dtype, device=target.kind)
+                self._binding.bind_output(name, *_location(tensor))
         return outputs
 
 
@@ -218,9 +232,9 @@ def _location(tensor: torch.Tensor) -> tuple[str, int, int, tuple[int, ...], int
     return tensor.device.type, tensor.device.index or 0, ELEMENT_TYPES[name], tuple(tensor.shape), tensor.data_ptr()
 
 
-def _dtype(element_type: int) -> torch.dtype:
+def _dtype(element_type: int) -> torch.dtype | None:
+    """PyTorch's type; None where it has none."""
     import torch
 
     names = {number: name for name, number in ELEMENT_TYPES.items()}
-    found: torch.dtype = getattr(torch, names[element_type])
-    return found
+    return getattr(torch, names[element_type]) if element_type in names else None
