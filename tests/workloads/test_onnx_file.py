@@ -186,6 +186,35 @@ def test_weights_outside_the_folder_are_never_read(location: str, tmp_path: Path
         _export(_case(name="models/net.onnx"))
 
 
+def test_an_output_that_numpy_has_no_type_for_is_refused() -> None:
+    model = _linear([2, 4])
+    model.graph.node.append(onnx.helper.make_node("Cast", ["y"], ["z"], to=onnx.TensorProto.BFLOAT16))
+    model.graph.output.append(onnx.helper.make_tensor_value_info("z", onnx.TensorProto.BFLOAT16, [2, 3]))
+    onnx.save(model, "net.onnx")
+    with pytest.raises(UsageError, match=r"net\.onnx gives output 'z' in bf16"):
+        _export(_case())
+
+
+def test_shapes_are_inferred_without_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which may be larger than the 2 GiB that inference takes."""
+    infer, sizes = onnx.shape_inference.infer_shapes, []
+
+    def inferred(model: Any, **options: Any) -> Any:
+        sizes.append(model.ByteSize())
+        return infer(model, **options)
+
+    monkeypatch.setattr(onnx.shape_inference, "infer_shapes", inferred)
+    model = _linear([2, 1000])
+    weights = np.ones((1000, 3), np.float32)
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(weights, "w"))
+    onnx.save(model, "net.onnx")
+    artifact = _export(_case())
+    assert sizes[0] < weights.nbytes
+    assert artifact.onnx is not None
+    (written,) = onnx.load(artifact.onnx).graph.initializer
+    assert np.array_equal(onnx.numpy_helper.to_array(written), weights)
+
+
 def test_there_is_no_module_to_build() -> None:
     with pytest.raises(Unsupported, match="has no PyTorch module"):
         OnnxFile().build(_case())

@@ -67,6 +67,7 @@ class OnnxFile:
         _require_libraries(case)
         model = read(Path(case.workload))
         _check_precision(precision(model), case)
+        _check_outputs(model, case)
         fix_batch_size(model, case.workload, case.batch_size)
         fed = graph_inputs(model)
         _check_inputs({name: kind for name, (_, kind) in fed.items()}, case)
@@ -99,6 +100,18 @@ def _check_inputs(kinds: dict[str, np.dtype[Any]], case: Case) -> None:
             raise UsageError(
                 f"{case.workload} takes input {name!r} in {FLOATS[kind.name]} and computes in {case.precision}. Export "
                 f"it again with inputs in {case.precision}."
+            )
+
+
+def _check_outputs(model: Any, case: Case) -> None:
+    """Raise `UsageError` for an output in bf16, which NumPy has no type for."""
+    import onnx
+
+    for value in model.graph.output:
+        if value.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
+            raise UsageError(
+                f"{case.workload} gives output {value.name!r} in bf16, and ONNX Runtime, whose outputs are the "
+                "reference, cannot hand that over. Export it again in fp32 or fp16, or with a Cast at its end."
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 EXTERNAL_BYTES = 1 << 30
 """Weights above this size are written beside the graph: one protobuf message holds 2 GiB at most."""
+
+SHAPE_BYTES = 1024
+"""More than any tensor has that holds a shape."""
 
 
 def read(path: Path) -> Any:
@@ -100,13 +104,28 @@ def fix_batch_size(model: Any, name: str, batch_size: int) -> None:
                 axis.dim_value = batch_size
     del model.graph.value_info[:]  # shapes at the old batch size; inferred anew
     try:
-        inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
+        with _without_weights(model):
+            inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
     except Exception as error:
         raise UsageError(
             f"{name} does not fit batch size {batch_size}: {first_line(error)}. "
             f"Export it again with a dynamic batch axis, or at this batch size."
         ) from error
     model.graph.value_info.extend(inferred.graph.value_info)
+
+
+@contextmanager
+def _without_weights(model: Any) -> Iterator[None]:
+    """The graph for a while without the values of its large weights, of which no shape follows: what infers shapes
+    takes 2 GiB at most."""
+    large = [(tensor, tensor.raw_data) for tensor in model.graph.initializer if len(tensor.raw_data) > SHAPE_BYTES]
+    for tensor, _ in large:
+        tensor.ClearField("raw_data")
+    try:
+        yield
+    finally:
+        for tensor, values in large:
+            tensor.raw_data = values
 
 
 def _fix_input(value: Any, name: str, batch_size: int) -> set[str]:
