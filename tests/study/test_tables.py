@@ -130,6 +130,17 @@ def test_depth_by_hand(block: str, width: int) -> None:
     assert found["absent"] == ""
 
 
+def test_blocks_with_arguments_are_told_apart() -> None:
+    at: dict[str, Any] = {"workload": "mha", "width": 64}
+    stacks = [(depth, args) for args in ((), (("heads", 4),)) for depth in (1, 2)]
+    study = study_of(
+        *(measured(case("identity", 8, depth=d, model_args=args, **at), 1.0) for d, args in stacks),
+        *(measured(case("openvino", 8, depth=d, model_args=args, **at), 1 / (d + len(args))) for d, args in stacks),
+    )
+    found = {str(row["label"]): row["depth_retention"] for row in rows("depth_mha", study)}
+    assert found == {"mha": pytest.approx(2.0), "mha,heads=4": pytest.approx(1.5)}
+
+
 def test_depth_of_the_formula_and_a_stack_that_was_skipped(synthetic: Study) -> None:
     (found,) = rows("depth_conv", synthetic, device="xeon", compiler="openvino", width=96, batch_size=8)
     assert found["depth_slope"] == pytest.approx(formula.SLOPE * 8 ** (0.9 - 0.7))

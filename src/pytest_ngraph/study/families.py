@@ -68,7 +68,7 @@ ARCHITECTURES = {
 
 def architecture(label: str) -> Architecture:
     """What the study says of a workload with its arguments (`Case.model_label`). One that the study does not have, or
-    has with other arguments, is a family of its own."""
-    if label in BLOCKS:
-        return Architecture(label, label, style=BLOCKS[label])
+    has with other arguments, is a family of its own; a block keeps its style whatever its arguments."""
+    if (block := label.partition(",")[0]) in BLOCKS:
+        return Architecture(label, label, style=BLOCKS[block])
     return ARCHITECTURES.get(label.removesuffix(STUDY_SIZE), Architecture(label, label))

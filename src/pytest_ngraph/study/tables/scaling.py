@@ -33,12 +33,13 @@ def friction(study: Study) -> Table:
 def _depth(study: Study, block: str, number: str, title: str) -> Table:
     keys = ["device", "compiler", "width", "batch_size", "precision", "objective"]
     rows = _side_by_side(study, ["depth_slope", "depth_retention"], ["label", *keys])
+    own = rows.filter(pl.col("label").str.split(",").list.first() == block)
     return Table.of(
         f"depth_{block}",
         title,
         "Slope: least squares of the speedup over depth. Retention: the speedup of the deepest stack over that of a "
         "single block. 95 % intervals.",
-        rows.filter(pl.col("label") == block).drop("label"),
+        own if own["label"].ne(block).any() else own.drop("label"),  # told where there are arguments: mha,heads=4
         number=number,
         missing=f"needs {block} at two depths or more under identity and a compiler",
     )
