@@ -33,6 +33,11 @@ class Host(Protocol):
         ...
 
     @property
+    def variables(self) -> Mapping[str, str]:
+        """Variables of the environment by which compilers are set."""
+        ...
+
+    @property
     def python(self) -> str:
         """The interpreter's version."""
         ...
@@ -71,6 +76,10 @@ class ThisMachine:
     @property
     def libraries(self) -> Mapping[str, str]:
         return machine.library_versions()
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        return machine.variables()
 
     def is_importable(self, library: str) -> bool:
         return machine.is_importable(library)

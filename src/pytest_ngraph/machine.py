@@ -8,6 +8,7 @@ import hashlib
 import os
 import platform
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -15,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph import cgroup
 from pytest_ngraph.wording import counted
 
 LIBRARIES = (
@@ -35,6 +37,21 @@ LIBRARIES = (
     "pytest-benchmark",
     "pytest-ngraph",
 )
+
+VARIABLES = (
+    "AOTINDUCTOR_", "AOT_INDUCTOR_", "ATEN_", "CUBLAS_", "CUDNN_", "CXX", "DNNL_", "GLIBC_TUNABLES", "GOMP_", "KMP_",
+    "LD_PRELOAD", "MALLOC_", "MKL_", "ONEDNN_", "ORT_", "OV_", "TORCHINDUCTOR_", "TVM_",
+)  # fmt: skip
+"""What the names of variables begin with by which compilers and their libraries are set."""
+NOT_OF_THE_USER = (
+    "KMP_DUPLICATE_LIB_OK",
+    "MKL_NUM_THREADS",
+    "ORT_DISABLE_TELEMETRY",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TVM_NUM_THREADS",
+    "TVM_THREAD_POOL_SPIN_COUNT",
+)
+"""Those of them that are set by libraries, or for every worker alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +135,16 @@ def environment() -> dict[str, str]:
         "governor": _governor(),
         "python": platform.python_version(),
     }
-    return {name: value for name, value in facts.items() if value} | library_versions()
+    return {name: value for name, value in facts.items() if value} | library_versions() | variables()
+
+
+def variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Those of the environment's variables by which users set compilers: `TORCHINDUCTOR_MAX_AUTOTUNE`.
+
+    environment: this process's, unless another is given.
+    """
+    given = os.environ if environment is None else environment
+    return {name: given[name] for name in sorted(given) if name.startswith(VARIABLES) and name not in NOT_OF_THE_USER}
 
 
 @cache
@@ -133,10 +159,22 @@ def library_versions() -> dict[str, str]:
     return versions
 
 
+def memory_share_in_use() -> float:
+    """Of this machine's memory, or of what the container is limited to, whichever is the fuller."""
+    import psutil
+
+    shares = [psutil.virtual_memory().percent / 100]
+    limit, used = cgroup.memory_bytes(), cgroup.memory_in_use()
+    if limit and used is not None:
+        shares.append(used / limit)
+    return max(shares)
+
+
 def is_importable(module: str) -> bool:
-    """Whether there is a module of this name, without importing it."""
+    """Whether there is a module of this name, without importing it. A folder that merely has the name is none."""
     try:
-        return find_spec(module) is not None
+        found = find_spec(module)
+        return found is not None and found.origin is not None
     except (ImportError, ValueError):  # a part of a package that is missing; no name at all
         return False
 
@@ -161,28 +199,15 @@ def _cores() -> tuple[int, ...]:
         except OSError:
             key = str(cpu)
         first_of_core.setdefault(key, cpu)
-    return tuple(first_of_core.values())[: _cpu_quota()]
-
-
-def _cpu_quota() -> int | None:
-    """Whole CPUs that a container's quota allows; None for no quota."""
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return None if quota == "max" else max(1, int(quota) // int(period))
-    except (OSError, ValueError):
-        return None
+    return tuple(first_of_core.values())[: cgroup.cpus()]
 
 
 def _memory_bytes() -> int:
     """What this machine has, or the container is limited to."""
     import psutil  # slow to import, and quiet collecting does not need it
 
-    total = psutil.virtual_memory().total
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        return total if limit == "max" else min(total, int(limit))
-    except (OSError, ValueError):
-        return total
+    total: int = psutil.virtual_memory().total
+    return min(total, cgroup.memory_bytes() or total)
 
 
 def _governor() -> str:

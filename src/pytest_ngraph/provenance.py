@@ -26,6 +26,7 @@ def of_compiling(case: Case, target: Target, graph: str, host: Host = HERE) -> d
         "compiler": case.compiler,
         "source": host.source_digest(case.compiler),
         "libraries": dict(host.libraries),
+        "variables": dict(host.variables),
         "python": host.python,
         "target": target.to_dict() | {"cores": list(target.cores)},
         "processor": [machine.architecture, machine.processor, _digest(instruction_sets.encode())],
@@ -70,7 +71,7 @@ def _change(key: str, before: Any, now: Any) -> Iterator[str]:
         yield "the compiler's own code or libraries changed"
     elif isinstance(before, dict) and isinstance(now, dict):
         names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-        yield f"{key}: " + ", ".join(f"{name} {before.get(name)} -> {now.get(name)}" for name in names)
+        yield f"{key}: " + ", ".join(f"{name} {before.get(name, 'none')} -> {now.get(name, 'none')}" for name in names)
     else:
         yield f"{key}: {before or 'none'} -> {now or 'none'}"
 

@@ -38,7 +38,9 @@ def workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workers:
 def test_a_worker_stays_for_its_role_and_target(workers: Workers) -> None:
     first = workers.resident("tvm", Target())
     assert workers.resident("tvm", Target()) is first
+    assert workers.resident("tvm", Target(precision="bf16")) is first
     assert workers.resident("tvm", Target(cores=(1,))) is not first
+    assert workers.resident("tvm", Target(objective="throughput")) is not first
     assert workers.resident("openvino", Target()) is not first
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-import psutil
-
 from pytest_ngraph import provenance
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.alone import launch_alone
@@ -20,13 +18,14 @@ from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.patience import Patience
-from pytest_ngraph.bench.process import Home, WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.process import HERE, Home, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, Launch
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.machine import memory_share_in_use
 from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 
@@ -40,7 +39,7 @@ RESIDENT_SHARE = 0.7
 class Bench:
     """Owns worker processes, one per compiler and target, and keeps them from one group to the next.
 
-    target: the target of a case's device. base: what cases are compared with.
+    target: the target of a case's device. base: what cases are compared with. home: where workers live.
     """
 
     def __init__(
@@ -49,6 +48,7 @@ class Bench:
         target: Callable[[Case], Target],
         progress: Progress | None = None,
         base: Base | None = None,
+        home: Home = HERE,
     ) -> None:
         self._scratch = Scratch()
         self._folder = self._scratch.folder
@@ -58,7 +58,7 @@ class Bench:
         self._target = target
         self._progress = progress or Silent()
         self._base = base
-        self._workers = Workers(self._folder, settings.memory_bytes)
+        self._workers = Workers(self._folder, settings.memory_bytes, home)
         self._patience = Patience()
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
@@ -103,7 +103,7 @@ class Bench:
         opponents = self._opponents(folder)
         while cases:
             arms: list[Arm] = []
-            while cases and (not arms or psutil.virtual_memory().percent < 100 * RESIDENT_SHARE):
+            while cases and (not arms or memory_share_in_use() < RESIDENT_SHARE):
                 arms.append(self._prepared(cases.pop(0), artifact, opponents))
             names = tuple(arm.case.compiler for arm in arms if arm.running)
             contention = interleave(arms, self._settings, self._progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph import machine
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
 
 
 class Here:
-    """Every device is this machine, used as the device's profile says."""
+    """Every device is this machine, used as the device's profile says. Workers work in the folder that the session
+    started in, wherever a test has gone since."""
 
     is_here = True
+
+    def __init__(self) -> None:
+        self._folder = Path.cwd()
 
     def describe(self, devices: Sequence[str]) -> str:
         return f"device {', '.join(devices)}: {machine.in_words()}"
@@ -34,6 +39,7 @@ class Here:
 
     def open(self, work: Work) -> Bench:
         from pytest_ngraph.bench.bench import Bench
+        from pytest_ngraph.bench.process import Home
 
         terms = Terms(common=work.settings, profiles=work.profiles, machine=HERE.machine, threads=work.threads)
         return Bench(
@@ -41,6 +47,7 @@ class Here:
             terms.target,
             work.progress if terms.settings.smoke else NotedProgress(work.progress, work.enter),
             work.base,
+            Home(folder=self._folder),
         )
 
     def close(self) -> None:

@@ -112,7 +112,8 @@ class WorkerProcess:
         except OSError as error:  # no memory, no interpreter, a folder that is gone
             message = f"no process can be started to measure in: {error}"
             raise WorkerFailed(Failure(phase="build", kind="raised", message=message)) from error
-        path = [entry or os.getcwd() for entry in search_path()] if home.path is None else list(home.path)  # noqa: PTH109
+        here = str(home.folder or Path.cwd())
+        path = [entry or here for entry in search_path()] if home.path is None else list(home.path)
         self._send({"path": path, "keep_own": home.python != sys.executable, "ahead": ahead})
 
     @property

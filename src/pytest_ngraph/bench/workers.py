@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.process import Home, WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.process import HERE, Home, WorkerFailed, WorkerProcess
 
 Role = str
 """What a worker is for: a compiler's name with its options, or one of those below."""
@@ -18,20 +19,23 @@ LAUNCH = "launch"
 
 
 class Workers:
-    """Starts workers when they are first needed, and keeps one per role and target.
+    """Starts workers when they are first needed, and keeps one per role and target, whatever the precision: one for
+    each would leave many idle ones in memory, and what a process keeps between cases are its threads.
 
-    temporary: where workers put their temporary files. memory_bytes: limit of each; None for none.
+    temporary: where workers put their temporary files. memory_bytes: limit of each; None for none. home: where they
+    live, unless told otherwise.
     """
 
-    def __init__(self, temporary: Path, memory_bytes: int | None) -> None:
+    def __init__(self, temporary: Path, memory_bytes: int | None, home: Home = HERE) -> None:
         self._temporary = temporary
         self._memory_bytes = memory_bytes
+        self._home = home
         self._resident: dict[tuple[Role, Target], WorkerProcess] = {}
         self._importing: list[WorkerProcess] = []
 
     def resident(self, role: Role, target: Target, home: Home | None = None) -> WorkerProcess:
         """The worker of this role, a new one if the last one died."""
-        key = (role, target)
+        key = _key(role, target)
         if key in self._resident and not self._resident[key].alive:
             self._resident.pop(key).close()  # with all that it started
         if key not in self._resident:
@@ -42,10 +46,10 @@ class Workers:
         """Have the workers of compilers import their libraries while the bench waits for another. One that cannot be
         started fails when it is asked for."""
         for compiler, target in compilers:
-            if (compiler, target) not in self._resident:
+            key = _key(compiler, target)
+            if key not in self._resident:
                 with suppress(WorkerFailed):
-                    worker = self._start(compiler, target, ahead=True)
-                    self._resident[compiler, target] = worker
+                    self._resident[key] = worker = self._start(compiler, target, ahead=True)
                     self._importing.append(worker)
 
     def settle(self, timeout_s: float) -> None:
@@ -83,7 +87,7 @@ class Workers:
             cores=target.cores,
             temporary=self._temporary,
             memory_bytes=self._memory_bytes,
-            home=home or Home(),
+            home=home or self._home,
             bound=role not in EXPORTERS,
             ahead=role if ahead else "",
             role=role,
@@ -93,3 +97,7 @@ class Workers:
         for key, worker in list(self._resident.items()):
             if condemned(key[0], worker):
                 self._resident.pop(key).close()
+
+
+def _key(role: Role, target: Target) -> tuple[Role, Target]:
+    return role, dataclasses.replace(target, precision="fp32")

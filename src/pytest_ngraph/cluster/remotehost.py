@@ -10,7 +10,7 @@ from typing import Any
 from pytest_ngraph import compilers, sources
 from pytest_ngraph.cluster.presence import Present
 from pytest_ngraph.compilers.source import source_digest
-from pytest_ngraph.machine import LIBRARIES, Machine, is_importable
+from pytest_ngraph.machine import LIBRARIES, Machine, is_importable, variables
 
 Ask = Callable[..., Any]
 """Runs a function on the device, with the arguments that follow."""
@@ -32,6 +32,10 @@ class RemoteHost:
     @property
     def libraries(self) -> Mapping[str, str]:
         return {name: self.environment[name] for name in LIBRARIES if name in self.environment}
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        return variables(self.environment)
 
     @property
     def python(self) -> str:

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.cache import key_of
+from pytest_ngraph.case import Case
+from pytest_ngraph.provenance import changes, of_compiling
+
+
+def test_what_sets_a_compiler_is_a_part_of_what_is_compiled(monkeypatch: pytest.MonkeyPatch, a_case: Case) -> None:
+    before = of_compiling(a_case, Target(), "graph")
+    monkeypatch.setenv("TORCHINDUCTOR_MAX_AUTOTUNE", "1")
+    after = of_compiling(a_case, Target(), "graph")
+    assert key_of(after) != key_of(before)
+    assert changes(before, after) == ["variables: TORCHINDUCTOR_MAX_AUTOTUNE none -> 1"]
+
+
+def test_how_a_worker_is_set_up_is_none(monkeypatch: pytest.MonkeyPatch, a_case: Case) -> None:
+    """It looks for what is compiled in an environment that is not the session's."""
+    before = of_compiling(a_case, Target(), "graph")
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TVM_NUM_THREADS", "TMPDIR"):
+        monkeypatch.setenv(name, "2")
+    assert of_compiling(a_case, Target(), "graph") == before
