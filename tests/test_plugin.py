@@ -398,6 +398,73 @@ def test_benchmark_disable_runs_once_and_records_nothing(project: pytest.Pyteste
     assert not (project.path / ".ngraph").exists()
 
 
+def test_workers_stay_where_the_session_began_wherever_a_test_goes(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        nets="""
+        from pathlib import Path
+
+        from mine import network
+
+        def built(batch_size):
+            assert Path("nets.py").exists(), Path.cwd()
+            return network(batch_size)
+        """,
+        test_it="""
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def elsewhere(tmp_path, monkeypatch):
+            monkeypatch.chdir(tmp_path)
+
+        @pytest.mark.ngraph(workload="nets:built", compiler="identity")
+        def test_throughput(elsewhere, measurement):
+            pass
+        """,
+    )
+    project.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_a_user_without_a_home_can_run_tests(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    project.makeini("[pytest]\n")
+    project.makepyfile(test_it="def test_nothing(): pass")
+    project.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+def test_the_mark_of_a_class_overrides_that_of_its_base(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="plain", compiler="mine:Exact", batch_size=[1, 2])
+        class Base:
+            def test_throughput(self, measurement):
+                pass
+
+        @pytest.mark.ngraph(batch_size=4)
+        class TestNearer(Base):
+            pass
+
+        class TestInherited(Base):
+            pass
+        """
+    )
+    result = project.runpytest("--collect-only", "-q")
+    result.stdout.fnmatch_lines(
+        [
+            "*TestNearer::test_throughput?plain-mine:Exact-b4-cpu?",
+            "*TestInherited::test_throughput?plain-mine:Exact-b1-cpu?",
+            "*TestInherited::test_throughput?plain-mine:Exact-b2-cpu?",
+            "3 tests collected*",
+        ]
+    )
+
+
 def test_xdist_is_refused_by_the_tests_that_measure(project: pytest.Pytester) -> None:
     pytest.importorskip("xdist")
     result = project.runpytest("-n", "2", TWO)

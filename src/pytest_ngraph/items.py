@@ -35,7 +35,7 @@ COLLECTED = pytest.StashKey[Collected]()
 def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
     """Generate one test per case of a function that is marked `ngraph`. A mark that cannot be read is a mistake,
     told with all others once collection is over."""
-    marked = list(metafunc.definition.iter_markers("ngraph"))
+    marked = marks.nearest_first(metafunc.definition)
     if not marked or "ngraph_case" not in metafunc.fixturenames:
         return
     fixed = tuple(name for fixture, name in COMPILER_FIXTURES.items() if fixture in metafunc.fixturenames)

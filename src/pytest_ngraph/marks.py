@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from _pytest.mark.structures import get_unpacked_marks
 
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar
@@ -25,6 +26,19 @@ MARKERS = (
 ARGUMENTS = (
     "workload", "compiler", "batch_size", "depth", "width", "precision", "objective", "device", "model_args",
 )  # fmt: skip
+
+
+def nearest_first(item: pytest.Item) -> list[pytest.Mark]:
+    """The `ngraph` marks of a test: of its function, its class, the class's bases, its module. pytest tells those of
+    the bases before those of the class itself."""
+    found: list[pytest.Mark] = []
+    for node in reversed(item.listchain()):
+        own = [mark for mark in node.own_markers if mark.name == "ngraph"]
+        if isinstance(node, pytest.Class):
+            bases = [list(map(id, get_unpacked_marks(base, consider_mro=False))) for base in node.obj.__mro__]
+            own.sort(key=lambda mark: next((place for place, of in enumerate(bases) if id(mark) in of), 0))
+        found += own
+    return found
 
 
 def arguments(marks: Iterable[pytest.Mark]) -> dict[str, Any]:

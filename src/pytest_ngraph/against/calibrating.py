@@ -10,7 +10,7 @@ from pytest_ngraph.against import Against
 from pytest_ngraph.against.itself import FromItself
 from pytest_ngraph.cache import user_folder
 from pytest_ngraph.comparison import Comparison
-from pytest_ngraph.errors import StoreError
+from pytest_ngraph.errors import NgraphError, StoreError
 from pytest_ngraph.gate import Calibration, Verdict, calibrate
 from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.machine import this_machine
@@ -66,7 +66,7 @@ def kept() -> Calibration | None:
     """This machine's calibration, if there is one that can be read."""
     try:
         return Calibration.from_dict(json.loads(_path(this_machine().fingerprint).read_text()))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (NgraphError, OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

@@ -259,7 +259,10 @@ def _settings(config: pytest.Config) -> Settings:
 def _cache(config: pytest.Config) -> Path | None:
     name = single(config, "cache")
     if name is None:
-        return default_folder()
+        try:
+            return default_folder()
+        except UsageError:  # a user without a home, for whom nothing is kept
+            return None
     return None if name == "off" else config.rootpath / name
 
 
