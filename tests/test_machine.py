@@ -10,7 +10,16 @@ import psutil
 import pytest
 
 from pytest_ngraph import cgroup
-from pytest_ngraph.machine import Gpu, Machine, environment, is_importable, memory_share_in_use, this_machine, variables
+from pytest_ngraph.machine import (
+    Gpu,
+    Machine,
+    described,
+    environment,
+    is_importable,
+    memory_share_in_use,
+    this_machine,
+    variables,
+)
 
 
 def test_cores_are_usable_and_one_per_physical_core() -> None:
@@ -25,6 +34,33 @@ def test_fingerprint_changes_with_what_changes_timings() -> None:
     assert dataclasses.replace(machine, processor="other").fingerprint != machine.fingerprint
     assert dataclasses.replace(machine, cores=(0,) * 99).fingerprint != machine.fingerprint
     assert dataclasses.replace(machine, memory_bytes=machine.memory_bytes + 4096).fingerprint == machine.fingerprint
+
+
+X86 = "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Processor\nflags\t\t: fpu avx512f\n\nprocessor\t: 1\n"
+GRAVITON = "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n"
+ORIN = "processor\t: 0\nmodel name\t: ARMv8 Processor rev 1 (v8l)\nFeatures\t: fp asimd\nCPU part\t: 0xd42\n"
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "board", "expected"),
+    [
+        (X86, "", ("Intel(R) Xeon(R) Processor", {"fpu", "avx512f"})),
+        (GRAVITON, "", ("implementer 0x41, part 0xd40", {"fp", "asimd"})),
+        (ORIN, "Jetson AGX Orin", ("Jetson AGX Orin, ARMv8 Processor rev 1 (v8l)", {"fp", "asimd"})),
+        ("", "", ("", set())),
+    ],
+)
+def test_a_processor_is_known_by_what_linux_tells(cpuinfo: str, board: str, expected: tuple[str, set[str]]) -> None:
+    assert described(cpuinfo, board) == (expected[0], frozenset(expected[1]))
+
+
+def test_a_driver_that_keeps_some_of_the_gpus_memory_makes_no_other_machine() -> None:
+    gpu = Gpu(name="H100", capability=(9, 0), memory_bytes=80 * 2**30)
+    first, second = (
+        dataclasses.replace(this_machine(), gpus=(dataclasses.replace(gpu, memory_bytes=gpu.memory_bytes - kept),))
+        for kept in (0, 2**20)
+    )
+    assert first.fingerprint == second.fingerprint != this_machine().fingerprint
 
 
 def test_what_another_machine_tells_of_itself_is_understood() -> None:

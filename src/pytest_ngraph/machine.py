@@ -80,7 +80,8 @@ class Machine:
     def fingerprint(self) -> str:
         """Equal for machines whose timings can be compared: same processor, cores in use, memory size and GPUs."""
         gib = round(self.memory_bytes / 2**30)
-        text = f"{self.architecture}|{self.processor}|{len(self.cores)}|{self.logical_cpus}|{gib}|{self.gpus}"
+        gpus = tuple((gpu.name, gpu.capability, round(gpu.memory_bytes / 2**30)) for gpu in self.gpus)
+        text = f"{self.architecture}|{self.processor}|{len(self.cores)}|{self.logical_cpus}|{gib}|{gpus}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def to_dict(self) -> dict[str, Any]:
@@ -180,13 +181,35 @@ def is_importable(module: str) -> bool:
 
 
 def _processor() -> tuple[str, frozenset[str]]:
+    name, instruction_sets = described(_text("/proc/cpuinfo"), _text("/proc/device-tree/model").strip("\0 "))
+    return name or platform.processor(), instruction_sets
+
+
+def described(cpuinfo: str, board: str) -> tuple[str, frozenset[str]]:
+    """The processor's name and instruction sets, from what Linux tells of it.
+
+    board: what a system on a module is called, which tells more than its cores do. ARM's processors often have no name
+    at all, and are known by the numbers of their maker and their parts then.
+    """
+    names = [board, *_first("(?:model name|Model|Hardware)", cpuinfo)]
+    if not any(names):
+        parts = sorted(set(re.findall(r"^CPU part\s*: (.+)$", cpuinfo, re.MULTILINE)))
+        names = [f"implementer {maker}, part {', '.join(parts)}" for maker in _first("CPU implementer", cpuinfo)]
+    flags = " ".join(_first("(?:flags|Features)", cpuinfo))
+    return ", ".join(dict.fromkeys(filter(None, names))), frozenset(flags.split())
+
+
+def _first(key: str, cpuinfo: str) -> list[str]:
+    """The first value of a key, if there is one."""
+    found = re.search(rf"^{key}\s*: (.+)$", cpuinfo, re.MULTILINE)
+    return [found[1].strip()] if found else []
+
+
+def _text(path: str) -> str:
     try:
-        text = Path("/proc/cpuinfo").read_text()
+        return Path(path).read_text(errors="replace")
     except OSError:
-        return platform.processor(), frozenset()
-    model = re.search(r"^(?:model name|Model|Hardware)\s*: (.+)$", text, re.MULTILINE)
-    flags = re.search(r"^(?:flags|Features)\s*: (.+)$", text, re.MULTILINE)
-    return model[1] if model else platform.processor(), frozenset(flags[1].split() if flags else ())
+        return ""
 
 
 def _cores() -> tuple[int, ...]:
@@ -211,19 +234,12 @@ def _memory_bytes() -> int:
 
 
 def _governor() -> str:
-    try:
-        return Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").read_text().strip()
-    except OSError:
-        return ""
+    return _text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip()
 
 
 def _driver() -> str:
     """Version of NVIDIA's kernel driver; empty where there is none."""
-    try:
-        text = Path("/proc/driver/nvidia/version").read_text()
-    except OSError:
-        return ""
-    found = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", text)
+    found = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", _text("/proc/driver/nvidia/version"))
     return found[0] if found else ""
 
 
