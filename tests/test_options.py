@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +43,36 @@ def test_the_mark_decides_and_the_command_line_narrows(
 )
 def test_a_list_of_compilers_with_options(text: str, expected: list[str]) -> None:
     assert split_compilers(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("ini", "typed", "expected"),
+    [
+        ("", "", "project/.ngraph"),
+        ("ngraph_store = kept", "", "project/kept"),
+        ("ngraph_store = kept", "--ngraph-store=here", "project/deep/here"),
+        ("", "--ngraph-store=~/runs", "home/runs"),
+        ("ngraph_store = ~/runs", "", "home/runs"),
+    ],
+)
+def test_a_path_is_relative_to_where_it_is_written(
+    ini: str, typed: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path / "project" / "deep"
+    deep.mkdir(parents=True)
+    (tmp_path / "project" / "pytest.ini").write_text(f"[pytest]\n{ini}\n")
+    (deep / "conftest.py").write_text(
+        """
+from pytest_ngraph.fixtures import SESSION
+
+def pytest_report_header(config):
+    return f"store is {config.stash[SESSION].options.store}"
+"""
+    )
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    command = [sys.executable, "-m", "pytest", *([typed] if typed else [])]
+    done = subprocess.run(command, cwd=deep, capture_output=True, text=True, check=False)
+    assert f"store is {tmp_path / expected}\n" in done.stdout
 
 
 @given(st.integers(1, 10**6))

@@ -87,7 +87,7 @@ class Workers:
             cores=target.cores,
             temporary=self._temporary,
             memory_bytes=self._memory_bytes,
-            home=home or self._home,
+            home=dataclasses.replace(home, folder=home.folder or self._home.folder) if home else self._home,
             bound=role not in EXPORTERS,
             ahead=role if ahead else "",
             role=role,

@@ -19,7 +19,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.options import cluster, gate, resume
 from pytest_ngraph.options.cluster import ClusterOptions
 from pytest_ngraph.options.gate import GateOptions
-from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, positive, share, single
+from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, path, positive, share, single
 from pytest_ngraph.options.resume import ResumeOptions
 from pytest_ngraph.settings import Isolation, Settings
 
@@ -134,7 +134,13 @@ def declare(parser: pytest.Parser) -> None:
         metavar="SIZE",
         **ONE,
     )
-    add("--ngraph-store", "ngraph_store", "Folder of the recorded runs. Default: .ngraph", metavar="DIR", **ONE)
+    add(
+        "--ngraph-store",
+        "ngraph_store",
+        "Folder of the recorded runs. Default: .ngraph in pytest's root folder",
+        metavar="DIR",
+        **ONE,
+    )
     add(
         "--ngraph-fail-on",
         "ngraph_fail_on",
@@ -172,12 +178,12 @@ def read(config: pytest.Config) -> Options:
         precisions=axis(config, "precision", lambda text: _one_of("precision", text, PRECISIONS)),
         objectives=axis(config, "objective", lambda text: _one_of("objective", text, OBJECTIVES)),
         settings=settings,
-        store=config.rootpath / (single(config, "store") or ".ngraph"),
+        store=path(config, "store") or config.rootpath / ".ngraph",
         thresholds=parse_thresholds(lines(config, "ngraph_fail_on")),
         gate=gate_options,
         resume=resume.read(config),
         cluster=cluster.read(config, gate_options),
-        report=config.rootpath / report if (report := single(config, "report")) else None,
+        report=path(config, "report"),
         measures=not (config.option.collectonly or settings.smoke or _is_distributed(config)),
     )
 
@@ -257,13 +263,12 @@ def _settings(config: pytest.Config) -> Settings:
 
 
 def _cache(config: pytest.Config) -> Path | None:
-    name = single(config, "cache")
-    if name is None:
-        try:
-            return default_folder()
-        except UsageError:  # a user without a home, for whom nothing is kept
-            return None
-    return None if name == "off" else config.rootpath / name
+    if single(config, "cache") == "off":
+        return None
+    try:
+        return path(config, "cache") or default_folder()
+    except UsageError:  # a user without a home, for whom nothing is kept
+        return None
 
 
 def _devices_file(config: pytest.Config) -> Path | None:

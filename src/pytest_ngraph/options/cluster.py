@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.options.gate import GateOptions
-from pytest_ngraph.options.reading import ONE, Declare, positive, single
+from pytest_ngraph.options.reading import ONE, Declare, path, positive, single
 
 if TYPE_CHECKING:
     from pytest_ngraph.cluster.security import Endpoint
@@ -85,8 +84,4 @@ def read(config: pytest.Config, gate: GateOptions) -> ClusterOptions:
 
 
 def _file(config: pytest.Config, name: str) -> str:
-    """A path: on the command line relative to the current folder, in the ini file to pytest's root folder."""
-    text = single(config, name) or ""
-    if not text or config.getoption(f"ngraph_{name}") is not None:
-        return text
-    return str(config.rootpath / Path(text).expanduser())
+    return str(path(config, name) or "")

@@ -10,7 +10,7 @@ from typing import Literal, cast, get_args
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.options.reading import ONE, Declare, choice, named, share, single, whole
+from pytest_ngraph.options.reading import ONE, Declare, choice, named, path, share, whole
 
 Policy = Literal["warn", "fail", "pass"]
 
@@ -153,7 +153,6 @@ def read(config: pytest.Config) -> GateOptions:
             "--ngraph-compare and --ngraph-save are for runs on their own: what is measured in turn with a base has "
             "other times. Run twice."
         )
-    summary = single(config, "summary")
     return GateOptions(
         against=against,
         against_python=against_python,
@@ -165,5 +164,5 @@ def read(config: pytest.Config) -> GateOptions:
         compare=tuple(dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())),
         save=save,
         foreign_baseline=bool(config.getoption("ngraph_foreign_baseline") or config.getini("ngraph_foreign_baseline")),
-        summary=config.rootpath / summary if summary else None,
+        summary=path(config, "summary"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import pytest
@@ -67,6 +68,16 @@ def named(config: pytest.Config, name: str) -> str:
             f"{_flag(name)}={value}: nothing is named. Give a value (is a variable unset?), or leave the option out."
         )
     return single(config, name) or ""
+
+
+def path(config: pytest.Config, name: str) -> Path | None:
+    """The path that `--ngraph-NAME` tells; None where nothing is said. On the command line it is relative to the folder
+    that pytest was started in, in the ini file to pytest's root folder."""
+    text = single(config, name)
+    if text is None:
+        return None
+    is_typed = bool(config.getoption(f"ngraph_{name}"))
+    return (config.invocation_params.dir if is_typed else config.rootpath) / Path(text).expanduser()
 
 
 def lines(config: pytest.Config, name: str) -> list[str]:
