@@ -472,6 +472,23 @@ def test_xdist_is_refused_by_the_tests_that_measure(project: pytest.Pytester) ->
     result.stdout.fnmatch_lines(["*cannot run under pytest-xdist*without -n*"])
 
 
+def test_under_xdist_a_mark_that_cannot_be_read_is_an_error_of_its_module(project: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network", batch_size=0)
+        def test_throughput(measurement):
+            pass
+        """
+    )
+    result = project.runpytest("-n", "2")
+    assert result.ret != pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["*batch size 0 is not a whole number from 1 up.*"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
 def test_exit_first_stops_after_the_failure(quick_project: pytest.Pytester) -> None:
     result = quick_project.runpytest_subprocess("--compiler=mine:Raises,mine:Exact", "-x")
     result.assert_outcomes(failed=1)

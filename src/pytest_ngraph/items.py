@@ -47,6 +47,8 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
         reason = "" if cases else marks.nothing_left({**given, "compiler": fixed} if fixed else given, options)
     except NgraphError as error:
         reason = str(error)
+        if _is_xdist_worker(config):  # where an error of the whole session would be an internal one
+            raise pytest.fail.Exception(reason, pytrace=False) from None
         mistakes = config.stash.setdefault(MISTAKES, [])
         if not isinstance(error, Unreachable):
             mistakes.append(f"{metafunc.definition.nodeid}: {reason}")
@@ -62,6 +64,8 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
 
 def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     """Tell the session which cases the selected tests will ask for, and find out early what cannot be stored."""
+    if _is_xdist_worker(config):  # each of them is refused when it is set up
+        return
     mistakes = config.stash.get(MISTAKES, [])
     if mistakes:
         raise UsageError("\n".join(mistakes))
@@ -91,7 +95,7 @@ def set_up(item: pytest.Item) -> None:
     case = case_of(item)
     if case is None:
         return
-    if hasattr(item.config, "workerinput"):
+    if _is_xdist_worker(item.config):
         pytest.fail(
             "measurements on one machine disturb each other, so they cannot run under pytest-xdist. "
             "Run them in a session of their own without -n, or with -n 0.",
@@ -186,6 +190,11 @@ def case_of(item: pytest.Item) -> Case | None:
     callspec = getattr(item, "callspec", None)
     case = callspec.params.get("ngraph_case") if callspec is not None else None
     return case if isinstance(case, Case) else None
+
+
+def _is_xdist_worker(config: pytest.Config) -> bool:
+    """Whether this is one of the processes among which pytest-xdist divides the tests."""
+    return hasattr(config, "workerinput")
 
 
 def _measures(item: pytest.Item) -> bool:
