@@ -17,6 +17,7 @@ from pytest_ngraph.workloads import family
         ("mha", "Blocks"),
         ("nets/resnet.onnx", "OnnxFile"),
         ("package.module:function", "Imported"),
+        ("models/nets.py:Net", "Imported"),
         ("resnet18", "Timm"),
         ("convnext_tiny.fb_in1k", "Timm"),
         ("hf-hub:timm/resnet18.a1_in1k", "Timm"),

@@ -132,6 +132,7 @@ def test_weights_that_the_function_draws_are_the_same_every_time() -> None:
     [
         (_case("not a module:f"), r"'not a module:f' is no import string\. Write package\.module:function"),
         (_case("nets_of_user:"), "is no import string"),
+        (_case("./models/nets.py:Net"), r"is a path\. Write it as it is imported: models\.nets:Net\."),
         (_case("missing_of_user:f"), "missing_of_user cannot be imported .*No module named 'missing_of_user'"),
         (_case("broken_of_user:f"), r"cannot be imported \(ValueError: not today\)"),
         (_case("image_nett"), "unknown function of nets_of_user 'image_nett'. Did you mean 'image_net'"),

@@ -34,12 +34,15 @@ class Imported:
     priority = 30
 
     def owns(self, name: str) -> bool:
-        return ":" in name and "/" not in name  # with a slash it is one of timm's hubs (hf-hub:owner/model)
+        return ":" in name and ("/" not in name or ".py:" in name)  # with a slash, a hub of timm's: hf-hub:owner/model
 
     def check(self, case: Case) -> None:
-        module, _, function = case.workload.partition(":")
+        module, _, function = case.workload.removeprefix("./").replace("/", ".").partition(":")
         if not all(part.isidentifier() for part in (*module.split("."), *function.split("."))):
             raise UsageError(f"workload {case.workload!r} is no import string. Write package.module:function.")
+        if module.endswith(".py"):
+            imported = f"{module.removesuffix('.py')}:{function}"
+            raise UsageError(f"workload {case.workload!r} is a path. Write it as it is imported: {imported}.")
 
     def build(self, case: Case) -> Built:
         import torch
