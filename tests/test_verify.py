@@ -38,6 +38,13 @@ def test_the_error_is_relative_to_the_largest_value() -> None:
     assert agreement.agrees
 
 
+def test_what_masks_hides_no_error() -> None:
+    smallest = float(np.finfo(np.float32).min)
+    assert verify([floats(smallest, 1.0)], [floats(smallest, 1.0)], "fp32").agrees
+    assert not verify([floats(smallest, 1.1)], [floats(smallest, 1.0)], "fp32").agrees
+    assert not verify([floats(0.0, 1.0)], [floats(smallest, 1.0)], "fp32").agrees
+
+
 def test_the_worst_output_is_reported() -> None:
     agreement = verify([floats(1.0), floats(1.1), floats(1.01)], [floats(1.0)] * 3, "fp32")
     assert agreement.error == pytest.approx(0.1)
@@ -50,6 +57,12 @@ def test_bf16_does_not_pass_for_fp32() -> None:
     rounded = (reference.view(np.uint32) + 0x8000 & 0xFFFF0000).view(np.float32)
     assert not verify([rounded], [reference], "fp32").agrees
     assert verify([rounded], [reference], "bf16").agrees
+
+
+def test_eight_bits_on_the_way_are_a_step_apart() -> None:
+    step = floats(1.0, 0.5 + 1 / 127)
+    assert not verify([step], [floats(1.0, 0.5)], "fp32").agrees
+    assert verify([step], [floats(1.0, 0.5)], "fp32", quantized=True).agrees
 
 
 def test_tolerances_widen_with_fewer_bits() -> None:

@@ -50,6 +50,7 @@ class Artifact:
     program: `torch.export` archive in the case's precision, or None (an ONNX workload, or `export_error`).
     onnx: the user's ONNX file, or None (a PyTorch workload).
     export_error: why there is no program, when the model builds but `torch.export` refuses it.
+    quantized: whether the graph rounds to eight bits on its way, wherever it says so.
     digest: SHA-256 of the graph and its weights.
     model: parameters and operations.
     files: digests of the user's own files that were read to build it, by path.
@@ -60,6 +61,7 @@ class Artifact:
     program: Path | None = None
     onnx: Path | None = None
     export_error: str = ""
+    quantized: bool = False
     digest: str = ""
     model: Model = field(default_factory=Model)
     files: dict[str, str] = field(default_factory=dict)

@@ -68,7 +68,7 @@ def prepare(
     load_s = clock() - started
     announce("verify")
     try:
-        agreement = verify(model.outputs(), artifact.reference(), target.precision)
+        agreement = verify(model.outputs(), artifact.reference(), target.precision, quantized=artifact.quantized)
     except BaseException:
         model.close()
         raise

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -213,6 +214,19 @@ def test_shapes_are_inferred_without_the_weights(monkeypatch: pytest.MonkeyPatch
     assert artifact.onnx is not None
     (written,) = onnx.load(artifact.onnx).graph.initializer
     assert np.array_equal(onnx.numpy_helper.to_array(written), weights)
+
+
+def test_a_quantized_file_is_told_from_others() -> None:
+    onnx.save(_linear([2, 4]), "net.onnx")
+    assert not _export(_case()).quantized
+    model = _linear([2, 4])
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(0.1, np.float32), "step"))
+    model.graph.node.append(onnx.helper.make_node("QuantizeLinear", ["y", "step"], ["z"]))
+    model.graph.node.append(onnx.helper.make_node("DequantizeLinear", ["z", "step"], ["rounded"]))
+    model.graph.output[0].name = "rounded"
+    onnx.save(model, "net.onnx")
+    shutil.rmtree("exported")
+    assert _export(_case()).quantized
 
 
 def test_there_is_no_module_to_build() -> None:

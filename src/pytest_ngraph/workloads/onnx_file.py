@@ -16,6 +16,7 @@ from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.onnx_graph import (
     fix_batch_size,
     graph_inputs,
+    is_quantized,
     parameters,
     precision,
     read,
@@ -77,7 +78,14 @@ class OnnxFile:
         save_arrays(folder / "inputs.npz", [_widen(array) for array in inputs])
         save_arrays(folder / "reference.npz", _run(path, dict(zip(fed, inputs, strict=True)), case))
         counts = Model(parameters=parameters(model))
-        return Artifact(folder=folder, case=case, onnx=path, digest=_digest(files), model=counts)
+        return Artifact(
+            folder=folder,
+            case=case,
+            onnx=path,
+            quantized=is_quantized(model),
+            digest=_digest(files),
+            model=counts,
+        )
 
 
 def _neighbours(path: Path) -> str:

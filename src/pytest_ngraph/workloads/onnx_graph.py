@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 EXTERNAL_BYTES = 1 << 30
 """Weights above this size are written beside the graph: one protobuf message holds 2 GiB at most."""
 
+QUANTIZING = (
+    "QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger",
+)  # fmt: skip
 SHAPE_BYTES = 1024
 """More than any tensor has that holds a shape."""
 
@@ -72,9 +75,16 @@ def graph_inputs(model: Any) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def parameters(model: Any) -> int:
-    """Number of floating-point weights. A file does not tell which are learnable: it includes running statistics."""
-    floats = _float_types()
-    return sum(math.prod(tensor.dims) for tensor in model.graph.initializer if tensor.data_type in floats)
+    """Number of weights: floats, and matrices and kernels in eight bits. A file does not tell which are learnable: it
+    includes running statistics."""
+    import onnx
+
+    floats, eight_bits = _float_types(), (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
+    return sum(
+        math.prod(tensor.dims)
+        for tensor in model.graph.initializer
+        if tensor.data_type in floats or (tensor.data_type in eight_bits and len(tensor.dims) > 1)
+    )
 
 
 def precision(model: Any) -> str:
@@ -86,6 +96,12 @@ def precision(model: Any) -> str:
     if not any(kind in floats for kind in sizes):
         sizes.update(value.type.tensor_type.elem_type for value in _fed(model))
     return next((floats[kind] for kind, _ in sizes.most_common() if kind in floats), "fp32")
+
+
+def is_quantized(model: Any) -> bool:
+    """Whether an operator rounds to eight bits."""
+    functions = [node for function in model.functions for node in function.node]
+    return any(node.op_type in QUANTIZING for node in [*model.graph.node, *functions])
 
 
 def fix_batch_size(model: Any, name: str, batch_size: int) -> None:
