@@ -77,10 +77,15 @@ def test_a_module_is_found_without_importing_it(module: str, expected: bool) -> 
     assert is_importable(module) is expected
 
 
-def test_a_folder_that_has_a_librarys_name_is_not_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "tensorrt_like").mkdir()
+@pytest.mark.parametrize(("file", "expected"), [("net.onnx", False), ("version.py", True), ("exir/__init__.py", True)])
+def test_a_folder_of_a_librarys_name_is_one_if_there_is_python_in_it(
+    file: str, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = tmp_path / "like_executorch" / file
+    inside.parent.mkdir(parents=True)
+    inside.touch()
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert not is_importable("tensorrt_like")
+    assert is_importable("like_executorch") is expected
 
 
 def test_memory_is_as_full_as_that_of_the_container(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,12 +172,16 @@ def memory_share_in_use() -> float:
 
 
 def is_importable(module: str) -> bool:
-    """Whether there is a module of this name, without importing it. A folder that merely has the name is none."""
+    """Whether there is a module of this name, without importing it. A folder of that name without Python in it, as one
+    of ONNX files may be called `onnx`, is none."""
     try:
         found = find_spec(module)
-        return found is not None and found.origin is not None
     except (ImportError, ValueError):  # a part of a package that is missing; no name at all
         return False
+    if found is None or found.origin is not None:
+        return found is not None
+    places = map(Path, found.submodule_search_locations or ())  # of a package without `__init__.py`, as ExecuTorch is
+    return any(any(place.glob(pattern)) for place in places for pattern in ("*.py", "*/__init__.py"))
 
 
 def _processor() -> tuple[str, frozenset[str]]:
