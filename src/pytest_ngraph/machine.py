@@ -39,12 +39,13 @@ LIBRARIES = (
 )
 
 VARIABLES = (
-    "AOTINDUCTOR_", "AOT_INDUCTOR_", "ATEN_", "CUBLAS_", "CUDNN_", "CXX", "DNNL_", "GLIBC_TUNABLES", "GOMP_", "KMP_",
+    "AOTINDUCTOR_", "AOT_INDUCTOR_", "ATEN_", "CUDNN_", "CXX", "DNNL_", "GLIBC_TUNABLES", "GOMP_", "KMP_",
     "LD_PRELOAD", "MALLOC_", "MKL_", "ONEDNN_", "ORT_", "OV_", "TORCHINDUCTOR_", "TVM_",
 )  # fmt: skip
 """What the names of variables begin with by which compilers and their libraries are set."""
 NOT_OF_THE_USER = (
     "KMP_DUPLICATE_LIB_OK",
+    "KMP_INIT_AT_FORK",
     "MKL_NUM_THREADS",
     "ORT_DISABLE_TELEMETRY",
     "TORCHINDUCTOR_CACHE_DIR",

@@ -112,8 +112,8 @@ class WorkerProcess:
         except OSError as error:  # no memory, no interpreter, a folder that is gone
             message = f"no process can be started to measure in: {error}"
             raise WorkerFailed(Failure(phase="build", kind="raised", message=message)) from error
-        here = str(home.folder or Path.cwd())
-        path = [entry or here for entry in search_path()] if home.path is None else list(home.path)
+        own = [entry or str(home.folder or Path.cwd()) for entry in search_path()]
+        path = own if home.path is None else list(home.path)
         self._send({"path": path, "keep_own": home.python != sys.executable, "ahead": ahead})
 
     @property
