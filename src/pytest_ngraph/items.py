@@ -14,7 +14,7 @@ from pytest_ngraph.collected import Collected
 from pytest_ngraph.devices import Requirement
 from pytest_ngraph.errors import NgraphError, Unreachable, UsageError
 from pytest_ngraph.fixtures import COMPILER_FIXTURES, SESSION, observed, require
-from pytest_ngraph.options import parse_thresholds
+from pytest_ngraph.options import is_xdist_worker, parse_thresholds
 from pytest_ngraph.replay import mark_for_replay, mark_group
 from pytest_ngraph.termination import end_on_sigterm
 
@@ -47,7 +47,7 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
         reason = "" if cases else marks.nothing_left({**given, "compiler": fixed} if fixed else given, options)
     except NgraphError as error:
         reason = str(error)
-        if _is_xdist_worker(config):  # where an error of the whole session would be an internal one
+        if is_xdist_worker(config):  # where an error of the whole session would be an internal one
             raise pytest.fail.Exception(reason, pytrace=False) from None
         mistakes = config.stash.setdefault(MISTAKES, [])
         if not isinstance(error, Unreachable):
@@ -64,7 +64,7 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
 
 def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     """Tell the session which cases the selected tests will ask for, and find out early what cannot be stored."""
-    if _is_xdist_worker(config):  # each of them is refused when it is set up
+    if is_xdist_worker(config):  # each of them is refused when it is set up
         return
     mistakes = config.stash.get(MISTAKES, [])
     if mistakes:
@@ -95,7 +95,7 @@ def set_up(item: pytest.Item) -> None:
     case = case_of(item)
     if case is None:
         return
-    if _is_xdist_worker(item.config):
+    if is_xdist_worker(item.config):
         pytest.fail(
             "measurements on one machine disturb each other, so they cannot run under pytest-xdist. "
             "Run them in a session of their own without -n, or with -n 0.",
@@ -190,11 +190,6 @@ def case_of(item: pytest.Item) -> Case | None:
     callspec = getattr(item, "callspec", None)
     case = callspec.params.get("ngraph_case") if callspec is not None else None
     return case if isinstance(case, Case) else None
-
-
-def _is_xdist_worker(config: pytest.Config) -> bool:
-    """Whether this is one of the processes among which pytest-xdist divides the tests."""
-    return hasattr(config, "workerinput")
 
 
 def _measures(item: pytest.Item) -> bool:

@@ -72,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _site(chosen: options.Options, config: pytest.Config) -> Site:
     """Where this run measures."""
-    if not chosen.cluster.scheduler or hasattr(config, "workerinput"):
+    if not chosen.cluster.scheduler or options.is_xdist_worker(config):
         return Here()
     from pytest_ngraph.cluster.ondemand import OnDemand
 

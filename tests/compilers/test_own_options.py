@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from types import ModuleType
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import pytest
 
@@ -35,11 +35,22 @@ class Strict:
             raise ValueError("level is at most 3")
 
 
+@dataclass(frozen=True)
+class Typed:
+    rate: float = 1.0
+    most: int | None = None
+    mode: Literal["fast", "exact"] | None = None
+    note: str | int = ""
+    libraries: ClassVar[tuple[str, ...]] = ()
+    kinds: ClassVar[tuple[str, ...]] = ("cpu",)
+    compile = load = None
+
+
 @pytest.fixture(autouse=True)
 def own(monkeypatch: pytest.MonkeyPatch) -> None:
     """The module of this name has them."""
     module = ModuleType("own_compilers")
-    vars(module).update(Mine=Mine, Strict=Strict)
+    vars(module).update(Mine=Mine, Strict=Strict, Typed=Typed)
     monkeypatch.setitem(sys.modules, "own_compilers", module)
 
 
@@ -69,3 +80,25 @@ def test_an_option_has_one_value() -> None:
 def test_options_are_read_by_their_types() -> None:
     compiler: object = compilers.resolve("own_compilers:Strict:level=2")
     assert compiler == Strict(level=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("rate=0.5", Typed(rate=0.5)),
+        ("rate=-1e-3", Typed(rate=-0.001)),
+        ("most=3,mode=fast", Typed(most=3, mode="fast")),
+        ("note=3", Typed(note="3")),
+    ],
+)
+def test_numbers_choices_and_what_may_be_none_are_read(options: str, expected: Typed) -> None:
+    compiler: object = compilers.resolve(f"own_compilers:Typed:{options}")
+    assert compiler == expected
+
+
+@pytest.mark.parametrize(
+    ("option", "allowed"), [("rate=nan", "a number"), ("most=few", "a whole number"), ("mode=slow", "fast, exact")]
+)
+def test_what_is_of_another_type_is_told_what_is_allowed(option: str, allowed: str) -> None:
+    with pytest.raises(UsageError, match=f"Typed:{option}: .* is not allowed. Allowed: {allowed}"):
+        compilers.resolve(f"own_compilers:Typed:{option}")

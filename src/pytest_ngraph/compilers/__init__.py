@@ -7,10 +7,12 @@ in a folder, `load` turns those files into something that runs.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 from pytest_ngraph import entrypoints
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
@@ -20,6 +22,7 @@ from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.machine import is_importable
 
 GROUP = "pytest_ngraph.compilers"
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 MEMBERS = ("libraries", "kinds", "compile", "load")
 """What every compiler's class has."""
 
@@ -179,18 +182,28 @@ def _option_types(compiler: str, kind: type) -> dict[str, Any]:
 
 
 def _parse_value(compiler: str, key: str, value: str, kind: Any) -> Any:
-    if get_origin(kind) is not None:
-        allowed = [str(choice) for choice in get_args(kind)]
-        if value in allowed:
-            return get_args(kind)[allowed.index(value)]
+    """The value as its annotation has it. One that is no literal, Boolean or number, or a union of several, stays a
+    text."""
+    if get_origin(kind) in (Union, UnionType):  # int | None: what can be given in text is an int
+        kinds = [each for each in get_args(kind) if each is not NoneType]
+        kind = kinds[0] if len(kinds) == 1 else str
+    if get_origin(kind) is Literal:
+        choices = {str(choice): choice for choice in get_args(kind)}
+        if value in choices:
+            return choices[value]
+        allowed = ", ".join(choices)
     elif kind is bool:
-        allowed = ["true", "false"]
-        if value.lower() in allowed:
+        if value.lower() in ("true", "false"):
             return value.lower() == "true"
+        allowed = "true, false"
     elif kind is int:
-        allowed = ["a whole number"]
         if value.isdecimal():
             return int(value)
+        allowed = "a whole number"
+    elif kind is float:
+        if NUMBER.fullmatch(value):
+            return float(value)
+        allowed = "a number"
     else:
         return value
-    raise UsageError(f"{compiler}:{key}={value}: {value!r} is not allowed. Allowed: {', '.join(allowed)}.")
+    raise UsageError(f"{compiler}:{key}={value}: {value!r} is not allowed. Allowed: {allowed}.")

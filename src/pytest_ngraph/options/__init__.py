@@ -191,7 +191,12 @@ def read(config: pytest.Config) -> Options:
 def _is_distributed(config: pytest.Config) -> bool:
     """Whether pytest-xdist runs the tests in several processes: neither in these nor in the one that starts them is
     anything measured."""
-    return hasattr(config, "workerinput") or config.getoption("dist", "no") != "no"
+    return is_xdist_worker(config) or config.getoption("dist", "no") != "no"
+
+
+def is_xdist_worker(config: pytest.Config) -> bool:
+    """Whether this is one of the processes among which pytest-xdist divides the tests."""
+    return hasattr(config, "workerinput")
 
 
 def parse_compiler(text: str) -> str:
