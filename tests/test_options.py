@@ -75,6 +75,11 @@ def pytest_report_header(config):
     assert f"store is {tmp_path / expected}\n" in done.stdout
 
 
+def test_a_home_that_is_none_is_one_message(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--ngraph-report=~nobody-of-this-name/report")
+    result.stderr.fnmatch_lines(["*--ngraph-report=~nobody-of-this-name/report: there is no such home folder.*"])
+
+
 @given(st.integers(1, 10**6))
 def test_batch_sizes_are_read_as_numbers_and_as_text(size: int) -> None:
     assert parse_batch_size(size) == parse_batch_size(str(size)) == size

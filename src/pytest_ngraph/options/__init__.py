@@ -270,8 +270,10 @@ def _settings(config: pytest.Config) -> Settings:
 def _cache(config: pytest.Config) -> Path | None:
     if single(config, "cache") == "off":
         return None
+    if given := path(config, "cache"):
+        return given
     try:
-        return path(config, "cache") or default_folder()
+        return default_folder()
     except UsageError:  # a user without a home, for whom nothing is kept
         return None
 

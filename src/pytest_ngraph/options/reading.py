@@ -77,7 +77,10 @@ def path(config: pytest.Config, name: str) -> Path | None:
     if text is None:
         return None
     is_typed = bool(config.getoption(f"ngraph_{name}"))
-    return (config.invocation_params.dir if is_typed else config.rootpath) / Path(text).expanduser()
+    try:
+        return (config.invocation_params.dir if is_typed else config.rootpath) / Path(text).expanduser()
+    except RuntimeError:
+        raise UsageError(f"{_flag(name)}={text}: there is no such home folder. Give the whole path.") from None
 
 
 def lines(config: pytest.Config, name: str) -> list[str]:
