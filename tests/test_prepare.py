@@ -16,6 +16,7 @@ from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.prepare import Prepared, prepare
+from pytest_ngraph.record import Agreement
 
 
 class Doubling:
@@ -61,7 +62,9 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Counting:
     return counting
 
 
-def run(tmp_path: Path, cache: Cache | None, digest: str = "d", compiler: str = "counting") -> Prepared:
+def run(
+    tmp_path: Path, cache: Cache | None, digest: str = "d", compiler: str = "counting"
+) -> tuple[Prepared, Agreement]:
     folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
     folder.mkdir()
     save_arrays(folder / "inputs.npz", [np.ones((2, 3))])
@@ -71,24 +74,25 @@ def run(tmp_path: Path, cache: Cache | None, digest: str = "d", compiler: str = 
     ticks = count()
     work = folder / "work"
     work.mkdir()
-    return prepare(case, artifact, Target(), work, lambda phase: None, cache, clock=lambda: float(next(ticks)))
+    ready = prepare(case, artifact, Target(), work, cache, clock=lambda: float(next(ticks)))
+    return ready, ready.verify()
 
 
 def test_without_a_cache_it_compiles(compiler: Counting, tmp_path: Path) -> None:
-    ready = run(tmp_path, None)
+    ready, agreement = run(tmp_path, None)
     assert (ready.compile_s, ready.load_s, ready.cached_at) == (1.0, 1.0, None)
-    assert ready.agreement.agrees
+    assert agreement.agrees
 
 
 def test_a_second_time_it_is_taken_and_the_cold_figure_stays(compiler: Counting, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     run(tmp_path, cache)
     (entry,) = cache.entries()
-    again = run(tmp_path, cache)
+    again, agreement = run(tmp_path, cache)
     assert compiler.compiled == 1
     assert again.compile_s == entry.compile_s
     assert again.cached_at == entry.made_at
-    assert again.agreement.agrees
+    assert agreement.agrees
 
 
 def test_another_graph_is_compiled(compiler: Counting, tmp_path: Path) -> None:
@@ -102,20 +106,22 @@ def test_an_entry_that_no_longer_loads_is_compiled_anew(compiler: Counting, tmp_
     cache = Cache(tmp_path / "cache")
     run(tmp_path, cache)
     compiler.loads = False
-    again = run(tmp_path, cache)
+    again, agreement = run(tmp_path, cache)
     assert compiler.compiled == 2
     assert again.cached_at is None
-    assert again.agreement.agrees
+    assert agreement.agrees
 
 
 def test_what_disagrees_is_not_kept(compiler: Counting, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     compiler.right = False
-    assert not run(tmp_path, cache).agreement.agrees
+    _, agreement = run(tmp_path, cache)
+    assert not agreement.agrees
     assert cache.entries() == []
 
 
 def test_identity_has_no_compile_time_and_is_not_kept(compiler: Counting, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
-    assert run(tmp_path, cache, compiler="identity").compile_s is None
+    ready, _ = run(tmp_path, cache, compiler="identity")
+    assert ready.compile_s is None
     assert cache.entries() == []

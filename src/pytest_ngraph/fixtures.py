@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from pytest_ngraph import marks
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, InHostTime
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.record import Record
+from pytest_ngraph.record import Agreement, Record
 from pytest_ngraph.replay import observed_rounds, replay
 from pytest_ngraph.session import Session
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.prepare import Prepared
 
 SESSION = pytest.StashKey[Session]()
-COMPILED = pytest.StashKey["dict[Case, Prepared]"]()
+COMPILED = pytest.StashKey["dict[Case, tuple[Prepared, Agreement]]"]()
 COMPILER_FIXTURES = {
     f"{name}_model": name
     for name in (
@@ -94,10 +94,10 @@ def _is_for_fixtures(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[Case], CompiledModel]]:
+def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Case], CompiledModel]:
     """A function that builds, compiles and verifies a case in this process, and frees it after the test."""
     session = request.config.stash[SESSION]
-    compiled: dict[Case, Prepared] = request.node.stash.setdefault(COMPILED, {})
+    compiled: dict[Case, tuple[Prepared, Agreement]] = request.node.stash.setdefault(COMPILED, {})
 
     def compile_case(case: Case) -> CompiledModel:
         from pytest_ngraph.prepare import prepare
@@ -110,20 +110,20 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cal
         folders = (Path(tempfile.mkdtemp(dir=tmp_path)) for _ in range(2))
         try:
             artifact = export(case.group, next(folders))
-            compiled[case] = prepare(case, artifact, target, next(folders), announce=lambda _: None)
+            ready = prepare(case, artifact, target, next(folders))
+            request.addfinalizer(ready.model.close)
+            agreement = ready.verify()
         except Unsupported as reason:
             pytest.skip(str(reason))
         except NgraphError as error:
             pytest.fail(str(error), pytrace=False)
-        if not compiled[case].agreement.agrees:
-            problem = compiled[case].agreement.problem
-            pytest.fail(f"{case.compiler} disagrees with eager PyTorch: {problem}", pytrace=False)
-        model = compiled[case].model
+        if not agreement.agrees:
+            pytest.fail(f"{case.compiler} disagrees with eager PyTorch: {agreement.problem}", pytrace=False)
+        compiled[case] = ready, agreement
+        model = ready.model
         return InHostTime(model) if device.kind == "cuda" or model.concurrency > 1 else model
 
-    yield compile_case
-    for ready in compiled.values():
-        ready.model.close()
+    return compile_case
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def observed(item: pytest.Item) -> Record | None:
     benchmark: BenchmarkFixture | None = getattr(item, "funcargs", {}).get("benchmark")
     if benchmark is None or benchmark.stats is None or len(compiled) != 1:
         return None
-    ((case, ready),) = compiled.items()
+    ((case, (ready, agreement)),) = compiled.items()
     from pytest_ngraph.measure import is_precise
 
     rounds = observed_rounds(benchmark, ready.model.concurrency)
@@ -175,7 +175,7 @@ def observed(item: pytest.Item) -> Record | None:
         stable=is_precise(rounds, item.config.stash[SESSION].options.settings.precision_target),
         compile_s=ready.compile_s,
         load_s=ready.load_s,
-        agreement=ready.agreement,
+        agreement=agreement,
         facts={str(name): str(value) for name, value in ready.model.facts.items()},
         arms=(case.compiler,),
     )

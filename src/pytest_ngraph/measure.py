@@ -17,7 +17,7 @@ Run = Callable[[], object]
 STEADY_GAIN = 0.02
 """A warm-up goes on while a window of it brings a new best time by more than this share."""
 WINDOWS = 3
-"""Fewest windows of a warm-up: the first one pays for caches and just-in-time work, two must agree after it."""
+"""Fewest windows of a warm-up after its first call: two must agree with the best before them."""
 SLOW_IN_A_ROW = 3
 """One slow quad happens on a quiet machine; of so many, other work is the cause."""
 
@@ -67,18 +67,21 @@ def until_disturbed(quads: Iterable[Quad], slowest_s: float | None) -> list[Quad
 
 
 def warm_up(run: Run, stopwatch: Stopwatch, *, window_s: float, budget_s: float) -> tuple[Warmup, float]:
-    """Run until the times are steady or `budget_s` is spent.
+    """Call once, then run windows (bursts of about `window_s`) until the times are steady or `budget_s` is spent.
 
-    Returns the warm-up and the best seconds per iteration that one of its windows (bursts of about `window_s`) saw.
+    The first call pays for what is left to just-in-time work: it tells nothing of the others, and the budget is theirs.
+    Returns the warm-up and the best seconds per iteration that a window saw, or the first call's where none was run.
     """
-    windows = [time_round(run, stopwatch, 1)]
+    first = time_round(run, stopwatch, 1)
+    windows: list[Round] = []
     while not is_steady(windows) and _elapsed_s(windows) < budget_s:
-        iterations = iterations_per_round(windows[-1].sample_s, window_s)
-        windows.append(time_round(run, stopwatch, iterations))
+        before = windows[-1] if windows else first
+        windows.append(time_round(run, stopwatch, iterations_per_round(before.sample_s, window_s)))
+    bursts = [first, *windows]
     warmup = Warmup(
-        iterations=sum(w.iterations for w in windows), elapsed_s=_elapsed_s(windows), steady=is_steady(windows)
+        iterations=sum(burst.iterations for burst in bursts), elapsed_s=_elapsed_s(bursts), steady=is_steady(windows)
     )
-    return warmup, min(w.sample_s for w in windows)
+    return warmup, min(window.sample_s for window in windows or [first])
 
 
 def is_steady(windows: Sequence[Round]) -> bool:

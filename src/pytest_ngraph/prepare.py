@@ -1,4 +1,4 @@
-"""From an artifact to a compiled model that is known to give the right outputs."""
+"""From an artifact to a compiled model, and whether that gives the right outputs."""
 
 from __future__ import annotations
 
@@ -16,27 +16,35 @@ from pytest_ngraph.cache import Cache, Entry
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers import CompiledModel, Compiler
-from pytest_ngraph.record import Agreement, Phase
+from pytest_ngraph.record import Agreement
 from pytest_ngraph.verify import verify
-
-Announce = Callable[[Phase], None]
-"""Told each phase as it begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A compiled model, and whether its outputs agree with the reference.
+    """A compiled model that is ready to run, not yet known to be right.
 
     compile_s: seconds from the artifact to being ready to run, always of a cold start; None for identity.
     load_s: seconds that it took this time, less than `compile_s` when the cache had it.
     cached_at: when what the cache had was compiled, in seconds since the epoch; None when it was compiled now.
+    keep: puts what was compiled now into the cache.
     """
 
     model: CompiledModel
-    agreement: Agreement
+    artifact: Artifact
+    target: Target
     compile_s: float | None
     load_s: float
-    cached_at: float | None = None
+    cached_at: float | None
+    keep: Callable[[], None]
+
+    def verify(self) -> Agreement:
+        """Compare the outputs of a call with the reference, and keep what was compiled if they agree."""
+        outputs, reference = self.model.outputs(), self.artifact.reference()
+        agreement = verify(outputs, reference, self.target.precision, quantized=self.artifact.quantized)
+        if agreement.agrees:
+            self.keep()
+        return agreement
 
 
 def prepare(
@@ -44,16 +52,13 @@ def prepare(
     artifact: Artifact,
     target: Target,
     folder: Path,
-    announce: Announce,
     cache: Cache | None = None,
     clock: Clock = time.perf_counter,
 ) -> Prepared:
-    """Compile the artifact into `folder`, or take it from the cache, load it and compare the outputs of what will be
-    timed.
+    """Compile the artifact into `folder`, or take it from the cache, and load it.
 
     Importing the compiler's libraries, seconds that a process pays once, does not count as compiling.
     """
-    announce("compile")
     compiler = compilers.resolve(case.compiler)
     import_libraries(compiler, with_torch=bool(artifact.program or artifact.onnx))
     is_identity = CompilerSpec.parse(case.compiler).name == IDENTITY
@@ -66,20 +71,19 @@ def prepare(
         compiler.compile(artifact, target, folder)
         model = compiler.load(artifact, target, folder)
     load_s = clock() - started
-    announce("verify")
-    try:
-        agreement = verify(model.outputs(), artifact.reference(), target.precision, quantized=artifact.quantized)
-    except BaseException:
-        model.close()
-        raise
-    if cache and entry is None and agreement.agrees:
-        cache.keep(inputs, folder, load_s)
+
+    def keep() -> None:
+        if cache and entry is None:
+            cache.keep(inputs, folder, load_s)
+
     return Prepared(
         model=model,
-        agreement=agreement,
+        artifact=artifact,
+        target=target,
         compile_s=None if is_identity else entry.compile_s if entry else load_s,
         load_s=load_s,
         cached_at=entry.made_at if entry else None,
+        keep=keep,
     )
 
 

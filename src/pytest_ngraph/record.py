@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.stats import Estimate
 
 Outcome = Literal["measured", "failed", "skipped"]
-Phase = Literal["build", "compile", "verify", "warm-up", "measure"]
+Phase = Literal["build", "compile", "warm-up", "verify", "measure"]
 FailureKind = Literal["raised", "crashed", "timed out", "out of memory", "disagreed"]
 
 

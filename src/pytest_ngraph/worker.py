@@ -90,7 +90,10 @@ class Worker:
         cache: dict[str, Any] | None = None,
         arm: str = HEAD,
     ) -> Answer:
-        """Compile, verify and warm up; the model stays until `release`. cache: its folder and limit in bytes."""
+        """Compile, warm up and verify what is warm, as it will be timed; a model that agrees stays until `release`.
+
+        cache: its folder and limit in bytes.
+        """
         on = Target.from_dict(target)
         if not self._models:
             _reset_peak_memory()
@@ -99,25 +102,28 @@ class Worker:
         folder = Path(tempfile.mkdtemp(prefix="ngraph-compiled-"))
         self._folders.append(folder)
         kept = Cache(Path(cache["folder"]), cache["limit_bytes"]) if cache else None
-        ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, self._announce, kept)
-        answer = {
-            "compile_s": ready.compile_s,
-            "load_s": ready.load_s,
-            "cached_at": ready.cached_at,
-            "agreement": asdict(ready.agreement),
-            "facts": {str(name): str(value) for name, value in ready.model.facts.items()},
-            "concurrency": ready.model.concurrency,
-        }
-        if not ready.agreement.agrees:
-            ready.model.close()
-            return answer
-        self._models[arm] = ready.model
+        self._announce("compile")
+        ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, kept)
+        model = self._models[arm] = ready.model
         self._announce("warm-up")
-        warmup, seconds = warm_up(ready.model, ready.model.stopwatch, window_s=round_s, budget_s=warmup_s)
+        warmup, seconds = warm_up(model, model.stopwatch, window_s=round_s, budget_s=warmup_s)
+        self._announce("verify")
+        agreement = ready.verify()
+        if not agreement.agrees:
+            self._models.pop(arm).close()
         if on.kind == "cuda":  # read here, where no other worker allocates: the driver tells of all of them together
             self._gpu_peak = max(self._gpu_peak, _gpu_memory_used() - self._gpu_used_before)
         self._announce("measure")
-        return answer | {"warmup": asdict(warmup), "seconds_per_call": seconds}
+        return {
+            "compile_s": ready.compile_s,
+            "load_s": ready.load_s,
+            "cached_at": ready.cached_at,
+            "warmup": asdict(warmup),
+            "seconds_per_call": seconds,
+            "agreement": asdict(agreement),
+            "facts": {str(name): str(value) for name, value in model.facts.items()},
+            "concurrency": model.concurrency,
+        }
 
     def measure(self, *, calls: int) -> Answer:
         """Time one round of `calls` calls of the model."""

@@ -16,6 +16,7 @@ FAILURES = {
     "mine:Exits": ("crashed", "compile", "exited with status 7"),
     "mine:Hungry": ("out of memory", "compile", "grew over the limit"),
     "mine:Wrong": ("disagreed", "verify", ""),
+    "faulty:WrongOnceWarm": ("disagreed", "verify", ""),
     "faulty:Aborts": ("crashed", "compile", "crashed with SIGABRT"),
     "faulty:KilledFromOutside": ("out of memory", "warm-up", "killed from outside"),
     "faulty:Babbles": ("crashed", "compile", "wrote into the channel of its answers"),

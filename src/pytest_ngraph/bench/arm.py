@@ -71,17 +71,16 @@ class Arm:
         return self.sufficient and is_precise(self.rounds, self._settings.precision_target)
 
     def prepare(self, on_phase: OnPhase, on_progress: OnProgress) -> None:
-        """Compile, verify and warm up."""
+        """Compile, warm up and verify."""
         answer = self._ask("prepare", on_phase=on_phase, on_progress=on_progress, **self._preparation())
         if answer is None:
             return
         agreement = Agreement(**answer["agreement"])
         told = {name: answer[name] for name in ("compile_s", "load_s", "cached_at", "facts")}
-        self._update(agreement=agreement, **told)
+        self._update(warmup=Warmup(**answer["warmup"]), agreement=agreement, **told)
         if not agreement.agrees:
             self._fail(Failure(phase="verify", kind="disagreed", message=agreement.problem))
             return
-        self._update(warmup=Warmup(**answer["warmup"]))
         self._concurrency = answer["concurrency"]
         if not self._settings.smoke:
             self._seconds_per_call = answer["seconds_per_call"]

@@ -106,7 +106,7 @@ class PairedArm(Arm):
         return self.satisfied
 
     def prepare(self, on_phase: OnPhase, on_progress: OnProgress) -> None:
-        """Compile, verify and warm up the base, then the head."""
+        """Compile, warm up and verify the base, then the head."""
         try:
             base_s = self._prepare_base(on_phase=on_phase, on_progress=on_progress)
         except BaseFails as error:
