@@ -38,6 +38,14 @@ def test_what_the_test_no_longer_has_is_gone(is_gone: Callable[..., bool]) -> No
     assert is_gone("--batch-size=1,8")
 
 
+def test_a_folder_may_have_brackets_in_its_name(pytester: pytest.Pytester) -> None:
+    collected = Collected()
+    collected.add("[gpu]/test_it.py::test_speed", [KEPT])
+    config = pytester.parseconfigure("--lf")
+    options = config.stash[SESSION].options
+    assert collected.lacks(GONE, "[gpu]/test_it.py::test_speed[x]", config, options)
+
+
 @pytest.mark.parametrize(
     "option",
     ["--batch-size=1", "--compiler=onnxruntime", "--device=xeon", "--precision=bf16", "--objective=throughput"],

@@ -97,7 +97,8 @@ def test_memory_is_as_full_as_that_of_the_container(monkeypatch: pytest.MonkeyPa
 
 def test_what_sets_compilers_is_told_and_what_sets_our_workers_is_not() -> None:
     given = {"TORCHINDUCTOR_MAX_AUTOTUNE": "1", "CXX": "clang++", "TVM_NUM_THREADS": "2", "HOME": "/root"}
-    assert variables(given) == {"CXX": "clang++", "TORCHINDUCTOR_MAX_AUTOTUNE": "1"}
+    given |= {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
+    assert variables(given) == {"CXX": "clang++", "OMP_WAIT_POLICY": "passive", "TORCHINDUCTOR_MAX_AUTOTUNE": "1"}
 
 
 @pytest.mark.parametrize("key", ["fingerprint", "processor", "cores", "memory", "python", "torch", "pytest-ngraph"])

@@ -101,3 +101,9 @@ def test_infinities_in_the_same_places_agree() -> None:
 def test_the_number_of_outputs_must_match() -> None:
     agreement = verify([floats(1)], [floats(1), floats(2)], "fp32")
     assert agreement.problem == "gave 1 output where eager gives 2 outputs"
+
+
+def test_complex_values_are_compared_as_their_parts() -> None:
+    reference = np.array([3 + 4j, 0.5 - 1j], dtype=np.complex64)
+    assert verify([reference * np.float32(1 + 1e-6)], [reference], "fp32").agrees
+    assert not verify([reference.conj()], [reference], "fp32").agrees

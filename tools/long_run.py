@@ -71,5 +71,7 @@ if __name__ == "__main__":
     parser.add_argument("--cases", type=int, default=2000, help="how many cases; default: %(default)s")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
+    if asked.cases <= EARLY or asked.cases % SIZES:
+        parser.error(f"--cases={asked.cases}: take a multiple of {SIZES} above {EARLY}")
     section = "long run" if asked.write else ""
     telling.tell(environment(), table(asked.cases), section, PAGE)

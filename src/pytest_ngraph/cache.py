@@ -89,9 +89,9 @@ class Cache:
     def keep(self, inputs: dict[str, Any], folder: Path, compile_s: float) -> None:
         """Keep what a compiler left in a folder. A full disk only means that nothing is kept."""
         key = key_of(inputs)
-        files = {str(path.relative_to(folder)): _hash(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-        manifest = {"inputs": inputs, "compile_s": compile_s, "made_at": time.time(), "files": files}
         try:
+            files = {str(path.relative_to(folder)): _hash(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+            manifest = {"inputs": inputs, "compile_s": compile_s, "made_at": time.time(), "files": files}
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_own(self._folder):
                 return  # nothing in it would count

@@ -59,8 +59,9 @@ class Held:
         from pytest_ngraph.gate.metric_gate import MetricGate, gated
 
         self._gates = [MetricGate(judge) for judge in judges]
+        metrics = gated(relative, cases)
         for gate in self._gates:
-            gate.expect(gated(relative, cases))
+            gate.expect(metrics)
         self.alone = {case for gate in self._gates for case in gate.alone}
 
     def breaches_of(self, case: Case, nodeid: str, metrics: Callable[[], Metrics]) -> list[str]:

@@ -39,14 +39,19 @@ LIBRARIES = (
 )
 
 VARIABLES = (
-    "AOTINDUCTOR_", "AOT_INDUCTOR_", "ATEN_", "CUDNN_", "CXX", "DNNL_", "GLIBC_TUNABLES", "GOMP_", "KMP_",
-    "LD_PRELOAD", "MALLOC_", "MKL_", "ONEDNN_", "ORT_", "OV_", "TORCHINDUCTOR_", "TVM_",
+    "AOTINDUCTOR_", "AOT_INDUCTOR_", "ATEN_", "CUDA_LAUNCH_BLOCKING", "CUDNN_", "CXX", "DNNL_", "GLIBC_TUNABLES",
+    "GOMP_", "KMP_", "LD_PRELOAD", "MALLOC_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_", "ORT_", "OV_", "PYTORCH_",
+    "TORCHINDUCTOR_", "TVM_",
 )  # fmt: skip
 """What the names of variables begin with by which compilers and their libraries are set."""
 NOT_OF_THE_USER = (
     "KMP_DUPLICATE_LIB_OK",
     "KMP_INIT_AT_FORK",
     "MKL_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OMP_PLACES",
+    "OMP_PROC_BIND",
+    "OPENBLAS_NUM_THREADS",
     "ORT_DISABLE_TELEMETRY",
     "TORCHINDUCTOR_CACHE_DIR",
     "TVM_NUM_THREADS",

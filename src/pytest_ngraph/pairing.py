@@ -73,8 +73,8 @@ def pair(head: Sequence[tuple[str, Case]], base: Collection) -> Pairing:
     heads = {case: nodeid for nodeid, case in reversed(head)}
     bases = {each.case: each for each in reversed(base.cases)}
     pairs = {case: case for case, nodeid in heads.items() if case in bases or not base.knows(nodeid)}
-    left = {case: _function(nodeid) for case, nodeid in heads.items() if case not in pairs}
-    unused = {case: _function(each.nodeid) for case, each in bases.items() if case not in pairs}
+    left = {case: function_of(nodeid) for case, nodeid in heads.items() if case not in pairs}
+    unused = {case: function_of(each.nodeid) for case, each in bases.items() if case not in pairs}
     for changed in (*([name] for name in VARIABLE), list(VARIABLE)):
         found = _only_choices(left, unused, [trait for name, trait in VARIABLE.items() if name not in changed])
         pairs |= found
@@ -108,7 +108,7 @@ def _fixed(case: Case) -> Hashable:
     return case.workload, CompilerSpec.parse(case.compiler).name, case.batch_size, case.depth, case.width
 
 
-def _function(nodeid: str) -> str:
+def function_of(nodeid: str) -> str:
     """The node id of the test function: without its parameters."""
     path, colons, name = nodeid.partition("::")
     return f"{path}{colons}{name.partition('[')[0]}"

@@ -90,7 +90,11 @@ def _cluster(chosen: options.Options, config: pytest.Config) -> Site:
     cluster = Cluster(chosen.cluster.endpoint, config.rootpath, leave_out=written)
     devices = chosen.devices.command_line or chosen.devices.ini or ()
     machines = [machine for device in devices for machine in chosen.inventory[device].machines]
-    cluster.require(machines, chosen.cluster.wait_s)
+    try:
+        cluster.require(machines, chosen.cluster.wait_s)
+    except BaseException:
+        cluster.close()
+        raise
     return cluster
 
 

@@ -273,7 +273,7 @@ class Session:
             machine=host.machine,
             threads=self._threads,
         )
-        against = self.against.origin.name if self.against else ""
+        against = self.against.origin.identity if self.against else ""
         return would_follow_from(record, terms.target(record.case), terms.settings, against, host)
 
     def _base(self) -> Base | None:

@@ -20,6 +20,7 @@ middle. The others allow some ten roundings at the end of 11 (fp16) and 8 (bf16)
 QUANTIZED = 5e-2
 """Of a graph that rounds to eight bits on its way: a last bit in fp32 decides which of two steps a value falls on, and
 a step is a 127th of the largest value."""
+KINDS = {"f": "floating-point", "c": "complex", "i": "integer", "u": "integer", "b": "Boolean"}
 MASK = 1e30
 """Values from this size up are taken for infinite: what models mask with the smallest number there is in place of -inf
 would hide any error of the others, which are compared with the largest."""
@@ -50,6 +51,8 @@ def _compare(output: Array, reference: Array, tolerance: float) -> tuple[float, 
         return np.inf, f"has {_kind(output)} values ({output.dtype}), expected {_kind(reference)} ({reference.dtype})"
     if reference.size == 0:
         return 0.0, ""
+    if _kind(reference) == "complex":
+        output, reference = _parts(output), _parts(reference)
     if _kind(reference) != "floating-point":
         return _compare_exactly(output, reference)
     output, reference = _masked(output), _masked(reference)
@@ -63,7 +66,12 @@ def _compare(output: Array, reference: Array, tolerance: float) -> tuple[float, 
 
 
 def _kind(array: Array) -> str:
-    return {"f": "floating-point", "i": "integer", "u": "integer", "b": "Boolean"}.get(array.dtype.kind, "other")
+    return KINDS.get(array.dtype.kind, "other")
+
+
+def _parts(array: Array) -> Array:
+    """Real and imaginary parts of complex values side by side, in a type of floats."""
+    return np.stack([array.real, array.imag])
 
 
 def _compare_exactly(output: Array, reference: Array) -> tuple[float, str]:

@@ -30,7 +30,7 @@ from pytest_ngraph import calm, compilers, garbage
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
-from pytest_ngraph.channel import own_standard_output
+from pytest_ngraph.channel import own_standard_streams
 from pytest_ngraph.comparison import BASE, HEAD
 from pytest_ngraph.compilers import CompiledModel, progress
 from pytest_ngraph.errors import NgraphError, Unsupported
@@ -72,8 +72,11 @@ class Worker:
         self._announce("build")
         self._files_read = self._files_read or FilesRead()
         self._files_read.begin()
-        with garbage.put_off():
-            artifact = export(Case.from_dict(case), Path(folder))
+        try:
+            with garbage.put_off():
+                artifact = export(Case.from_dict(case), Path(folder))
+        finally:
+            os.chdir(self._home)  # which a workload may leave
         if instead_of:
             tree, root = map(Path, instead_of)
             refuse_foreign(root, tree, sys.modules)
@@ -170,7 +173,7 @@ def main() -> None:
     """Answer requests until the input ends."""
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with own_standard_output() as replies:
+    with own_standard_streams() as (requests, replies):
 
         def send(line: str) -> None:
             replies.write(line + "\n")
@@ -181,9 +184,9 @@ def main() -> None:
 
         worker = Worker(announce=lambda phase: reply({"phase": phase}))
         with progress.told_to(lambda text: reply({"progress": text})):
-            if setup := sys.stdin.readline():
+            if setup := requests.readline():
                 _set_up(**json.loads(setup))
-            for line in sys.stdin:
+            for line in requests:
                 send(_answer(worker, json.loads(line)))
         worker.close()
 

@@ -50,6 +50,26 @@ def test_a_calibration_that_cannot_be_kept_is_told(monkeypatch: pytest.MonkeyPat
     assert "Not kept for later runs: cannot write /dev/null/" in run.note
 
 
+def test_nor_where_there_is_no_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    run = Calibrating(GateOptions(calibrate=True))
+    run.note = "Compared on 1 core of 2."
+    run.judge(record(pressure_percent=0))
+    assert run.conclude() == []
+    assert run.note.startswith("Compared on 1 core of 2. Calibrated: ")
+    assert "Set XDG_CACHE_HOME" in run.note
+
+
+def test_where_nothing_was_measured_that_is_told() -> None:
+    run = Calibrating(GateOptions(calibrate=True))
+    run.conclude()
+    assert run.note == "Not calibrated: no case was measured."
+
+
 def test_a_busy_machine_is_not_calibrated() -> None:
     run = Calibrating(GateOptions(calibrate=True))
     run.judge(record(pressure_percent=50))

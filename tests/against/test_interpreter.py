@@ -18,12 +18,20 @@ CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)
 
 
 def test_it_has_the_heads_cases_and_the_projects_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [tmp_path, str(tmp_path), *sys.path])
     python = another(tmp_path, library_versions())
     found = FromInterpreter(python, tmp_path).open([("test_it.py::test", CASE)])
     assert found.bases == {CASE: CASE}
     assert found.home.python == python
-    assert found.home.path == [str(tmp_path)]
+    assert found.home.path == [str(tmp_path), str(tmp_path / "src")]
+
+
+def test_it_is_another_once_its_libraries_are(tmp_path: Path) -> None:
+    python = another(tmp_path, {"torch": "0.1", OWN: library_versions()[OWN]})
+    before = FromInterpreter(python, tmp_path).identity
+    assert FromInterpreter(python, tmp_path).identity == before
+    another(tmp_path, {"torch": "0.2", OWN: library_versions()[OWN]})
+    assert FromInterpreter(python, tmp_path).identity != before
 
 
 def test_the_description_tells_what_differs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ KEPT, SKIPPED, GONE = (case("tvm", size) for size in (1, 8, 32))
 class Base:
     """It had them all."""
 
-    name = "main"
+    name = identity = "main"
     description = "base: main"
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:

@@ -43,6 +43,7 @@ def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
     def run(*cases: Case, path: Path = tree, launches: int = 1, **changes: object) -> list[Record]:
         base = Base(
             name="main at 1a2b3c4",
+            identity="1a2b3c4",
             home=Home(folder=tree, path=[str(path), *(entry for entry in sys.path if entry != str(head))]),
             instead_of=(tree, head),
             case_of=lambda case: case,

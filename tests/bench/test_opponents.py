@@ -36,6 +36,7 @@ def base_of(case: Case) -> Base:
     """Compares the head with this case."""
     return Base(
         name="main",
+        identity="main",
         home=Home(),
         instead_of=None,
         case_of={HEAD: case}.get,

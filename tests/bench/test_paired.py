@@ -57,7 +57,7 @@ class Process:
             self.prepared.append(arguments)
             return PREPARED
         if do == "release":
-            return {"peak_memory_bytes": None, "device_memory_bytes": None}
+            return {"peak_memory_bytes": 2**20, "device_memory_bytes": 2**20}
         assert do == "compare"
         self.limits.append(arguments["slowest_s"])
         quads = arguments["quads"] if self.burst_s == CALL_S else arguments["quads"] // 2
@@ -177,3 +177,13 @@ def test_only_a_base_that_fails_before_the_head_is_there_is_one_that_does_not_ru
     assert ours.problem == f"{problem}: MemoryError: no more"
     assert ours.finish(Contention(), ()).comparison == Comparison(against="main", problem=ours.problem)
     assert ours.single().running
+
+
+def test_what_both_models_used_is_neither_ones() -> None:
+    ours = arm(Process(), Watched())
+    ours.prepare(lambda phase: None, lambda text: None)
+    while not ours.satisfied:
+        ours.measure_round()
+    record = ours.finish(Contention(), ())
+    assert record.outcome == "measured"
+    assert (record.peak_memory_bytes, record.device_memory_bytes, record.cpu_percent) == (None, None, None)

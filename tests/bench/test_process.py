@@ -231,3 +231,23 @@ def test_threads_are_sized_and_bound_by_the_environment(worker: WorkerProcess) -
     assert environment["OMP_NUM_THREADS"] == "1"
     assert environment["OMP_PLACES"] == "{0}"
     assert environment["OMP_PROC_BIND"] == "true"
+
+
+def test_a_workload_that_leaves_the_folder_takes_no_other_with_it(
+    worker: WorkerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nets.py").write_text(
+        "import os, pathlib, torch\n"
+        "def away():\n    os.chdir('/')\n    return torch.nn.Linear(4, 3), torch.ones(1, 4)\n"
+        "def reads():\n    pathlib.Path('weights.txt').read_text()\n    return torch.nn.Linear(4, 3), torch.ones(1, 4)"
+    )
+    (tmp_path / "weights.txt").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    process = WorkerProcess(cores=(0,), temporary=tmp_path, home=Home(folder=tmp_path))
+    try:
+        for function in ("away", "reads"):
+            (folder := tmp_path / function).mkdir()
+            case = Case(workload=f"nets:{function}", compiler="identity", batch_size=1)
+            assert process.request("export", timeout_s=60, case=case.to_dict(), folder=str(folder))["digest"]
+    finally:
+        process.close()

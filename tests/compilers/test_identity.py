@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,23 @@ def test_an_onnx_file_runs_unoptimized(load: Load, onnx_file: Path, exported: Ex
     model = load(case)
     assert model.facts["optimization"] == "none"
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+
+
+@pytest.mark.parametrize("variant", [{"precision": "bf16"}, {"compiler": "identity:channels_last=true"}])
+def test_a_module_that_the_user_keeps_stays_as_it_is(
+    variant: dict[str, str], load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    (tmp_path / "kept_by_user.py").write_text(
+        "import torch\nNET = torch.nn.Conv2d(3, 8, 3)\ndef net():\n    return NET, torch.ones(1, 3, 8, 8)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    case = Case(workload="kept_by_user:net", compiler="identity", batch_size=1)
+    load(case)
+    weight = sys.modules["kept_by_user"].NET.weight
+    before = weight.detach().clone()
+    load(Case.from_dict(case.to_dict() | variant))
+    assert weight.dtype == torch.float32
+    assert weight.is_contiguous()
+    assert torch.equal(weight, before)

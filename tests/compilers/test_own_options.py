@@ -87,6 +87,7 @@ def test_options_are_read_by_their_types() -> None:
     [
         ("rate=0.5", Typed(rate=0.5)),
         ("rate=-1e-3", Typed(rate=-0.001)),
+        ("most=-1", Typed(most=-1)),
         ("most=3,mode=fast", Typed(most=3, mode="fast")),
         ("note=3", Typed(note="3")),
     ],

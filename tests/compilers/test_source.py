@@ -31,6 +31,28 @@ def test_a_library_that_only_this_compiler_has_counts(tmp_path: Path, monkeypatc
     for version in ("1.0", "1.0", "2.0"):
         install(tmp_path, version)
         invalidate_caches()
-        source._digest.cache_clear()
+        source.versions.cache_clear()
         digests.append(source.source_digest("own_compiler:Own"))
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_the_modules_beside_it_in_its_package_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (package := tmp_path / "packed_compiler").mkdir()
+    (package / "__init__.py").touch()
+    (package / "own.py").write_text(
+        "class Own:\n"
+        "    libraries, kinds = (), ('cpu',)\n"
+        "    def compile(self, artifact, target, folder): ...\n"
+        "    def load(self, artifact, target, folder): ...\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    before = source.source_digest("packed_compiler.own:Own")
+    (package / "lowering.py").write_text("PASSES = 2")
+    source._code.cache_clear()
+    assert source.source_digest("packed_compiler.own:Own") != before
+
+
+def test_no_distribution_is_asked_about_for_a_built_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes half a second, which every process that compiles would pay."""
+    monkeypatch.setattr(source, "packages_distributions", lambda: pytest.fail("asked"))
+    assert source.source_digest("torchscript")

@@ -19,6 +19,8 @@ FAILURES = {
     "faulty:WrongOnceWarm": ("disagreed", "verify", ""),
     "faulty:Aborts": ("crashed", "compile", "crashed with SIGABRT"),
     "faulty:KilledFromOutside": ("out of memory", "warm-up", "killed from outside"),
+    "faulty:Asks": ("raised", "compile", "EOFError"),
+    "faulty:ForksAndCrashes": ("crashed", "compile", "crashed with SIGSEGV"),
     "faulty:Babbles": ("crashed", "compile", "wrote into the channel of its answers"),
     "faulty:ClosesDescriptors": ("crashed", "compile", ""),
 }
@@ -29,7 +31,14 @@ HANGS = {
     "faulty:HangsWarmingUp": ("timed out", "warm-up", ""),
     "faulty:HangsMeasuring": ("timed out", "measure", ""),
 }
-SURVIVORS = ("mine:Exact", "faulty:Floods", "faulty:LeavesChildren", "faulty:LeavesThreads", "faulty:Wanders")
+SURVIVORS = (
+    "mine:Exact",
+    "faulty:Floods",
+    "faulty:LeavesChildren",
+    "faulty:Forks",
+    "faulty:LeavesThreads",
+    "faulty:Wanders",
+)
 CLOSING = {"faulty:HangsClosing": "time-out", "faulty:RaisesClosing": "IndexError"}
 
 LIMITS = ("--ngraph-timeout=4", "--ngraph-memory=300MiB")

@@ -201,6 +201,26 @@ class LeavesChildren(Exact):
         subprocess.Popen(command, start_new_session=True)
 
 
+class Forks(Exact):
+    """A child that is forked holds all that its parent has open."""
+
+    def compile(self, artifact, target, folder):
+        super().compile(artifact, target, folder)
+        if not os.fork():
+            time.sleep(3600)
+
+
+class ForksAndCrashes(Forks):
+    def compile(self, artifact, target, folder):
+        super().compile(artifact, target, folder)
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Asks(Exact):
+    def compile(self, artifact, target, folder):
+        input("Trust this repository? ")
+
+
 class LeavesThreads(Exact):
     def compile(self, artifact, target, folder):
         super().compile(artifact, target, folder)

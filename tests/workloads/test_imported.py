@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ import torch
 from torch import nn
 
 KEPT = nn.BatchNorm1d(4)
+DRAWN = nn.Linear(4, 4)
 NUMBER = 3
 
 def image_net():
@@ -38,6 +40,9 @@ def half():
 
 def kept():
     return KEPT.train(), torch.ones(2, 4)
+
+def drawn_before():
+    return DRAWN, torch.ones(2, 4)
 
 def nothing():
     pass
@@ -125,6 +130,16 @@ def test_weights_of_the_user_are_left_alone() -> None:
 def test_weights_that_the_function_draws_are_the_same_every_time() -> None:
     first, second = (Imported().build(_case("image_net")).module.get_parameter("weight") for _ in range(2))
     assert torch.equal(first, second)
+
+
+def test_so_are_those_that_its_module_draws() -> None:
+    """Each process imports it anew."""
+    weights = []
+    for seed in range(2):
+        torch.manual_seed(seed)
+        sys.modules.pop("nets_of_user", None)
+        weights.append(Imported().build(_case("drawn_before")).module.get_parameter("weight"))
+    assert torch.equal(*weights)
 
 
 @pytest.mark.parametrize(

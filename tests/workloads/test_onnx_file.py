@@ -109,6 +109,21 @@ def test_integer_inputs_are_zeros_and_ones() -> None:
     assert set(np.unique(fed)) == {0, 1}
 
 
+def test_equal_inputs_are_fed_different_values() -> None:
+    """Of equal ones, a graph that takes one for the other would be verified."""
+    value = onnx.helper.make_tensor_value_info
+    names = ("ids", "mask", "types")
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Sum", names, ["y"])],
+        "sum",
+        [value(name, onnx.TensorProto.FLOAT, [2, 8]) for name in names],
+        [value("y", onnx.TensorProto.FLOAT, [2, 8])],
+    )
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9), "net.onnx")
+    fed = _export(_case()).inputs()
+    assert len({array.tobytes() for array in fed}) == len(names)
+
+
 def test_a_missing_file_is_refused_with_its_neighbours() -> None:
     onnx.save(_linear([2, 4]), "other.onnx")
     with pytest.raises(UsageError, match=r"'net\.onnx': no such file in .*There: other\.onnx"):

@@ -25,7 +25,7 @@ from pytest_ngraph.cluster.security import endpoint
 from pytest_ngraph.record import Phase, Record, Round
 
 JOINED = "joined"
-PHASES: tuple[Phase, ...] = ("build", "compile", "verify", "measure")
+PHASES: tuple[Phase, ...] = ("build", "compile", "warm-up", "verify", "measure")
 ROUNDS = tuple(Round(20, 0.05) for _ in range(30))
 
 

@@ -70,9 +70,9 @@ class Ours:
             warmup_s=3.0,
             round_s=ROUND_S,
         )
-        if "seconds_per_call" not in prepared:
+        if problem := prepared["agreement"]["problem"]:
             self.close()
-            raise Failed(prepared["agreement"]["problem"])
+            raise Failed(problem)
         self._calls = max(1, round(ROUND_S / prepared["seconds_per_call"]))
         self._iterations = self._calls * prepared["concurrency"]
 

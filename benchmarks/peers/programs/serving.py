@@ -10,15 +10,15 @@ import json
 import sys
 from collections.abc import Callable
 
-from pytest_ngraph.channel import own_standard_output
+from pytest_ngraph.channel import own_standard_streams
 
 Measure = Callable[[], dict[str, float]]
 
 
 def serve(prepare: Callable[..., Measure]) -> None:
     """prepare: makes ready to measure, of the fields of the argument."""
-    with own_standard_output() as replies:
+    with own_standard_streams() as (requests, replies):
         measure = prepare(**json.loads(sys.argv[1]))
         print("ready", file=replies, flush=True)
-        for _ in sys.stdin:
+        for _ in requests:
             print(json.dumps(measure()), file=replies, flush=True)

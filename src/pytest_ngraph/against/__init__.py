@@ -49,6 +49,11 @@ class Origin(Protocol):
         ...
 
     @property
+    def identity(self) -> str:
+        """All that tells it from another: where it changes, what was compared with it does not stand."""
+        ...
+
+    @property
     def description(self) -> str:
         """Base and head, in one line."""
         ...
@@ -125,6 +130,7 @@ class Against(OfCases):
         self._ledger.share_among(len(found.bases))
         return Base(
             name=self.origin.name,
+            identity=self.origin.identity,
             home=found.home,
             instead_of=found.instead_of,
             case_of=found.bases.get,

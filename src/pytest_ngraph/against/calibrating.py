@@ -10,7 +10,7 @@ from pytest_ngraph.against import Against
 from pytest_ngraph.against.itself import FromItself
 from pytest_ngraph.cache import user_folder
 from pytest_ngraph.comparison import Comparison
-from pytest_ngraph.errors import NgraphError, StoreError
+from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Calibration, Verdict, calibrate
 from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.machine import this_machine
@@ -40,25 +40,29 @@ class Calibrating(Against):
         rounds = [each for found in self._comparisons.values() for one in found.launches for each in one.rounds]
         disturbed = sum(map(is_disturbed, rounds))
         if not self.is_whole:
-            self.note = "Not calibrated: the run was cut short."
+            told = "Not calibrated: the run was cut short."
+        elif not rounds:
+            told = "Not calibrated: no case was measured."
         elif 2 * disturbed > len(rounds):
-            self.note = (
-                f"Not calibrated: {disturbed} of {len(rounds)} rounds were disturbed. Try again on a quiet machine."
-            )
-        elif rounds:
-            machine, when = this_machine().fingerprint, time.strftime("%Y-%m-%dT%H:%M:%S%z")
-            found = calibrate(list(self._comparisons.items()), self._ledger.rule, machine=machine, when=when)
-            try:
-                keep(found)
-            except StoreError as error:
-                self.note = f"Calibrated: {found.text}. Not kept for later runs: {error}"
-            else:
-                self.note = f"Calibrated: {found.text}. Later runs on this machine use it."
+            told = f"Not calibrated: {disturbed} of {len(rounds)} rounds were disturbed. Try again on a quiet machine."
+        else:
+            told = self._calibrate()
+        self.note = " ".join(filter(None, [self.note, told]))
         return []
+
+    def _calibrate(self) -> str:
+        """Find the spread and keep it. Tells of both."""
+        machine, when = this_machine().fingerprint, time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        found = calibrate(list(self._comparisons.items()), self._ledger.rule, machine=machine, when=when)
+        try:
+            keep(found)
+        except NgraphError as error:
+            return f"Calibrated: {found.text}. Not kept for later runs: {error}"
+        return f"Calibrated: {found.text}. Later runs on this machine use it."
 
 
 def keep(calibration: Calibration) -> None:
-    """Write it where `kept` finds it. Raises `StoreError`."""
+    """Write it where `kept` finds it. Raises `StoreError`, and `UsageError` for a user without a home folder."""
     write_whole(_path(calibration.machine), json.dumps(calibration.to_dict()).encode())
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from pytest_ngraph.against import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
-from pytest_ngraph.child import WITHOUT_FOLDER
+from pytest_ngraph.child import WITHOUT_FOLDER, search_path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import library_versions
-from pytest_ngraph.revision.imports import is_of_project
+from pytest_ngraph.revision.imports import project_path
 
 TIMEOUT_S = 120.0
 OWN = "pytest-ngraph"
@@ -45,6 +45,10 @@ class FromInterpreter:
         return self._python
 
     @property
+    def identity(self) -> str:
+        return " ".join([self._python, *(f"{name}={version}" for name, version in sorted(self._libraries.items()))])
+
+    @property
     def description(self) -> str:
         own = library_versions()
         differing = [
@@ -55,7 +59,7 @@ class FromInterpreter:
         return f"base: {self._python}, head: {sys.executable} ({', '.join(differing) or 'the same libraries'})"
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
-        ours = [entry for entry in sys.path if is_of_project(Path(entry).resolve(), self._rootdir.resolve())]
+        ours = list(dict.fromkeys(map(str, project_path(search_path(), self._rootdir.resolve()))))
         return Found(
             bases={case: case for _, case in heads}, home=Home(python=self._python, path=ours), measures_equals=True
         )

@@ -12,7 +12,7 @@ from pytest_ngraph.case import Case
 class FromItself:
     """Every case is its own base, and measured against itself."""
 
-    name = "itself"
+    name = identity = "itself"
     description = "calibrating: base and head are the same code, so that any difference is noise"
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:

@@ -34,6 +34,10 @@ class FromRevision:
         return str(self._revision)
 
     @property
+    def identity(self) -> str:
+        return self.name
+
+    @property
     def description(self) -> str:
         return self._revision.description
 

@@ -20,7 +20,7 @@ from pytest_ngraph.errors import Unsupported
 class Base:
     """What the cases of a run are compared with.
 
-    name: as people read it (`main at 1a2b3c4`).
+    name: as people read it (`main at 1a2b3c4`). identity: all that tells it from another.
     home: where its workloads are built; and where they run, if that is another interpreter.
     instead_of: the base's copy of a repository, and the repository: what is imported from the second in place of the
     first would compare the head with itself. None where both use the same code.
@@ -32,6 +32,7 @@ class Base:
     """
 
     name: str
+    identity: str
     home: Home
     instead_of: tuple[Path, Path] | None
     case_of: Callable[[Case], Case | None]

@@ -121,7 +121,7 @@ class Bench:
             self._settings,
             graph=artifact.digest,
             files=artifact.files,
-            against=self._base.name if self._base else "",
+            against=self._base.identity if self._base else "",
             failure=record.failure,
         )
         return dataclasses.replace(record, follows_from=follows_from)

@@ -10,18 +10,15 @@ PASSES = 5
 """What is killed may just have started another."""
 
 
-def end_leftovers(mark: str) -> int:
-    """Kill every process whose mark begins like this. Returns how many there were."""
-    ended = 0
+def end_leftovers(mark: str) -> None:
+    """Kill every process whose mark begins like this."""
     for _ in range(PASSES):
         found = [process for process in psutil.process_iter() if _is_marked(process, mark)]
         for process in found:
             _kill(process)
         psutil.wait_procs(found, timeout=1)
         if not found:
-            break
-        ended += len(found)
-    return ended
+            return
 
 
 def _is_marked(process: psutil.Process, mark: str) -> bool:

@@ -137,8 +137,11 @@ class PairedArm(Arm):
             return record
         comparison = dataclasses.replace(self._comparison, launches=(self.launch,))
         record = dataclasses.replace(record, comparison=comparison)
-        # What a process needed that ran both models is neither one's.
-        return dataclasses.replace(record, peak_memory_bytes=None, cpu_percent=None) if self.shares_process else record
+        # What was used while both models ran is neither one's, nor is what a process needed that had both.
+        record = dataclasses.replace(record, cpu_percent=None)
+        if self.shares_process:
+            record = dataclasses.replace(record, peak_memory_bytes=None, device_memory_bytes=None)
+        return record
 
     def _build_again(self) -> None:
         """Build both anew, the head first: some compilers make the second of two equal models slower by 1 %."""

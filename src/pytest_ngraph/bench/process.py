@@ -203,7 +203,12 @@ class WorkerProcess:
             if left <= 0:
                 self._kill()
                 raise _Ended("timed out", "took longer than its time-out and was killed")
-            if answers.poll(1000 * min(POLL_S, left)):
+            told = answers.poll(1000 * min(POLL_S, left))
+            if not told and self._process.poll() is not None:
+                told = answers.poll(0)  # what it said before its end
+                if not told:  # and no end of the file: a process that it has forked holds the pipe
+                    raise self._death()
+            if told:
                 received = os.read(descriptor, 1 << 16)
                 if not received:
                     raise self._death()

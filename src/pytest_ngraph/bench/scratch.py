@@ -37,13 +37,15 @@ class Scratch:
         )
 
     def close(self) -> None:
-        """Remove the folder, once every worker has ended."""
+        """Remove the folder, once every worker has ended. The keeper has no more to do: it would wait for every process
+        that this one has forked since."""
         end_leftovers(str(self.folder))
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
+        self._keeper.kill()
+        self._keeper.wait()
         assert self._keeper.stdin is not None
         self._keeper.stdin.close()
-        self._keeper.wait()
 
 
 def remove_abandoned() -> None:

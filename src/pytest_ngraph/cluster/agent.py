@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
@@ -29,7 +29,7 @@ from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.terms import Terms
 from pytest_ngraph.cache import default_folder
 from pytest_ngraph.case import Case
-from pytest_ngraph.channel import own_standard_output
+from pytest_ngraph.channel import own_standard_streams
 from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task
 from pytest_ngraph.cluster.kept import Kept
 from pytest_ngraph.devices import Device
@@ -125,6 +125,7 @@ class Agent:
         rule = Rule.from_dict(given.rule)
         return Base(
             name=given.name,
+            identity=given.name,
             home=Home(folder=tree / assignment.folder, path=import_path(sys.path, self._project, tree)),
             instead_of=(tree, self._project),
             case_of=self._bases.get,
@@ -156,18 +157,18 @@ def main() -> None:
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end)
-    with own_standard_output() as replies:
+    with own_standard_streams() as (requests, replies):
 
         def say(message: Mapping[str, Any]) -> None:
             with suppress(BrokenPipeError):  # whoever listened is dead, and so will this process be
                 replies.write(json.dumps(message) + "\n")
                 replies.flush()
 
-        _serve(say)
+        _serve(requests, say)
 
 
-def _serve(say: Say) -> None:
-    begun = json.loads(sys.stdin.readline())
+def _serve(requests: TextIO, say: Say) -> None:
+    begun = json.loads(requests.readline())
     base = Path(begun["base"]) if begun["base"] else None
     assignment = Assignment.from_dict(begun["assignment"])
     try:
@@ -176,7 +177,7 @@ def _serve(say: Say) -> None:
         say({"failed": str(error)})
         return
     try:
-        for line in sys.stdin:
+        for line in requests:
             try:
                 agent.measure(Task.from_dict(json.loads(line)))
             except (NgraphError, OSError) as error:

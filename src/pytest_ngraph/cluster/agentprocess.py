@@ -20,8 +20,6 @@ from pytest_ngraph.errors import NgraphError
 GRACE_S = 10.0
 """For an agent to end its workers, after which it is killed."""
 TAIL_BYTES = 2000
-OF_THE_ENGINE = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MALLOC_TRIM_THRESHOLD_")
-"""Environment variables that Dask sets for the processes that it starts: one thread each."""
 
 
 class AgentEnded(Exception):
@@ -114,6 +112,5 @@ class AgentProcess:
 
 
 def _environment() -> dict[str, str]:
-    """This process's, without what Dask says to processes that compute for it."""
-    names = (name for name in os.environ if name not in OF_THE_ENGINE and not name.startswith("DASK_"))
-    return {name: os.environ[name] for name in names}
+    """This process's, without what is said to Dask."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("DASK_")}

@@ -81,12 +81,14 @@ class Errands:
 
     def record(self, errand: Errand, place: int, data: dict[str, Any]) -> Record:
         """A record as a device gave it, with this machine's paths."""
-        record = dataclasses.replace(Record.from_dict(data), case=errand.cases[place])
-        files: dict[str, str] = record.follows_from.get("files", {})
-        if not files:
-            return record
-        here = {self._project.home(path): digest for path, digest in files.items()}
-        return dataclasses.replace(record, follows_from=record.follows_from | {"files": here})
+        case, record = errand.cases[place], Record.from_dict(data)
+        follows_from = dict(record.follows_from)
+        if follows_from:
+            follows_from["workload"] = case.model_label
+            follows_from["files"] = {
+                self._project.home(path): digest for path, digest in follows_from.get("files", {}).items()
+            }
+        return dataclasses.replace(record, case=case, follows_from=follows_from)
 
     def _base(self, base: Base) -> BaseAssignment:
         assert base.instead_of is not None

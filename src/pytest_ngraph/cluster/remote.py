@@ -139,7 +139,7 @@ def _problem(errand: Errand, error: BaseException | None) -> tuple[FailureKind, 
     """Why there are no records of a group, in words."""
     where = f"device {errand.device}"
     if isinstance(error, KilledWorker):
-        return "crashed", f"{where} left the cluster {TRIES} times while this group was in it"
+        return "crashed", f"{where} left the cluster again and again while this group was in it"
     if error is None:
         return "raised", f"{where} began this group {TRIES} times and did not go on"
     told = str(error) if isinstance(error, NgraphError) else f"{type(error).__name__}: {error}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_ngraph import compilers, sources
 from pytest_ngraph.cluster.presence import Present
-from pytest_ngraph.compilers.source import source_digest
+from pytest_ngraph.compilers import source
 from pytest_ngraph.machine import LIBRARIES, Machine, is_importable, variables
 
 Ask = Callable[..., Any]
@@ -51,9 +51,10 @@ class RemoteHost:
         return f"on {self._present.name}: {missing}" if missing else ""
 
     def source_digest(self, compiler: str) -> str:
-        """As on the device; of a compiler of the project's own, as here, from where it travels."""
-        registered = compiler.partition(":")[0] in self._present.compilers
-        return str(self._once(source_digest, compiler)) if registered else source_digest(compiler)
+        """As on the device; the code of a compiler of the project's own is here, from where it travels."""
+        if compiler.partition(":")[0] in self._present.compilers:
+            return str(self._once(source.source_digest, compiler))
+        return source.combined(source.code(compiler), self._once(source.versions, source.libraries(compiler)))
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         """Those of the project's files are taken here, from where they travel."""

@@ -90,8 +90,14 @@ class Cluster:
 
     def _look(self) -> None:
         """Find out which devices are there, by their own name and by that of their pool."""
+        try:
+            there = self._link.present()
+        except LOST as error:
+            raise UsageError(
+                f"the connection to the scheduler at {self._link.address} is lost ({type(error).__name__}: {error})."
+            ) from error
         self._pools.clear()
-        for each in self._link.present():
+        for each in there:
             for name in dict.fromkeys((each.pool, each.name)):
                 self._pools.setdefault(name, []).append(each)
 

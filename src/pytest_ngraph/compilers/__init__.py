@@ -22,6 +22,7 @@ from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.machine import is_importable
 
 GROUP = "pytest_ngraph.compilers"
+WHOLE_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 MEMBERS = ("libraries", "kinds", "compile", "load")
 """What every compiler's class has."""
@@ -92,7 +93,7 @@ class Compiler(Protocol):
     """Turns an artifact into a compiled model. An instance is one compiler with its options set.
 
     The class declares what is known without importing its library; options are the fields of a frozen dataclass,
-    typed `bool`, `int`, `str` or `Literal[...]`, each with a default.
+    typed `bool`, `int`, `float`, `str`, `Literal[...]` or one of these `| None`, each with a default.
     """
 
     libraries: ClassVar[tuple[str, ...]]
@@ -197,7 +198,7 @@ def _parse_value(compiler: str, key: str, value: str, kind: Any) -> Any:
             return value.lower() == "true"
         allowed = "true, false"
     elif kind is int:
-        if value.isdecimal():
+        if WHOLE_NUMBER.fullmatch(value):
             return int(value)
         allowed = "a whole number"
     elif kind is float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -50,7 +51,10 @@ class Identity:
     def _module(self, artifact: Artifact, target: Target) -> torch.nn.Module:
         if self.graph == "program":
             return pytorch.program_module(artifact, target)
-        return workloads.build(artifact.case).module.to(target.kind, dtype(target.precision))
+        module = workloads.build(artifact.case).module
+        if self.channels_last or (target.kind, target.precision) != ("cpu", "fp32"):
+            module = copy.deepcopy(module)  # it may be one that the user keeps
+        return module.to(target.kind, dtype(target.precision))
 
 
 def _in_channels_last(

@@ -103,17 +103,17 @@ class Streams:
 
     def outputs(self) -> Sequence[Array]:
         together = threading.Barrier(self.concurrency)  # or a stream that is quick would take two of the jobs
-        outputs: list[Sequence[Array]] = []
+        outputs: dict[int, Sequence[Array]] = {}
 
         def run(model: CompiledModel) -> None:
             together.wait()
-            outputs.append(model.outputs())
+            outputs[id(model)] = model.outputs()
 
         self._wait()
         for _ in range(self.concurrency):
             self._give(run)
         self._wait()
-        return common_outputs(outputs, self._precision)
+        return common_outputs([outputs[id(model)] for model in self._models], self._precision)
 
     def close(self) -> None:
         for _ in self._threads:

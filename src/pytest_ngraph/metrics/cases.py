@@ -20,7 +20,7 @@ UNREAD = {
     "compile_s": ("nothing is compiled", True),
     "cpu_percent": ("CPU time was not recorded", False),
     "peak_memory_bytes": ("memory was not recorded", False),
-    "device_memory_bytes": ("there is no accelerator", True),
+    "device_memory_bytes": ("no accelerator's memory was read", True),
 }
 """Why a reading is absent, and whether it is so by definition."""
 

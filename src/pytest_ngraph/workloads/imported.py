@@ -28,7 +28,7 @@ class Imported:
 
     It is called with those of `batch_size`, `depth`, `width` and the model arguments that it accepts. A module alone
     gets (batch, 3, 224, 224) images. Example inputs are used as given, but repeated along the first axis to the batch
-    size. Weights are the user's: they are left alone, and seeded where the function draws them.
+    size. Weights are the user's: they are left alone, and seeded where the function, or its module, draws them.
     """
 
     priority = 30
@@ -48,7 +48,8 @@ class Imported:
         import torch
 
         self.check(case)
-        function = _import_function(case.workload)
+        with seeded():  # on its own: what a function draws shall not depend on who imported its module
+            function = _import_function(case.workload)
         arguments = _accepted_arguments(function, case)
         with seeded():
             module, examples = _split(function(**arguments), case)

@@ -66,6 +66,8 @@ class OnnxFile:
         """
         self.check(case)
         _require_libraries(case)
+        import numpy as np
+
         model = read(Path(case.workload))
         _check_precision(precision(model), case)
         _check_outputs(model, case)
@@ -74,7 +76,8 @@ class OnnxFile:
         _check_inputs({name: kind for name, (_, kind) in fed.items()}, case)
         path = folder / "model.onnx"
         files = write(model, path)
-        inputs = [_draw(shape, kind) for shape, kind in fed.values()]
+        generator = np.random.default_rng(SEED)
+        inputs = [_draw(generator, shape, kind) for shape, kind in fed.values()]
         save_arrays(folder / "inputs.npz", [_widen(array) for array in inputs])
         save_arrays(folder / "reference.npz", _run(path, dict(zip(fed, inputs, strict=True)), case))
         counts = Model(parameters=parameters(model))
@@ -135,11 +138,10 @@ def _require_libraries(case: Case) -> None:
         ) from error
 
 
-def _draw(shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:
-    """Seeded values of this type: floats standard normal; integers 0 or 1, which index any table and mask."""
+def _draw(generator: np.random.Generator, shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:
+    """Values of this type: floats standard normal; integers 0 or 1, which index any table and mask."""
     import numpy as np
 
-    generator = np.random.default_rng(SEED)
     if np.issubdtype(kind, np.integer) or kind == np.bool_:
         return generator.integers(0, 2, shape).astype(kind)
     return generator.standard_normal(shape, dtype=np.float32).astype(kind)

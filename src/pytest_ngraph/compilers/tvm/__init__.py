@@ -34,6 +34,9 @@ class Tvm:
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
 
     def __post_init__(self) -> None:
+        for name in ("trials", "patience"):
+            if getattr(self, name) < 0:
+                raise UsageError(f"tvm:{name}={getattr(self, name)}: allowed are 0 and more.")
         if self.trials and self.schedule == "stock":
             raise UsageError(f"tvm:schedule=stock,trials={self.trials}: only the schedules of rules are tuned.")
 
