@@ -19,7 +19,7 @@ from distributed import Worker, get_worker
 from pytest_ngraph.cluster import quiet, task
 from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.device import DevicePlugin, Membership
-from pytest_ngraph.cluster.home import Home
+from pytest_ngraph.cluster.devicefolder import DeviceFolder
 from pytest_ngraph.cluster.presence import KEY, introduction, resource
 from pytest_ngraph.cluster.security import endpoint
 from pytest_ngraph.record import Phase, Record, Round
@@ -56,7 +56,7 @@ def lacking(digests: Sequence[str], dask_worker: Worker) -> list[str]:
 
 async def join(address: str, name: str, folder: Path) -> Worker:
     scheduler = endpoint(address, None)
-    membership = Membership(name=name, pool=name, scheduler=scheduler, home=Home(folder / name))
+    membership = Membership(name=name, pool=name, scheduler=scheduler, folder=DeviceFolder(folder / name))
     worker = Worker(
         address,
         name=name,
@@ -65,7 +65,7 @@ async def join(address: str, name: str, folder: Path) -> Worker:
         resources={resource(name): 1},
         memory_limit=0,
         dashboard_address=quiet.NO_DASHBOARD,
-        local_directory=str(membership.home.scratch),
+        local_directory=str(membership.folder.scratch),
         plugins=(DevicePlugin(membership, lambda: None),),
         startup_information={KEY: lambda _: introduction(name)},
     )

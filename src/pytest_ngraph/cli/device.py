@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.cli import credentials
 from pytest_ngraph.cluster import check_libraries
-from pytest_ngraph.cluster.home import Home, default_folder
+from pytest_ngraph.cluster.devicefolder import DeviceFolder, default_folder
 from pytest_ngraph.cluster.unit import unit
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import LIBRARIES
@@ -74,7 +74,7 @@ def _start(parsed: argparse.Namespace) -> int:
         name=parsed.name,
         pool=parsed.device or parsed.name,
         scheduler=endpoint,
-        home=Home(folder),
+        folder=DeviceFolder(folder),
         host=parsed.host,
         port=parsed.port,
     )

@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from pytest_ngraph.cluster.assignment import Assignment, Task
-from pytest_ngraph.cluster.home import Home
+from pytest_ngraph.cluster.devicefolder import DeviceFolder
 from pytest_ngraph.cluster.projects import Projects
 from pytest_ngraph.errors import NgraphError
 
@@ -32,10 +32,10 @@ class AgentProcess:
     Raises `NgraphError` where one is not there.
     """
 
-    def __init__(self, assignment: Assignment, home: Home) -> None:
+    def __init__(self, assignment: Assignment, folder: DeviceFolder) -> None:
         self.assignment = assignment
         self._held = ExitStack()
-        projects = Projects(home.projects)
+        projects = Projects(folder.projects)
         project, *base = (self._held.enter_context(projects.held(digest)) for digest in assignment.projects)
         self._stderr = self._held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (closed with what is held)
         self._process = subprocess.Popen(
@@ -44,7 +44,7 @@ class AgentProcess:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             env=_environment(),
-            cwd=home.folder,
+            cwd=folder.path,
             start_new_session=True,
         )
         self._send(
@@ -52,7 +52,7 @@ class AgentProcess:
                 "assignment": assignment.to_dict(),
                 "project": os.path.realpath(project),
                 "base": os.path.realpath(base[0]) if base else "",
-                "store": str(home.store.absolute()),
+                "store": str(folder.store.absolute()),
             }
         )
 

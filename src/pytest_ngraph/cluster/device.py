@@ -14,7 +14,7 @@ from distributed import Status, Worker, WorkerPlugin
 
 from pytest_ngraph.cluster import quiet, task
 from pytest_ngraph.cluster.connection import probe
-from pytest_ngraph.cluster.home import Home
+from pytest_ngraph.cluster.devicefolder import DeviceFolder
 from pytest_ngraph.cluster.presence import KEY, condition, introduction, resource
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
@@ -40,7 +40,7 @@ class Membership:
     name: str
     pool: str
     scheduler: Endpoint
-    home: Home
+    folder: DeviceFolder
     host: str | None = None
     port: int = 0
 
@@ -68,7 +68,7 @@ class DevicePlugin(WorkerPlugin):
     def __init__(self, membership: Membership, stop: Callable[[], None]) -> None:
         self.device = membership.name
         self.pool = membership.pool
-        self.home = membership.home
+        self.folder = membership.folder
         self.stop = stop
 
 
@@ -85,7 +85,7 @@ def serve(membership: Membership, tell: Tell) -> None:
     Told to leave, the device begins nothing more, finishes what it measures, and goes; told again, it goes at once.
     Nothing that it started is left then. Raises `UsageError` where a device of this name runs here already.
     """
-    with membership.home.occupied():
+    with membership.folder.occupied():
         try:
             asyncio.run(Member(membership, tell).run())
         finally:
@@ -157,7 +157,7 @@ class Member:
             death_timeout=JOIN_S,
             dashboard=False,
             dashboard_address=quiet.NO_DASHBOARD,
-            local_directory=str(membership.home.scratch),
+            local_directory=str(membership.folder.scratch),
             plugins=(DevicePlugin(membership, self.stop),),
             startup_information={KEY: lambda _: introduction(membership.pool)},
             metrics={KEY: lambda _: condition(draining=self._leaving.is_set())},

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_ngraph.cluster.agentprocess import AgentEnded, AgentProcess
 from pytest_ngraph.cluster.assignment import Assignment, Task
-from pytest_ngraph.cluster.home import Home
+from pytest_ngraph.cluster.devicefolder import DeviceFolder
 from pytest_ngraph.errors import NgraphError
 
 IDLE_S = 60.0
@@ -33,7 +33,7 @@ class Resident:
         self._unwanted: set[str] = set()
         self._idle: threading.Timer | None = None
 
-    def measure(self, task: Task, home: Home, tell: Callable[[dict[str, Any]], None]) -> list[Row]:
+    def measure(self, task: Task, folder: DeviceFolder, tell: Callable[[dict[str, Any]], None]) -> list[Row]:
         """The records of a task. tell: is told what the agent says in between.
 
         Raises `Stopped`, and `NgraphError` for what the agent cannot do, or when it dies again and again.
@@ -41,7 +41,7 @@ class Resident:
         rows: dict[int, dict[str, Any]] = {}
         reason = ""
         for _ in range(DEATHS):
-            agent = self._started(task.assignment, home)
+            agent = self._started(task.assignment, folder)
             try:
                 for message in agent.measure(task):
                     if "record" in message:
@@ -74,7 +74,7 @@ class Resident:
             self._unwanted.add(agent.assignment.client)
             agent.close()
 
-    def _started(self, assignment: Assignment, home: Home) -> AgentProcess:
+    def _started(self, assignment: Assignment, folder: DeviceFolder) -> AgentProcess:
         """The assignment's agent. Raises `Stopped`."""
         with self._lock:
             if assignment.client in self._unwanted:
@@ -85,7 +85,7 @@ class Resident:
             if agent is None or not agent.alive or agent.assignment != assignment:
                 if agent is not None:
                     agent.close()
-                self._agent = agent = AgentProcess(assignment, home)
+                self._agent = agent = AgentProcess(assignment, folder)
             return agent
 
     def _end(self, agent: AgentProcess) -> None:

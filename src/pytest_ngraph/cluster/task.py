@@ -11,7 +11,7 @@ from typing import Any
 from distributed import Worker, get_worker
 
 from pytest_ngraph.cluster.assignment import Task
-from pytest_ngraph.cluster.home import Home
+from pytest_ngraph.cluster.devicefolder import DeviceFolder
 from pytest_ngraph.cluster.presence import KEY
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.cluster.projects import Projects
@@ -35,24 +35,24 @@ def measure(data: dict[str, Any]) -> dict[str, Any]:
     What an earlier run of the same task has stored is not measured again.
     """
     worker, task = get_worker(), Task.from_dict(data)
-    home = _home(worker)
+    folder = _folder(worker)
     if needed := lacking(task.assignment.projects, worker):
         return {"needs": needed, "worker": worker.address}
     try:
-        return {"rows": _RESIDENT.measure(task, home, _Teller(worker, task))}
+        return {"rows": _RESIDENT.measure(task, folder, _Teller(worker, task))}
     except Stopped:
         return {"stopped": True}
 
 
 def lacking(digests: Sequence[str], dask_worker: Worker) -> list[str]:
     """The projects among these that are not on this device."""
-    projects = Projects(_home(dask_worker).projects)
+    projects = Projects(_folder(dask_worker).projects)
     return [digest for digest in digests if not projects.has(digest)]
 
 
 async def receive(digest: str, content: bytes, dask_worker: Worker) -> None:
     """Unpack a project on this device."""
-    projects = Projects(_home(dask_worker).projects)
+    projects = Projects(_folder(dask_worker).projects)
     await asyncio.to_thread(projects.unpack, Packed(digest=digest, content=content))
 
 
@@ -66,10 +66,10 @@ def close() -> None:
     _RESIDENT.close()
 
 
-def _home(worker: Worker) -> Home:
+def _folder(worker: Worker) -> DeviceFolder:
     device: Any = worker.plugins[KEY]
-    home: Home = device.home
-    return home
+    folder: DeviceFolder = device.folder
+    return folder
 
 
 class _Teller:

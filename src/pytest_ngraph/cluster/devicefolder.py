@@ -13,38 +13,36 @@ from pytest_ngraph.locks import take
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class DeviceFolder:
     """A device's own folder. store: results made here, kept until their client has them. projects: those unpacked.
     scratch: of the engine."""
 
-    folder: Path
+    path: Path
 
     @property
     def store(self) -> Path:
-        return self.folder / "store"
+        return self.path / "store"
 
     @property
     def projects(self) -> Path:
-        return self.folder / "projects"
+        return self.path / "projects"
 
     @property
     def scratch(self) -> Path:
-        return self.folder / "scratch"
+        return self.path / "scratch"
 
     @contextmanager
     def occupied(self) -> Iterator[None]:
         """Make the folder, this user's alone, and hold it. Raises `UsageError` where another process does."""
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            raise UsageError(
-                f"cannot use {self.folder}: {error.strerror}. Give another folder: --folder=DIR."
-            ) from None
+            raise UsageError(f"cannot use {self.path}: {error.strerror}. Give another folder: --folder=DIR.") from None
         try:
             if not take(descriptor):
                 raise UsageError(
-                    f"a device runs in {self.folder} already. Stop it (pytest-ngraph device stop), or give this one "
+                    f"a device runs in {self.path} already. Stop it (pytest-ngraph device stop), or give this one "
                     "another name."
                 )
             yield
