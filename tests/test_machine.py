@@ -4,22 +4,12 @@ import dataclasses
 import json
 import os
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
 
 from pytest_ngraph import cgroup
-from pytest_ngraph.machine import (
-    Gpu,
-    Machine,
-    described,
-    environment,
-    is_importable,
-    memory_share_in_use,
-    this_machine,
-    variables,
-)
+from pytest_ngraph.machine import Gpu, Machine, described, environment, memory_share_in_use, this_machine
 
 
 def test_cores_are_usable_and_one_per_physical_core() -> None:
@@ -69,36 +59,11 @@ def test_what_another_machine_tells_of_itself_is_understood() -> None:
     assert Machine.from_dict(json.loads(json.dumps(machine.to_dict()))) == machine
 
 
-@pytest.mark.parametrize(
-    ("module", "expected"),
-    [("json", True), ("json.decoder", True), ("no_such", False), ("no_such.part", False), ("", False)],
-)
-def test_a_module_is_found_without_importing_it(module: str, expected: bool) -> None:
-    assert is_importable(module) is expected
-
-
-@pytest.mark.parametrize(("file", "expected"), [("net.onnx", False), ("version.py", True), ("exir/__init__.py", True)])
-def test_a_folder_of_a_librarys_name_is_one_if_there_is_python_in_it(
-    file: str, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    inside = tmp_path / "like_executorch" / file
-    inside.parent.mkdir(parents=True)
-    inside.touch()
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert is_importable("like_executorch") is expected
-
-
 def test_memory_is_as_full_as_that_of_the_container(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroup, "memory_bytes", lambda: 100)
     monkeypatch.setattr(cgroup, "memory_in_use", lambda: 99)
     assert memory_share_in_use() == 0.99
     assert this_machine.__wrapped__().memory_bytes == 100
-
-
-def test_what_sets_compilers_is_told_and_what_sets_our_workers_is_not() -> None:
-    given = {"TORCHINDUCTOR_MAX_AUTOTUNE": "1", "CXX": "clang++", "TVM_NUM_THREADS": "2", "HOME": "/root"}
-    given |= {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
-    assert variables(given) == {"CXX": "clang++", "OMP_WAIT_POLICY": "passive", "TORCHINDUCTOR_MAX_AUTOTUNE": "1"}
 
 
 @pytest.mark.parametrize("key", ["fingerprint", "processor", "cores", "memory", "python", "torch", "pytest-ngraph"])

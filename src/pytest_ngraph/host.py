@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from pytest_ngraph import compilers, machine, sources
+from pytest_ngraph import compilers, installed, machine, sources
 from pytest_ngraph.compilers.source import source_digest
 from pytest_ngraph.machine import Machine
 
@@ -75,14 +75,14 @@ class ThisMachine:
 
     @property
     def libraries(self) -> Mapping[str, str]:
-        return machine.library_versions()
+        return installed.library_versions()
 
     @property
     def variables(self) -> Mapping[str, str]:
-        return machine.variables()
+        return installed.variables()
 
     def is_importable(self, library: str) -> bool:
-        return machine.is_importable(library)
+        return installed.is_importable(library)
 
     def missing_library(self, compiler: str) -> str:
         return compilers.missing_library(compiler)

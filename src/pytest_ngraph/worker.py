@@ -8,8 +8,6 @@ print goes to standard error.
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
 import os
 import random
@@ -26,8 +24,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ngraph import calm, compilers, garbage
-from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph import calm, compilers, footprint, garbage
+from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
 from pytest_ngraph.channel import own_standard_streams
@@ -54,8 +52,7 @@ class Worker:
         self._announce = announce
         self._models: dict[str, CompiledModel] = {}
         self._folders: list[Path] = []
-        self._gpu_used_before = 0
-        self._gpu_peak = 0
+        self._footprint = footprint.Footprint()
         self._random = random.Random()
         self._files_read: FilesRead | None = None
         self._home = Path.cwd()
@@ -99,9 +96,7 @@ class Worker:
         """
         on = Target.from_dict(target)
         if not self._models:
-            _reset_peak_memory()
-            self._gpu_used_before = _gpu_memory_used() if on.kind == "cuda" else 0
-            self._gpu_peak = 0
+            self._footprint.begin(on.kind)
         folder = Path(tempfile.mkdtemp(prefix="ngraph-compiled-"))
         self._folders.append(folder)
         kept = Cache(Path(cache["folder"]), cache["limit_bytes"]) if cache else None
@@ -114,8 +109,7 @@ class Worker:
         agreement = ready.verify()
         if not agreement.agrees:
             self._models.pop(arm).close()
-        if on.kind == "cuda":  # read here, where no other worker allocates: the driver tells of all of them together
-            self._gpu_peak = max(self._gpu_peak, _gpu_memory_used() - self._gpu_used_before)
+        self._footprint.look(on.kind)
         self._announce("measure")
         return {
             "compile_s": ready.compile_s,
@@ -149,12 +143,11 @@ class Worker:
         calm.wait()
         return {"quads": timed, **used}
 
-    def release(self, *, kind: str) -> Answer:
+    def release(self, *, kind: Kind) -> Answer:
         """Free what is held. Tells the peaks of memory since the first `prepare`."""
-        gpu = self._gpu_peak if kind == "cuda" else None
-        answer = {"peak_memory_bytes": _peak_memory(), "device_memory_bytes": gpu}
+        peaks = self._footprint.peaks(kind)
         self.close()
-        return answer
+        return peaks
 
     def close(self) -> None:
         """Free what is held, and go back to the folder that a compiler may have left. May be called when nothing is."""
@@ -164,7 +157,7 @@ class Worker:
             last.callback(os.chdir, self._home)
             for folder in folders:
                 last.callback(shutil.rmtree, folder, ignore_errors=True)
-            last.callback(_give_back_gpu_memory)
+            last.callback(footprint.give_back)
             for model in models.values():
                 last.callback(model.close)  # each, whatever the others raise
 
@@ -257,41 +250,6 @@ def _with_usage(work: Callable[[], Result]) -> tuple[Result, Answer]:
         "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "involuntary_switches": after.ru_nivcsw - before.ru_nivcsw,
     }
-
-
-def _reset_peak_memory() -> None:
-    """Start the resident peak anew, so that a worker's earlier case does not count for this one."""
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-        Path("/proc/self/clear_refs").write_text("5")
-    except (OSError, AttributeError):
-        return
-
-
-def _peak_memory() -> int:
-    try:
-        status = Path("/proc/self/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) * 1024
-    except (OSError, IndexError):  # another system, or a kernel that does not tell
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def _give_back_gpu_memory() -> None:
-    """What PyTorch keeps of a GPU's memory for later, which no other worker could use meanwhile."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        gc.collect()
-        torch.cuda.empty_cache()
-
-
-def _gpu_memory_used() -> int:
-    import torch
-
-    if not torch.cuda.is_available():
-        raise NgraphError("PyTorch finds no CUDA device. Check nvidia-smi, and whether this PyTorch is built for CUDA.")
-    free, total = torch.cuda.mem_get_info()
-    return total - free
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ import pytest
 
 from pytest_ngraph.cluster.presence import Present
 from pytest_ngraph.cluster.remotehost import RemoteHost
-from pytest_ngraph.machine import is_importable, this_machine
+from pytest_ngraph.installed import is_importable
+from pytest_ngraph.machine import this_machine
 
 
 class Device:

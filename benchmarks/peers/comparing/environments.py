@@ -12,7 +12,7 @@ import venv
 from pathlib import Path
 
 from pytest_ngraph.cache import user_folder
-from pytest_ngraph.machine import library_versions
+from pytest_ngraph.installed import library_versions
 
 FOLDER = user_folder() / "peers"
 OURS = "pytest-ngraph"

@@ -15,7 +15,7 @@ from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.child import WITHOUT_FOLDER, search_path
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine import library_versions
+from pytest_ngraph.installed import library_versions
 from pytest_ngraph.revision.imports import project_path
 
 TIMEOUT_S = 120.0
@@ -25,7 +25,7 @@ TELL = f"""
 import json
 import sysconfig
 import pytest_ngraph.worker
-from pytest_ngraph.machine import library_versions
+from pytest_ngraph.installed import library_versions
 print(json.dumps([sysconfig.get_path("purelib"), library_versions()]))
 """
 PATH_OF_ONE = "Give the path of a Python interpreter, such as other-environment/bin/python."

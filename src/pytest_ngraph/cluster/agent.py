@@ -35,8 +35,9 @@ from pytest_ngraph.cluster.kept import Kept
 from pytest_ngraph.devices import Device
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Rule, is_enough
+from pytest_ngraph.installed import library_versions
 from pytest_ngraph.lifetime import die_with_parent
-from pytest_ngraph.machine import library_versions, this_machine
+from pytest_ngraph.machine import this_machine
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.relocation import moved, with_paths
 from pytest_ngraph.revision.imports import import_path

@@ -19,7 +19,7 @@ from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.case import CompilerSpec
 from pytest_ngraph.clock import Stopwatch
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.machine import is_importable
+from pytest_ngraph.installed import is_importable
 
 GROUP = "pytest_ngraph.compilers"
 WHOLE_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)

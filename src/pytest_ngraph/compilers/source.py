@@ -10,14 +10,14 @@ from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 from pytest_ngraph import compilers
-from pytest_ngraph.machine import LIBRARIES
+from pytest_ngraph.installed import LIBRARIES
 
 BUILT_IN = Path(__file__).parent
 
 
 def source_digest(compiler: str) -> str:
     """Hash of the compiler's own code, and of the versions of those of its libraries that are not among
-    `machine.LIBRARIES`; empty for one that is in no file."""
+    `installed.LIBRARIES`; empty for one that is in no file."""
     return combined(code(compiler), versions(libraries(compiler)))
 
 

@@ -6,7 +6,7 @@ import copy
 import importlib
 from typing import TYPE_CHECKING
 
-from pytest_ngraph.machine import is_importable
+from pytest_ngraph.installed import is_importable
 from pytest_ngraph.record import Model
 
 if TYPE_CHECKING:

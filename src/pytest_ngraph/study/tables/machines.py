@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 from packaging.version import InvalidVersion, Version
 
-from pytest_ngraph.machine import LIBRARIES
+from pytest_ngraph.installed import LIBRARIES
 from pytest_ngraph.study.data import Study
 from pytest_ngraph.study.tables.table import Table
 
