@@ -9,7 +9,7 @@ import pytest
 from pytest_ngraph.case import Case
 from pytest_ngraph.devices import BUILT_IN, Device, Requirement, load_inventory, parse_size
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine import Gpu, Machine
+from pytest_ngraph.machine import Gpu, Machine, this_machine
 
 SERVER = Machine(
     architecture="x86_64",
@@ -69,6 +69,7 @@ def test_a_profile_survives_being_written_and_read(tmp_path: Path) -> None:
         ("[xeon]\nthreads = 0\n", "threads = 0 of device xeon is not a whole number from 1"),
         ("[xeon]\nkind = 'tpu'\n", "unknown kind of device xeon.*'tpu'.*cpu, cuda"),
         ("[xeon]\ncores = ['a']\n", "is not a list of logical CPU numbers"),
+        ("[xeon]\nthreads = 2\ncores = [0, 1, 2]\n", r"threads = 2 and cores = \[0, 1, 2\] of device xeon contradict"),
         ("xeon = 3\n", "'xeon' is not a table"),
         ("[xeon]\npool = 'a'\n", "pool = 'a' of device xeon is not a list of texts"),
         ("[xeon]\nrequires = 'a'\n", "requires = 'a' of device xeon is not a table"),
@@ -149,3 +150,9 @@ def test_requirement_that_cannot_be_read(arguments: dict[str, object], message: 
 )
 def test_sizes(text: str, expected: int) -> None:
     assert parse_size(text) == expected
+
+
+def test_a_machine_has_a_little_less_memory_than_it_is_sold_as() -> None:
+    machine = dataclasses.replace(this_machine(), memory_bytes=int(7.63 * 2**30))
+    assert Requirement.parse({"memory": "8GiB"}).unmet(BUILT_IN["cpu"], machine) == ""
+    assert "lacks 9 GiB" in Requirement.parse({"memory": "9GiB"}).unmet(BUILT_IN["cpu"], machine)

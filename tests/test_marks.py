@@ -103,3 +103,9 @@ def test_any_mark_is_read_or_refused_in_words(given_: dict[str, Any]) -> None:
     with contextlib.suppress(UsageError):  # nothing else may escape
         made = cases(arguments([pytest.mark.ngraph(**given_).mark]), options())
     assert all(case.batch_size >= 1 and case.workload == given_["workload"] for case in made if "workload" in given_)
+
+
+def test_what_gives_its_values_once_is_refused() -> None:
+    """A mark may be that of several tests."""
+    with pytest.raises(UsageError, match=r"mark ngraph: generator gives its values once\. Give a list"):
+        cases({"workload": "conv", "batch_size": (2**power for power in range(3))}, options())

@@ -9,6 +9,7 @@ from synthetic import case, measured
 from pytest_ngraph.measured import Measured
 from pytest_ngraph.metrics import Metric
 from pytest_ngraph.record import Record
+from pytest_ngraph.stats import Estimate
 
 CASE = case("tvm", 8)
 
@@ -19,7 +20,26 @@ def test_metrics_of_ones_own_that_cannot_be_computed_take_nothing_with_them() ->
 
     ours = Measured(broken)
     ours.enter(measured(CASE, 0.5))
-    for metrics in (ours.metrics(), ours.metrics_around(CASE)):
+    for metrics in (ours.metrics_around(CASE, own=True), ours.metrics()):
         assert metrics[CASE]["throughput"].estimate
     (told,) = ours.mistakes
     assert told.startswith("metrics of your own cannot be computed: KeyError: 'accuracy' (test_measured.py, line ")
+
+
+def test_what_a_metric_of_ones_own_lacks_before_the_end_is_no_mistake() -> None:
+    """It compares with a case that is measured later."""
+    other = case("tvm", 1, workload="another")
+
+    def relative(records: Sequence[Record]) -> list[Metric]:
+        by_case = {record.case: record for record in records}
+        faster = by_case[other].rounds[0].sample_s / by_case[CASE].rounds[0].sample_s
+        return [Metric("mine.relative", CASE, Estimate.exactly(faster))]
+
+    ours = Measured(relative)
+    ours.enter(measured(CASE, 0.5))
+    assert "mine.relative" not in ours.metrics_around(CASE, own=True)[CASE]
+    ours.enter(measured(other, 0.5))
+    assert "mine.relative" in ours.metrics_around(CASE, own=True)[CASE], "of another curve"
+    assert "mine.relative" not in ours.metrics_around(CASE, own=False)[CASE]
+    assert "mine.relative" in ours.metrics()[CASE]
+    assert ours.mistakes == []

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.fixtures import SESSION
 from pytest_ngraph.options import Axis, parse_batch_size, split_compilers
 
 
@@ -89,3 +90,18 @@ def test_batch_sizes_are_read_as_numbers_and_as_text(size: int) -> None:
 def test_anything_else_is_no_batch_size(value: object) -> None:
     with pytest.raises(UsageError, match="is not a whole number from 1 up"):
         parse_batch_size(value)
+
+
+def test_so_is_the_file_of_devices(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(pytester.mkdir("home")))
+    (pytester.path / "home" / "devices.toml").write_text("[box]\nthreads = 1\n")
+    pytester.makeini("[pytest]\nngraph_devices = ~/devices.toml\n")
+    config = pytester.parseconfigure()
+    assert "box" in config.stash[SESSION].options.inventory
+
+
+def test_the_help_shows_per_cents_as_people_write_them(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--help")
+    told = " ".join(result.stdout.str().split())
+    assert "known within this share. Default: 1% (ini: ngraph_precision_target)" in told
+    assert "%%" not in told

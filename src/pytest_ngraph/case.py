@@ -13,6 +13,7 @@ Scalar = str | int | float | bool
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 IDENTITY = "identity"
+FP32: Precision = "fp32"
 LATENCY: Objective = "latency"
 
 
@@ -33,7 +34,7 @@ class Case:
     batch_size: int
     depth: int | None = None
     width: int | None = None
-    precision: Precision = "fp32"
+    precision: Precision = FP32
     objective: Objective = LATENCY
     model_args: tuple[tuple[str, Scalar], ...] = ()
     device: str = "cpu"
@@ -66,13 +67,14 @@ class Case:
     def _block_parts(self) -> list[str]:
         return [f"{letter}{size}" for letter, size in (("d", self.depth), ("w", self.width)) if size is not None]
 
+    @property
+    def variant(self) -> tuple[str, ...]:
+        """Precision and objective, where they are not the usual ones."""
+        usual = {"precision": FP32, "objective": LATENCY}
+        return tuple(getattr(self, name) for name, value in usual.items() if getattr(self, name) != value)
+
     def _size_parts(self) -> list[str]:
-        parts = [f"b{self.batch_size}", *self._block_parts()]
-        if self.precision != "fp32":
-            parts.append(self.precision)
-        if self.objective != LATENCY:
-            parts.append(self.objective)
-        return parts
+        return [f"b{self.batch_size}", *self._block_parts(), *self.variant]
 
     def to_dict(self) -> dict[str, Any]:
         """The case as JSON-ready data."""

@@ -132,6 +132,11 @@ def _device(path: Path, name: str, table: Any) -> Device:
         if key in table and not check(table[key]):
             raise UsageError(f"{path}: {key} = {table[key]!r} of device {name} is not {check.__doc__}.")
     lists = {key: tuple(table[key]) for key in ("cores", "compilers", "pool") if key in table}
+    if {"threads", "cores"} <= table.keys() and len(table["cores"]) != table["threads"]:
+        raise UsageError(
+            f"{path}: threads = {table['threads']} and cores = {table['cores']!r} of device {name} contradict each "
+            "other. Leave threads out: each core has one."
+        )
     requires = _requirement(path, name, table["requires"]) if "requires" in table else None
     return Device(**table | lists | {"name": name, "requires": requires})
 
@@ -218,7 +223,7 @@ class Requirement:
         """Why the device does not meet this, for the skip; empty when it does. has_library: whether it has a module."""
         machine = machine or this_machine()
         gpu = machine.gpus[0] if device.kind == "cuda" and machine.gpus else None
-        memory = gpu.memory_bytes if gpu else machine.memory_bytes
+        memory = gpu.memory_bytes if gpu else machine.memory_bytes  # a little less than what it is sold as
         needs = {
             f"kind {self.kind}": self.kind in (None, device.kind),
             f"architecture {self.architecture}": self.architecture in (None, machine.architecture),
@@ -226,7 +231,8 @@ class Requirement:
             or self.instruction_set in machine.instruction_sets,
             f"CUDA capability {self.capability}": self.capability is None
             or (gpu is not None and gpu.capability >= self.capability),
-            f"{(self.memory_bytes or 0) / 2**30:g} GiB of memory": memory >= (self.memory_bytes or 0),
+            f"{(self.memory_bytes or 0) / 2**30:g} GiB of memory": round(memory / 2**30)
+            >= (self.memory_bytes or 0) / 2**30,
             f"the library {self.library}": self.library is None or has_library(self.library),
         }
         missing = [need for need, met in needs.items() if not met]

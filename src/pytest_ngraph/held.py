@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.case import Case
@@ -63,6 +64,12 @@ class Held:
         for gate in self._gates:
             gate.expect(metrics)
         self.alone = {case for gate in self._gates for case in gate.alone}
+
+    @property
+    def names_own(self) -> bool:
+        """Whether a threshold is about a metric of the users' own."""
+        own = (threshold for tests in self._own.values() for given in tests.values() for threshold in given)
+        return any("." in threshold.metric for threshold in chain(self._everywhere, own))
 
     def breaches_of(self, case: Case, nodeid: str, metrics: Callable[[], Metrics]) -> list[str]:
         """Limits that a case breaches in a test: those of the run, each told by the first test, and the test's own.

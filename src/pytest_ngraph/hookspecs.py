@@ -20,4 +20,7 @@ def pytest_ngraph_record(record: Record) -> None:
 
 @pytest.hookspec
 def pytest_ngraph_metrics(records: Sequence[Record]) -> Sequence[Metric]:  # type: ignore[empty-body]
-    """Metrics of your own, computed from the records of the run; they are summarised and can be gated."""
+    """Metrics of your own, computed from the records of the run; they are summarised and can be gated.
+
+    Called at the end with all records, and before it where a threshold is about such a metric, with those by then.
+    """

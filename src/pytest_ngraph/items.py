@@ -168,9 +168,10 @@ def finish(session: pytest.Session, exitstatus: int) -> None:
         _require_baselines(session)
     problems = ours.conclude(whole=is_whole)
     try:
-        ours.save(whole=is_whole)
+        ours.save()
     except NgraphError as error:
         ours.saved = str(error)
+        ours.problems.append(ours.saved)
         problems.append(ours.saved)
     if problems and exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

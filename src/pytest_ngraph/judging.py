@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 
 class Conclusion(NamedTuple):
-    """What follows from all records of a session. breaches: what no test has failed for, a line each."""
+    """What follows from all records of a session. breaches: what no test has failed for, a line each. mistakes: those
+    of them that are in the users' own metrics."""
 
     metrics: Metrics
     checks: list[Check]
     verdicts: list[Verdict]
     metric_verdicts: list[MetricVerdict]
     breaches: list[str]
+    mistakes: list[str]
 
     @property
     def has_regressed(self) -> bool:
@@ -79,7 +81,7 @@ class Judging:
         """Thresholds that this case breaches in this test, as far as what is measured by now can tell."""
         if self._is_smoke:
             return []
-        return self._held.breaches_of(case, nodeid, lambda: self._measured.metrics_around(case))
+        return self._held.breaches_of(case, nodeid, lambda: self._metrics_around(case))
 
     def verdicts_of(self, case: Case) -> list[Verdict]:
         """The verdicts on a case, one for each base that it was compared with, as far as what is measured by now can
@@ -88,7 +90,7 @@ class Judging:
 
     def metric_verdicts_of(self, case: Case) -> list[MetricVerdict]:
         """The verdicts on the case's own metrics, likewise."""
-        return self._held.verdicts_of(case, lambda: self._measured.metrics_around(case))
+        return self._held.verdicts_of(case, lambda: self._metrics_around(case))
 
     def fails(self, verdict: Verdict | MetricVerdict) -> bool:
         """Whether a verdict fails the test that asks, which answers for it from then on."""
@@ -112,8 +114,11 @@ class Judging:
             *(each.text for each in held.verdicts if self._is_untold(each)),
             *(f"{each.case.id} {each.text}" for each in [*filter(self._is_untold, verdicts), *missing]),
         ]
-        self.conclusion = Conclusion(metrics, held.checks, verdicts, held.verdicts, breaches)
+        self.conclusion = Conclusion(metrics, held.checks, verdicts, held.verdicts, breaches, self._measured.mistakes)
         return breaches
+
+    def _metrics_around(self, case: Case) -> Metrics:
+        return self._measured.metrics_around(case, own=self._held.names_own)
 
     def _is_untold(self, verdict: Verdict | MetricVerdict) -> bool:
         return verdict.name in self._gate.failing and verdict.subject not in self._told

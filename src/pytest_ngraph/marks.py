@@ -143,7 +143,10 @@ def _workloads(
 
 
 def _listed(value: Any) -> list[Any]:
-    """One value or several, as a list."""
+    """One value or several, as a list. Raises `UsageError` for what gives its values once, and a mark may be several
+    tests'."""
+    if isinstance(value, Iterator):
+        raise UsageError(f"mark ngraph: {type(value).__name__} gives its values once. Give a list: list(...).")
     return [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +22,11 @@ ExtraMetrics = Callable[[Sequence[Record]], "Iterable[Metric]"]
 
 
 class Measured:
-    """records: by case. mistakes: in the users' own metrics, each once."""
+    """records: by case. mistakes: in the users' own metrics of all records."""
 
     def __init__(self, extra_metrics: ExtraMetrics) -> None:
         self.records: dict[Case, Record] = {}
-        self.mistakes: dict[str, None] = {}
+        self.mistakes: list[str] = []
         self._extra_metrics = extra_metrics
         self._curves: dict[Case, dict[Case, Record]] = defaultdict(dict)
 
@@ -36,20 +37,25 @@ class Measured:
 
     def metrics(self) -> Metrics:
         """Those of all records, the users' own included."""
-        return self._compute(list(self.records.values()))
-
-    def metrics_around(self, case: Case) -> Metrics:
-        """Those of the records from which a case's own metrics follow."""
-        return self._compute(list(self._curves[_curve(case)].values()))
-
-    def _compute(self, records: Sequence[Record]) -> Metrics:
         from pytest_ngraph.metrics import compute
 
+        records = list(self.records.values())
         try:
             return compute(records, extra=self._own(records))
-        except UsageError as mistake:  # the run's end tells of it
-            self.mistakes[str(mistake)] = None
+        except UsageError as mistake:
+            self.mistakes.append(str(mistake))
             return compute(records)
+
+    def metrics_around(self, case: Case, *, own: bool) -> Metrics:
+        """Those of the records from which a case's own metrics follow. own: the users' too, as far as they can be told
+        from the records by now."""
+        from pytest_ngraph.metrics import compute
+
+        curve = list(self._curves[_curve(case)].values())
+        if own:
+            with suppress(UsageError):  # for want of a record that is still to come, or for good: the end tells
+                return compute(curve, extra=self._own(list(self.records.values())))
+        return compute(curve)
 
     def _own(self, records: Sequence[Record]) -> list[Metric]:
         """The users' own metrics. Raises `UsageError` where their code fails: it takes nothing else with it."""

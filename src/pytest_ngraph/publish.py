@@ -70,6 +70,7 @@ def _result(config: pytest.Config) -> RunResult:
         verdicts=concluded.verdicts if concluded else (),
         metric_verdicts=concluded.metric_verdicts if concluded else (),
         breaches=[each.text for each in concluded.checks if each.outcome == "breached"] if concluded else (),
+        problems=session.problems,
         unmeasured=session.unmeasured,
         bases=list(dict.fromkeys(_bases(session))),
         head=str(head) if head else "",
@@ -79,8 +80,8 @@ def _result(config: pytest.Config) -> RunResult:
 
 
 def _bases(session: Session) -> Iterable[str]:
-    """What the session compares with."""
-    if session.against is not None:
+    """What the session compares with: nothing, where it calibrates."""
+    if session.against is not None and not session.options.gate.calibrate:
         yield session.against.origin.name
     conclusion = session.judging.conclusion
     for verdict in conclusion.verdicts if conclusion else ():

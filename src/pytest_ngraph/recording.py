@@ -67,12 +67,14 @@ class Recording:
             self._journal = Journal(self._store, environment(), self._planned)
         return self._journal
 
-    def end(self, *, whole: bool) -> None:
-        """Note whether the session went to its end, with all that it measured stored. A run that cannot say so counts
-        as one that died."""
+    def end(self, *, whole: bool) -> bool:
+        """Note whether the run is whole: the session went to its end, and all that was planned is stored. Returns it.
+        A run that cannot say so counts as one that died."""
+        whole = whole and not self.unsaved and self._is_covered
         if self._journal is not None:
             with suppress(StoreError):
-                self._journal.end(whole=whole and not self.unsaved and self._is_covered)
+                self._journal.end(whole=whole)
+        return whole
 
     @property
     def _is_covered(self) -> bool:

@@ -37,7 +37,8 @@ class Session:
     against: what is measured beside the cases, to compare them with; None for nothing. baselines: what is stored.
     resumed: the run that this session goes on with; None for a new one. site: where it measures.
     is_cut_short: whether cases were left out because the time was up or a device gone. saved: what became of the run as
-    a stored baseline, in a sentence; empty where it was to be none.
+    a stored baseline, in a sentence; empty where it was to be none. problems: what fails the session besides its cases
+    and thresholds.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class Session:
         self.site = site or Here()
         self.judging = Judging(options, [*baselines, *([against] if against else [])], extra_metrics)
         self.saved = ""
+        self.problems: list[str] = []
+        self._is_whole = False
         self._progress = progress
         self._on_record = on_record
         self._expected = Expected()
@@ -149,7 +152,9 @@ class Session:
         if self.against is not None:
             self.against.is_whole = whole
         problems = self.judging.conclude()
-        self._recording.end(whole=whole)
+        self._is_whole = self._recording.end(whole=whole)
+        if self.judging.conclusion is not None:
+            self.problems += self.judging.conclusion.mistakes
         return problems
 
     def _enter(self, record: Record) -> None:
@@ -190,15 +195,15 @@ class Session:
             return str(error)
         return ""
 
-    def save(self, *, whole: bool) -> None:
-        """Keep this run as the stored baseline that the options name, if it went to its end. `saved` tells what became
-        of that. Raises `StoreError`."""
+    def save(self) -> None:
+        """Keep this run as the stored baseline that the options name, if it is whole. `saved` tells what became of
+        that. Raises `StoreError`."""
         name = self.options.gate.save
         conclusion = self.judging.conclusion
         if not name or not self.run_id or conclusion is None:
             return
-        if not whole:
-            self.saved = f"Not saved as baseline {name}: the run was cut short."
+        if not self._is_whole:
+            self.saved = f"Not saved as baseline {name}: the run was cut short, or a part of it could not be stored."
             return
         from pytest_ngraph.compare import save
 

@@ -45,7 +45,7 @@ def _unfinished(session: Session) -> Iterator[str]:
     options = session.options
     if session.resumed is not None:
         yield session.resumed.description
-    elif options.resume.run:
+    elif options.resume.run and options.measures:
         yield f"nothing to go on with: every run in {options.store} is finished, or is being measured"
     elif not options.settings.smoke:
         with suppress(StoreError):  # a store that cannot be read is told of when it is needed
@@ -62,7 +62,7 @@ def summarise(reporter: pytest.TerminalReporter, session: Session) -> None:
     from pytest_ngraph.report.metric_comparison import metric_comparison
     from pytest_ngraph.report.summary import summary
 
-    metrics, checks, _, metric_verdicts, breaches = conclusion
+    metrics, checks, _, metric_verdicts, breaches, _ = conclusion
     reporter.write_sep("=", "ngraph")
     # Room is left for nothing else on the line: the summary decides which columns fit.
     for line in summary(list(session.records.values()), metrics, checks, width=reporter._tw.fullwidth):

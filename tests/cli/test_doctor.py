@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pytest_ngraph.cli import main
@@ -10,3 +12,12 @@ def test_doctor_names_devices_and_compilers(capsys: pytest.CaptureFixture[str]) 
     printed = capsys.readouterr().out
     assert "orin" in printed
     assert "identity         installed" in printed
+
+
+def test_doctor_knows_devices_of_ones_own(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "devices.toml").write_text("[box]\narchitecture = 'sparc'\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["doctor", "--devices=~/devices.toml"]) == 0
+    assert "device box is sparc, this machine is" in capsys.readouterr().out

@@ -25,6 +25,8 @@ LITTLE = ("--batch-size=1", "--ngraph-budget=0.05")
 def following(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Follow:
     """Follows a page with these options for pytest. Returns the commands that measure, test or report."""
 
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a page's own sessions are no workers
+
     def following(page: str, *options: str) -> list[follow.Ran]:
         monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(options))
         ran = follow.run((ROOT / "docs" / page).read_text(), tmp_path)

@@ -100,6 +100,12 @@ def test_a_run_that_does_not_exist(half: Project) -> None:
     assert f"unknown run 'test_it.py'. Known: {half.run_ids[0]}. --ngraph-resume takes the next word" in printed
 
 
+def test_a_run_that_measures_nothing_says_nothing_of_what_there_is_to_go_on_with(half: Project) -> None:
+    status, printed = half.run("--ngraph-resume", "--collect-only")
+    assert status == 0
+    assert "nothing to go on with" not in printed
+
+
 def test_nothing_to_go_on_with(half: Project) -> None:
     half.assert_resumes(kept=half.records.values())
     status, printed = half.run("--ngraph-resume")

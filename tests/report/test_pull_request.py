@@ -7,6 +7,7 @@ from judged import BUSY, MAIN, held, judged, result, verdicts
 from synthetic import case, measured, skipped
 
 from pytest_ngraph.gate.verdict import Verdict
+from pytest_ngraph.report.markdown import escaped
 from pytest_ngraph.report.pull_request import headline, page
 from pytest_ngraph.stats import Estimate
 
@@ -118,3 +119,16 @@ def test_what_users_name_and_libraries_say_cannot_break_the_page() -> None:
     assert shown.count("</details>") == shown.count("<details>")
     row = next(line for line in shown.splitlines() if line.startswith("| <code>a&#124;b"))
     assert row.count("|") == 3
+
+
+def test_seconds_of_several_iterations_at_a_time_are_no_latency() -> None:
+    busy = case("openvino", 8, objective="throughput")
+    (row,) = [line for line in page(result(records=(measured(busy, 0.04),))).splitlines() if "openvino" in line]
+    assert row == "| `resnet18-openvino-b8-throughput-xeon` | 200 | 0.0 |"
+
+
+def test_whatever_fails_the_run_is_told() -> None:
+    mistake = "metrics of your own cannot be computed: KeyError: 'b'"
+    failing = dataclasses.replace(result(judged("unchanged", "a", 1.0)), problems=[mistake])
+    assert headline(failing).endswith("; 1 problem")
+    assert f"### What also fails the run\n\n- {escaped(mistake)}\n" in page(failing)

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from pytest_ngraph import baselines
+from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.record import Record
 from pytest_ngraph.wording import counted
 
@@ -19,8 +20,8 @@ def declare(commands: Any) -> None:
     def add(name: str, run: Any, help_: str, *arguments: str) -> argparse.ArgumentParser:
         action: argparse.ArgumentParser = actions.add_parser(name, help=help_, description=help_)
         for argument in arguments:
-            action.add_argument(argument.lower(), metavar=argument, type=Path if argument == "FILE" else str)
-        action.add_argument("--store", type=Path, default=Path(".ngraph"), metavar="DIR", help="default: .ngraph")
+            action.add_argument(argument.lower(), metavar=argument, type=path if argument == "FILE" else str)
+        action.add_argument("--store", type=path, default=Path(".ngraph"), metavar="DIR", help="default: .ngraph")
         action.set_defaults(run=run)
         return action
 

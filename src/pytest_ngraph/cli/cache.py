@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.cache import Cache, Entry, default_folder
+from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import counted
 
@@ -15,7 +15,7 @@ from pytest_ngraph.wording import counted
 def declare(commands: Any) -> None:
     parser = commands.add_parser("cache", help="list compiled artifacts that are kept, or clear them")
     parser.add_argument("action", choices=("list", "clear"))
-    parser.add_argument("--folder", type=Path, help="default: the user's cache folder")
+    parser.add_argument("--folder", type=path, help="default: the user's cache folder")
     parser.set_defaults(run=_run)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import socket
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.cli import credentials
+from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.cluster import check_libraries
 
 
@@ -31,7 +31,7 @@ def declare(commands: Any) -> None:
         description="Make certificates of an authority of your own, which is made where there is none. Who holds "
         "one of them and its key can run code on every device of the cluster. ca-key.pem stays here: it makes more.",
     )
-    certs.add_argument("folder", type=Path, metavar="DIR", help="the authority's folder")
+    certs.add_argument("folder", type=path, metavar="DIR", help="the authority's folder")
     certs.add_argument(
         "--for",
         dest="names",
@@ -58,6 +58,6 @@ def _certify(parsed: argparse.Namespace) -> int:
     check_libraries()
     from pytest_ngraph.cluster import certs
 
-    for path in certs.issue(parsed.folder, parsed.names):
-        print(path)
+    for each in certs.issue(parsed.folder, parsed.names):
+        print(each)
     return 0

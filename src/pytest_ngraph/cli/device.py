@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.cli import credentials
+from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.cluster import check_libraries
 from pytest_ngraph.cluster.devicefolder import DeviceFolder, default_folder
 from pytest_ngraph.cluster.unit import unit
@@ -49,7 +50,7 @@ def declare(commands: Any) -> None:
         "--host", metavar="ADDRESS", help="where to listen; default: the address that leads to the scheduler"
     )
     start.add_argument("--port", type=int, default=0, metavar="N", help="port to listen at; default: any that is free")
-    start.add_argument("--folder", type=Path, metavar="DIR", help="where to keep results, projects and scratch files")
+    start.add_argument("--folder", type=path, metavar="DIR", help="where to keep results, projects and scratch files")
     start.add_argument("--print-unit", action="store_true", help="print a unit of systemd's that does this, and end")
     add("list", _list, "the devices that have joined: name, whether free, versions, compilers, fingerprint")
     stop = add("stop", _stop, "have devices leave the cluster once they finished what they measure")
@@ -58,7 +59,7 @@ def declare(commands: Any) -> None:
 
 def _start(parsed: argparse.Namespace) -> int:
     check_libraries()
-    folder = (parsed.folder or default_folder(parsed.name)).expanduser().absolute()
+    folder = (parsed.folder or default_folder(parsed.name)).absolute()
     endpoint = credentials.endpoint(parsed, parsed.scheduler)
     if parsed.host and not (endpoint.encrypted or parsed.insecure):
         from pytest_ngraph.cluster.security import refuse_open

@@ -6,20 +6,23 @@ import argparse
 from typing import Any
 
 from pytest_ngraph import compilers
-from pytest_ngraph.devices import BUILT_IN
+from pytest_ngraph.cli.arguments import path
+from pytest_ngraph.devices import load_inventory
 from pytest_ngraph.machine import environment
 
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser("doctor", help="show this machine, its devices and compilers, and what is missing")
+    parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
     parser.set_defaults(run=_run)
 
 
-def _run(_: argparse.Namespace) -> int:
+def _run(parsed: argparse.Namespace) -> int:
+    inventory = load_inventory(parsed.devices)
     for name, value in environment().items():
         print(f"{name:18} {value}")
     print("\ndevices")
-    for device in BUILT_IN.values():
+    for device in inventory.values():
         print(f"  {device.name:16} {device.absent() or 'this machine can be measured as this'}")
     print("\ncompilers")
     for name in compilers.names():

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.store import merge
 from pytest_ngraph.wording import counted
 
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser("merge", help="join stores of several machines or shards into one")
-    parser.add_argument("stores", nargs="+", type=Path, metavar="STORE", help="a folder of recorded runs")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="STORE", help="where to put all of them")
+    parser.add_argument("stores", nargs="+", type=path, metavar="STORE", help="a folder of recorded runs")
+    parser.add_argument("-o", "--output", type=path, required=True, metavar="STORE", help="where to put all of them")
     parser.set_defaults(run=_run)
 
 

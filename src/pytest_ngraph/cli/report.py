@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph import store, study
+from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.store import Run
 from pytest_ngraph.wording import counted
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser("report", help="show stored runs again, or write every table and figure of a study")
-    parser.add_argument("stores", nargs="*", type=Path, metavar="STORE", help="default: .ngraph; several are merged")
+    parser.add_argument(
+        "stores", nargs="*", type=path, metavar="STORE", help="default: .ngraph; several are merged with -o"
+    )
     parser.add_argument(
         "--run", dest="id", metavar="ID", help="one run; default: the latest on the terminal, all of them with -o"
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a report into this folder")
-    parser.add_argument("--before", nargs="+", type=Path, default=[], metavar="STORE", help="what changed since these")
+    parser.add_argument("-o", "--output", type=path, metavar="DIR", help="write a report into this folder")
+    parser.add_argument("--before", nargs="+", type=path, default=[], metavar="STORE", help="what changed since these")
     one = parser.add_mutually_exclusive_group()
     one.add_argument("--figure", metavar="NAME", help="this figure alone, into the folder")
     one.add_argument("--table", metavar="NAME", help="this table alone; without a folder, on the terminal")
@@ -55,8 +58,8 @@ def _write(of: Study, parsed: argparse.Namespace) -> None:
         written = study.write_table(of, parsed.table, parsed.output)
     else:
         written = study.write(of, parsed.output)[:1]
-    for path in written:
-        print(path)
+    for each in written:
+        print(each)
 
 
 def _study(stores: Sequence[Path], parsed: argparse.Namespace) -> Study:

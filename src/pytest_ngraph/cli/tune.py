@@ -15,6 +15,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.cache import default_folder
 from pytest_ngraph.case import Case, CompilerSpec
+from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.devices import Device, load_inventory
 from pytest_ngraph.errors import UsageError
@@ -38,7 +39,7 @@ def declare(commands: Any) -> None:
     parser.add_argument("--depth", type=_counts, default=(None,), metavar="N[,N...]", help="of blocks")
     parser.add_argument("--width", type=_counts, default=(None,), metavar="N[,N...]", help="of blocks")
     parser.add_argument("--device", default="cpu", metavar="NAME", help="device profile; default: cpu")
-    parser.add_argument("--devices", type=Path, metavar="FILE", help="file with device profiles of your own (TOML)")
+    parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
     parser.add_argument(
         "--trials",
         type=_count,

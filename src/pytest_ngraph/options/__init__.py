@@ -19,7 +19,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.options import cluster, gate, resume
 from pytest_ngraph.options.cluster import ClusterOptions
 from pytest_ngraph.options.gate import GateOptions
-from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, path, positive, share, single
+from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, path, positive, resolved, share, single
 from pytest_ngraph.options.resume import ResumeOptions
 from pytest_ngraph.settings import Isolation, Settings
 
@@ -71,7 +71,7 @@ def declare(parser: pytest.Parser) -> None:
     group = parser.getgroup("ngraph", "benchmarks of neural-graph compilers")
 
     def add(flag: str, ini: str, help_: str, *, kind: Any = "args", **keywords: Any) -> None:
-        group.addoption(flag, default=None, help=f"{help_} (ini: {ini})", **keywords)
+        group.addoption(flag, default=None, help=f"{help_} (ini: {ini})".replace("%", "%%"), **keywords)
         parser.addini(ini, help_, type=kind, default=None)
 
     many: dict[str, Any] = {"action": "append", "metavar": "NAME[,NAME...]"}
@@ -95,7 +95,7 @@ def declare(parser: pytest.Parser) -> None:
     add(
         "--ngraph-precision-target",
         "ngraph_precision_target",
-        "Stop measuring when the median is known within this share. Default: 1%%",
+        "Stop measuring when the median is known within this share. Default: 1%",
         metavar="SHARE",
         **ONE,
     )
@@ -109,7 +109,7 @@ def declare(parser: pytest.Parser) -> None:
     add(
         "--ngraph-memory",
         "ngraph_memory",
-        "Resident memory at which a case's worker is killed: 8GiB. Default: 80%% of the machine's",
+        "Resident memory at which a case's worker is killed: 8GiB. Default: 80% of the machine's",
         metavar="SIZE",
         **ONE,
     )
@@ -145,7 +145,7 @@ def declare(parser: pytest.Parser) -> None:
         "--ngraph-fail-on",
         "ngraph_fail_on",
         "Fail when a metric breaches this: 'bsr<0.9', 'ase[b=16]<0.5', 'speedup<1.2 if compiler=openvino'; against a "
-        "base also when it is worse by more than this: 'bsr:5%%'",
+        "base also when it is worse by more than this: 'bsr:5%'",
         kind="linelist",
         action="append",
         metavar="THRESHOLD",
@@ -282,5 +282,4 @@ def _devices_file(config: pytest.Config) -> Path | None:
     name = config.getini("ngraph_devices")
     if not name:
         return None
-    base = config.inipath.parent if config.inipath else config.rootpath
-    return base / str(name)
+    return resolved("ngraph_devices", str(name), config.inipath.parent if config.inipath else config.rootpath)

@@ -79,7 +79,7 @@ def read(config: pytest.Config, gate: GateOptions) -> ClusterOptions:
         tls_cert=_file(config, "tls_cert"),
         tls_key=_file(config, "tls_key"),
         insecure=bool(config.getoption("ngraph_insecure_cluster") or config.getini("ngraph_insecure_cluster")),
-        wait_s=positive(config, "wait_for_devices", DEFAULTS.wait_s),
+        wait_s=positive(config, "wait_for_devices", DEFAULTS.wait_s, or_zero=True),
     )
 
 

@@ -84,14 +84,14 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-margin",
         "ngraph_margin",
-        "Slowdown that is tolerated: regressed means slower by more than this. Default: 1%%",
+        "Slowdown that is tolerated: regressed means slower by more than this. Default: 1%",
         metavar="SHARE",
         **ONE,
     )
     add(
         "--ngraph-level",
         "ngraph_level",
-        "Chance, over the whole run, of calling a case regressed that is not. Default: 1%%",
+        "Chance, over the whole run, of calling a case regressed that is not. Default: 1%",
         metavar="SHARE",
         **ONE,
     )

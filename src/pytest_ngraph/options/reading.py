@@ -77,10 +77,15 @@ def path(config: pytest.Config, name: str) -> Path | None:
     if text is None:
         return None
     is_typed = bool(config.getoption(f"ngraph_{name}"))
+    return resolved(_flag(name), text, config.invocation_params.dir if is_typed else config.rootpath)
+
+
+def resolved(name: str, text: str, folder: Path) -> Path:
+    """A path relative to that folder, unless it starts in a home folder or at the top."""
     try:
-        return (config.invocation_params.dir if is_typed else config.rootpath) / Path(text).expanduser()
+        return folder / Path(text).expanduser()
     except RuntimeError:
-        raise UsageError(f"{_flag(name)}={text}: there is no such home folder. Give the whole path.") from None
+        raise UsageError(f"{name}={text}: there is no such home folder. Give the whole path.") from None
 
 
 def lines(config: pytest.Config, name: str) -> list[str]:
@@ -88,14 +93,14 @@ def lines(config: pytest.Config, name: str) -> list[str]:
     return [*(config.getini(name) or ()), *(config.getoption(name) or ())]
 
 
-def positive(config: pytest.Config, name: str, default: float) -> float:
-    """A number above 0."""
+def positive(config: pytest.Config, name: str, default: float, *, or_zero: bool = False) -> float:
+    """A number above 0, or 0 where that is allowed."""
     text = single(config, name)
     if text is None:
         return default
     value = _number(text)
-    if value <= 0:
-        raise UsageError(f"{_flag(name)}={text}: {text!r} is not a number above 0.")
+    if value < 0 or (value == 0 and not or_zero):
+        raise UsageError(f"{_flag(name)}={text}: {text!r} is not a number {'from 0 up' if or_zero else 'above 0'}.")
     return value
 
 
@@ -129,9 +134,9 @@ def choice(config: pytest.Config, name: str, allowed: tuple[str, ...], default: 
 
 
 def _number(text: str) -> float:
-    """What a text says, `5%` as 0.05; 0 for what is no number."""
+    """What a text says, `5%` as 0.05; below 0 for what is no number."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text.strip())
-    return float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    return float(match[1]) / (100 if match[2] else 1) if match else -1.0
 
 
 def _flag(name: str) -> str:

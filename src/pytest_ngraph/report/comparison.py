@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pytest_ngraph.gate.verdict import Verdict, VerdictName
@@ -12,6 +12,8 @@ from pytest_ngraph.report.table import Column, fitting, row
 
 ORDER: tuple[VerdictName, ...] = ("regressed", "inconclusive", "missing", "new", "improved", "unchanged")
 DETECTABLE = "detectable"
+MOST_NAMED = 3
+"""Cases that a reason names."""
 STYLES: dict[VerdictName, Style] = {"regressed": "bad", "inconclusive": "doubt", "missing": "doubt", "improved": "best"}
 
 
@@ -30,7 +32,7 @@ def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Li
     if any(column.heading == DETECTABLE for column in columns):
         explained = f"{DETECTABLE}: smallest slowdown that this run would have found in 95 of 100 such cases"
         lines.append(Line(INDENT + explained, "note"))
-    for text in filter(None, [problem, *dict.fromkeys(_explanation(verdict) for verdict in rows)]):
+    for text in filter(None, [problem, *_explanations(rows)]):
         lines += wrapped(text, width, "note")
     return [Line(""), *lines]
 
@@ -80,6 +82,15 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f}%"
 
 
-def _explanation(verdict: Verdict) -> str:
-    """Why there is no answer for a case, or none was needed."""
-    return f"{verdict.name}: {verdict.reason}" if verdict.reason and verdict.name != "missing" else ""
+def _explanations(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Why there is no answer for a case, or none was needed. Where there are several reasons for it, of which cases
+    each is."""
+    cases: dict[tuple[VerdictName, str], list[str]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.reason and verdict.name != "missing":
+            cases[verdict.name, verdict.reason].append(verdict.case.id)
+    reasons = Counter(name for name, _ in cases)
+    for (name, reason), ids in cases.items():
+        more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+        which = f" ({', '.join(ids[:MOST_NAMED])}{more})" if reasons[name] > 1 else ""
+        yield f"{name}{which}: {reason}"

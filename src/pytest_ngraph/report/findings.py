@@ -61,9 +61,8 @@ def _break_even(metrics: Metrics) -> Iterator[str]:
         estimate = own["break_even"].estimate
         if estimate:
             paid = quantity(estimate.value, "samples")
-            by_compiler.setdefault((case.network_label, f"{case.compiler} on {case.device}"), []).append(
-                f"{paid} at b={case.batch_size}"
-            )
+            arm = ", ".join((f"{case.compiler} on {case.device}", *case.variant))
+            by_compiler.setdefault((case.network_label, arm), []).append(f"{paid} at b={case.batch_size}")
     for (network, arm), paid_back in by_compiler.items():
         yield f"{network}, {arm}: {', '.join(paid_back)}"
 
@@ -90,7 +89,7 @@ def _inversion(inversion: Inversion) -> str:
     same_device = winner.device == inversion.device
     there = inversion.compiler if same_device else f"{inversion.compiler} on {inversion.device}"
     here = winner.compiler if same_device else f"{winner.compiler} on {winner.device}"
-    place = f"b={winner.batch_size}" + (f" on {winner.device}" if same_device else "")
+    place = ", ".join((f"b={winner.batch_size}", *winner.variant)) + (f" on {winner.device}" if same_device else "")
     return (
         f"{place}: {winner.network_label} beats {loser.network_label} "
         f"under {here} (× {with_interval(inversion.before)}) "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from pytest_ngraph.case import Case
+from pytest_ngraph.case import LATENCY, Case
 from pytest_ngraph.gate.verdict import Verdict, VerdictName
 from pytest_ngraph.metrics import Metric
 from pytest_ngraph.metrics.cells import why_not_measured
@@ -40,6 +40,7 @@ def page(result: RunResult) -> str:
     lines += _explained("Missing", result, "missing")
     lines += _not_measured(result)
     lines += _listed("Thresholds breached", result.breaches)
+    lines += _listed("What also fails the run", result.problems)
     lines += _unchanged(result)
     lines += _results(result)
     lines += _circumstances(result)
@@ -74,6 +75,8 @@ def headline(result: RunResult) -> str:
     told += [f"{count} {what}" for what, count in further.items() if count]
     if result.breaches:
         told.append(f"{counted(len(result.breaches), 'threshold')} breached")
+    if result.problems:
+        told.append(counted(len(result.problems), "problem"))
     return "; ".join((first, *told))
 
 
@@ -165,7 +168,8 @@ def _row(record: Record, result: RunResult) -> Iterator[str]:
     figures = {figure.heading: figure for figure in FIGURES}
     for heading in SHOWN:
         metric: Metric = result.metrics[record.case][figures[heading].metric]
-        yield figures[heading].show(metric) if metric.estimate else ""
+        told = metric.estimate and not (heading == "latency" and record.case.objective != LATENCY)
+        yield figures[heading].show(metric) if told else ""
 
 
 def _circumstances(result: RunResult) -> list[str]:

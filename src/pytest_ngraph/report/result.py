@@ -26,6 +26,7 @@ class RunResult:
     metrics: of the run's records. bases: what it was compared with, as people read it (`main at 1a2b3c4`). head:
     likewise; empty where that is not known.
     unmeasured: cases that a test was to ask for, had the run not ended before. breaches: of thresholds, a line each.
+    problems: what fails the run besides, a line each.
     command: what repeats the run. notes: sentences on the run as a whole.
     """
 
@@ -35,6 +36,7 @@ class RunResult:
     metric_verdicts: Sequence[MetricVerdict] = ()
     unmeasured: Sequence[Case] = ()
     breaches: Sequence[str] = ()
+    problems: Sequence[str] = ()
     bases: Sequence[str] = ()
     head: str = ""
     command: str = ""
@@ -61,6 +63,7 @@ class RunResult:
             "results": [self._result(record) for record in self.run.records],
             "unmeasured": [case.id for case in self.unmeasured],
             "breaches": list(self.breaches),
+            "problems": list(self.problems),
             "notes": list(self.notes),
         }
         finite: dict[str, Any] = _finite(data)
