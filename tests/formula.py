@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import IDENTITY, Case
-from pytest_ngraph.record import Agreement, Contention, Failure, Model, Record, Round
+from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.store import Journal, Run
 from pytest_ngraph.study.families import BLOCKS, CONVOLUTIONAL, HYBRID, TRANSFORMER, architecture
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.cache import BUILDING, MANIFEST, Cache, Entry, key_of, user_folder
-from pytest_ngraph.errors import UsageError
+from pytest_ngraph.cache import BUILDING, MANIFEST, Cache, Entry, key_of
 
 INPUTS = {"graph": "abc", "compiler": "openvino", "cores": [0, 1]}
 
@@ -182,16 +181,3 @@ def test_a_disk_that_cannot_be_written_keeps_nothing(compiled: Path, into: Path)
     cache = Cache(Path("/dev/null/cache"), limit_bytes=1)
     cache.keep(INPUTS, compiled, compile_s=1)
     assert cache.entries() == []
-
-
-def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def unknown(uid: int) -> None:
-        raise KeyError(uid)
-
-    monkeypatch.delenv("HOME")
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr("pwd.getpwuid", unknown)
-    with pytest.raises(UsageError, match=r"has no home folder to keep caches in\. Set XDG_CACHE_HOME"):
-        user_folder()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert user_folder() == tmp_path / "pytest-ngraph"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -38,6 +39,19 @@ def test_blocks_are_selected_by_depth(project: pytest.Pytester) -> None:
     )
     result = project.runpytest("--collect-only", "-q", "-k", "conv and d3")
     result.stdout.fnmatch_lines(["*::test_depth[[]conv-identity-b1-d3-w64-cpu[]]", "", "1/6 tests collected*"])
+
+
+def test_collecting_imports_nothing_that_only_a_test_needs(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        collecting="""
+        import sys, pytest
+        assert pytest.main(["--collect-only", "-qq"]) == 0
+        slow = {"numpy", "torch", "timm", "onnxruntime", "openvino", "psutil", "ctypes"}
+        print(sorted({*slow, "pytest_ngraph.record", "pytest_ngraph.store"} & {*sys.modules}))
+        """
+    )
+    result = project.run(sys.executable, "collecting.py")
+    result.stdout.fnmatch_lines(["test_it.py: *", "[[]]"])
 
 
 def test_measured_recorded_and_replayed(project: pytest.Pytester) -> None:

@@ -5,8 +5,9 @@ import json
 import pytest
 from synthetic import case, measured
 
+from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
-from pytest_ngraph.record import Agreement, Contention, Failure, Model, Record, Round, Warmup
+from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round, Warmup
 from pytest_ngraph.stats import median_interval
 
 

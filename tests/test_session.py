@@ -9,7 +9,8 @@ from synthetic import case, measured
 
 from pytest_ngraph.bench.here import Here
 from pytest_ngraph.bench.progress import Silent
-from pytest_ngraph.bench.site import Measures, Work
+from pytest_ngraph.bench.site import Measures
+from pytest_ngraph.bench.work import Work
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import DeviceAway
 from pytest_ngraph.fixtures import SESSION

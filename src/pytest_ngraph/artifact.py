@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pytest_ngraph.case import Case, Objective, Precision
-from pytest_ngraph.record import Model
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,6 +38,20 @@ class Target:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Target:
         return cls(**data | {"cores": tuple(data["cores"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What the workload is, without compiling it.
+
+    parameters: number of learnable values.
+    mult_adds: multiply-adds of one sample as torchinfo counts them (the study's MACs; attention is not counted).
+    flops: floating-point operations of one sample as `torch.utils.flop_counter` counts them.
+    """
+
+    parameters: int | None = None
+    mult_adds: int | None = None
+    flops: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

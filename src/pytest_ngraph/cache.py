@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.errors import UsageError
-
 MANIFEST = "manifest.json"
 BUILDING = ".building-"
 """What the name of an entry begins with until it is whole."""
@@ -156,22 +154,6 @@ class Cache:
 def key_of(inputs: dict[str, Any]) -> str:
     """The name under which what follows from `inputs` is kept."""
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
-
-
-def user_folder() -> Path:
-    """Where this user's files are kept that save work, and can be made again. Raises `UsageError` for a user who has
-    no home, as in some containers."""
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-ngraph"
-    except RuntimeError:
-        raise UsageError(
-            f"user {os.getuid()} has no home folder to keep caches in. Set XDG_CACHE_HOME to a folder of this user."
-        ) from None
-
-
-def default_folder() -> Path:
-    """Where compiled artifacts are kept unless told otherwise."""
-    return user_folder() / "compiled"
 
 
 def _is_own(folder: Path) -> bool:

@@ -15,7 +15,6 @@ from pytest_ngraph import marks
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, InHostTime
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.record import Agreement, Record
 from pytest_ngraph.replay import observed_rounds, replay
 from pytest_ngraph.session import Session
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
 
     from pytest_ngraph.prepare import Prepared
+    from pytest_ngraph.record import Agreement, Record
 
 SESSION = pytest.StashKey[Session]()
 COMPILED = pytest.StashKey["dict[Case, tuple[Prepared, Agreement]]"]()
@@ -162,9 +162,10 @@ def observed(item: pytest.Item) -> Record | None:
     benchmark: BenchmarkFixture | None = getattr(item, "funcargs", {}).get("benchmark")
     if benchmark is None or benchmark.stats is None or len(compiled) != 1:
         return None
-    ((case, (ready, agreement)),) = compiled.items()
     from pytest_ngraph.measure import is_precise
+    from pytest_ngraph.record import Record
 
+    ((case, (ready, agreement)),) = compiled.items()
     rounds = observed_rounds(benchmark, ready.model.concurrency)
     return Record(
         case=case,

@@ -10,7 +10,6 @@ from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from pytest_ngraph import marks
 from pytest_ngraph.case import Case
-from pytest_ngraph.collected import Collected
 from pytest_ngraph.devices import Requirement
 from pytest_ngraph.errors import NgraphError, Unreachable, UsageError
 from pytest_ngraph.fixtures import COMPILER_FIXTURES, SESSION, observed, require
@@ -19,6 +18,7 @@ from pytest_ngraph.replay import mark_for_replay, mark_group
 from pytest_ngraph.termination import end_on_sigterm
 
 if TYPE_CHECKING:
+    from pytest_ngraph.collected import Collected
     from pytest_ngraph.gate import Threshold
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.gate.verdict import Verdict
@@ -29,7 +29,7 @@ WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 """The exit statuses of a run that went to its end."""
 OBSTACLE = pytest.StashKey[str]()
 MISTAKES = pytest.StashKey[list[str]]()
-COLLECTED = pytest.StashKey[Collected]()
+COLLECTED = pytest.StashKey["Collected"]()
 
 
 def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
@@ -55,7 +55,7 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
         elif reason not in mistakes:
             mistakes.append(reason)
     if config.stash[SESSION].baselines:
-        config.stash.setdefault(COLLECTED, Collected()).add(metafunc.definition.nodeid, cases)
+        _collected(config).add(metafunc.definition.nodeid, cases)
     if cases:
         metafunc.parametrize("ngraph_case", cases, ids=[case.id for case in cases])
     else:
@@ -180,10 +180,17 @@ def finish(session: pytest.Session, exitstatus: int) -> None:
 def _require_baselines(session: pytest.Session) -> None:
     """Find out what the stored baselines have and this run should have measured."""
     config = session.config
-    ours, collected = config.stash[SESSION], config.stash.get(COLLECTED, Collected())
+    ours = config.stash[SESSION]
     selected = {case for item in session.items if (case := case_of(item)) is not None}
     for baseline in ours.baselines:
-        baseline.require(selected, lambda case, nodeid: collected.lacks(case, nodeid, config, ours.options))
+        baseline.require(selected, lambda case, nodeid: _collected(config).lacks(case, nodeid, config, ours.options))
+
+
+def _collected(config: pytest.Config) -> Collected:
+    """What collection generated, for stored baselines to be held against."""
+    from pytest_ngraph.collected import Collected
+
+    return config.stash.setdefault(COLLECTED, Collected())
 
 
 def case_of(item: pytest.Item) -> Case | None:

@@ -9,7 +9,6 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.held import Held
 from pytest_ngraph.measured import ExtraMetrics, Measured
 from pytest_ngraph.options import Options
-from pytest_ngraph.record import Record
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Check, Threshold
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.gate.verdict import Verdict
     from pytest_ngraph.metrics import Metrics
+    from pytest_ngraph.record import Record
 
 
 class Conclusion(NamedTuple):

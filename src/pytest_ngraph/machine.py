@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import hashlib
 import os
@@ -11,20 +10,14 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph import cgroup
 from pytest_ngraph.installed import library_versions, variables
 from pytest_ngraph.wording import counted
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu:
-    """An NVIDIA GPU as the driver describes it."""
-
-    name: str
-    capability: tuple[int, int]
-    memory_bytes: int
+if TYPE_CHECKING:
+    from pytest_ngraph.gpus import Gpu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +49,8 @@ class Machine:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Machine:
         """The inverse of `to_dict`."""
+        from pytest_ngraph.gpus import Gpu
+
         gpus = tuple(Gpu(**gpu | {"capability": tuple(gpu["capability"])}) for gpu in data["gpus"])
         sets = frozenset(data["instruction_sets"])
         return cls(**data | {"instruction_sets": sets, "cores": tuple(data["cores"]), "gpus": gpus})
@@ -64,6 +59,8 @@ class Machine:
 @cache
 def this_machine() -> Machine:
     """The machine that this process runs on."""
+    from pytest_ngraph import gpus
+
     model, flags = _processor()
     return Machine(
         architecture=platform.machine(),
@@ -72,8 +69,8 @@ def this_machine() -> Machine:
         cores=_cores(),
         logical_cpus=os.cpu_count() or 1,
         memory_bytes=_memory_bytes(),
-        gpus=_gpus(),
-        driver=_driver(),
+        gpus=gpus.found(),
+        driver=gpus.driver_version(),
     )
 
 
@@ -169,32 +166,3 @@ def _memory_bytes() -> int:
 
 def _governor() -> str:
     return _text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip()
-
-
-def _driver() -> str:
-    """Version of NVIDIA's kernel driver; empty where there is none."""
-    found = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", _text("/proc/driver/nvidia/version"))
-    return found[0] if found else ""
-
-
-def _gpus() -> tuple[Gpu, ...]:
-    """Ask the CUDA driver itself, which costs milliseconds where asking a framework costs seconds."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return ()
-    count = ctypes.c_int()
-    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
-        return ()
-    return tuple(_gpu(driver, index) for index in range(count.value))
-
-
-def _gpu(driver: ctypes.CDLL, index: int) -> Gpu:
-    name = ctypes.create_string_buffer(256)
-    memory, major, minor = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int()
-    driver.cuDeviceGetName(name, 256, index)
-    driver.cuDeviceTotalMem_v2(ctypes.byref(memory), index)
-    # 75 and 76: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
-    driver.cuDeviceGetAttribute(ctypes.byref(major), 75, index)
-    driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, index)
-    return Gpu(name=name.value.decode(), capability=(major.value, minor.value), memory_bytes=memory.value)

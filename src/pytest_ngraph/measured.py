@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.record import Record
 
 if TYPE_CHECKING:
     from pytest_ngraph.metrics import Metric, Metrics
+    from pytest_ngraph.record import Record
 
-ExtraMetrics = Callable[[Sequence[Record]], "Iterable[Metric]"]
+ExtraMetrics = Callable[["Sequence[Record]"], "Iterable[Metric]"]
 """Gives the users' own metrics for some records."""
 
 

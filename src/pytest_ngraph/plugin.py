@@ -28,13 +28,13 @@ from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the
     torchscript_model,
     tvm_model,
 )
-from pytest_ngraph.record import Record
 from pytest_ngraph.session import Session
 
 if TYPE_CHECKING:
     from pytest_ngraph.against import Against
     from pytest_ngraph.compare import Compare
     from pytest_ngraph.metrics import Metric
+    from pytest_ngraph.record import Record
     from pytest_ngraph.resume import Resumed
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 
@@ -87,20 +88,6 @@ class Warmup:
     iterations: int
     elapsed_s: float
     steady: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
-    """What the workload is, without compiling it.
-
-    parameters: number of learnable values.
-    mult_adds: multiply-adds of one sample as torchinfo counts them (the study's MACs; attention is not counted).
-    flops: floating-point operations of one sample as `torch.utils.flop_counter` counts them.
-    """
-
-    parameters: int | None = None
-    mult_adds: int | None = None
-    flops: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.machine import environment
-from pytest_ngraph.record import Phase, Record
-from pytest_ngraph.store import Journal, check_writable
 
 if TYPE_CHECKING:
+    from pytest_ngraph.record import Phase, Record
     from pytest_ngraph.resume import Resumed
+    from pytest_ngraph.store import Journal
 
 
 class Recording:
@@ -38,6 +38,8 @@ class Recording:
 
     def check(self) -> None:
         """Raise `StoreError` when records could not be stored."""
+        from pytest_ngraph.store import check_writable
+
         check_writable(self._store)
 
     def keep(self, record: Record) -> Record:
@@ -60,6 +62,8 @@ class Recording:
 
     def open(self) -> Journal:
         """The run, open for writing."""
+        from pytest_ngraph.store import Journal
+
         if self._journal is None and self._resumed is not None:
             self._journal = self._resumed.journal
             self._journal.describe(environment(), self._planned)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.record import Record, Round
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
+
+    from pytest_ngraph.record import Record, Round
 
 
 class ReplayClock:
@@ -68,6 +69,8 @@ def extra_info(record: Record) -> dict[str, Any]:
 
 def observed_rounds(benchmark: BenchmarkFixture, concurrency: int) -> tuple[Round, ...]:
     """The rounds that a test has measured itself with `benchmark(compiled_model)`."""
+    from pytest_ngraph.record import Round
+
     assert benchmark.stats is not None
     return tuple(Round(concurrency, seconds) for seconds in benchmark.stats.stats.data)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.bench.here import Here
 from pytest_ngraph.bench.progress import Progress
-from pytest_ngraph.bench.site import Measures, Site, Work
-from pytest_ngraph.bench.terms import Terms
+from pytest_ngraph.bench.site import Measures, Site
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
@@ -19,15 +18,15 @@ from pytest_ngraph.judging import Judging
 from pytest_ngraph.machine import environment, this_machine
 from pytest_ngraph.measured import ExtraMetrics
 from pytest_ngraph.options import Options
-from pytest_ngraph.record import Record
 from pytest_ngraph.recording import Recording
-from pytest_ngraph.store import Run
 
 if TYPE_CHECKING:
     from pytest_ngraph.against import Against
     from pytest_ngraph.bench.base import Base
     from pytest_ngraph.compare import Compare
+    from pytest_ngraph.record import Record
     from pytest_ngraph.resume import Resumed
+    from pytest_ngraph.store import Run
 
 
 class Session:
@@ -102,6 +101,8 @@ class Session:
     @property
     def run(self) -> Run:
         """All records by now."""
+        from pytest_ngraph.store import Run
+
         devices = {} if self.site.is_here else dict.fromkeys(case.device for case in self.records)
         return Run(
             id=self.run_id,
@@ -121,6 +122,8 @@ class Session:
         One that is not measured, because the store cannot be written, the time is up or its device is gone, is skipped
         and not stored.
         """
+        from pytest_ngraph.record import Record
+
         group = self._expected.beside(case)
         if case not in self.records:
             self._take_over(group)
@@ -238,6 +241,8 @@ class Session:
         return self._bench
 
     def _opened_bench(self) -> Measures:
+        from pytest_ngraph.bench.work import Work
+
         base = self._base()
         work = Work(
             settings=self.options.settings,
@@ -269,6 +274,7 @@ class Session:
 
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """What an earlier record would follow from if its case were measured now."""
+        from pytest_ngraph.bench.terms import Terms
         from pytest_ngraph.resume import would_follow_from
 
         host = self.site.host(record.case.device)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_ngraph.record import Failure
+if TYPE_CHECKING:
+    from pytest_ngraph.record import Failure
 
 Isolation = Literal["compiler", "case"]
 MEMORY_SHARE = 0.8

@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ngraph import store
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.record import Phase
 from pytest_ngraph.session import Session
 from pytest_ngraph.wording import seen_from
+
+if TYPE_CHECKING:
+    from pytest_ngraph.record import Phase
 
 SAVE, RESTORE_AND_ERASE = "\x1b7", "\x1b8\x1b[K"
 UPDATE_S = 0.2
@@ -48,8 +49,10 @@ def _unfinished(session: Session) -> Iterator[str]:
     elif options.resume.run and options.measures:
         yield f"nothing to go on with: every run in {options.store} is finished, or is being measured"
     elif not options.settings.smoke:
+        from pytest_ngraph.store import last_unfinished
+
         with suppress(StoreError):  # a store that cannot be read is told of when it is needed
-            if run := store.last_unfinished(options.store):
+            if run := last_unfinished(options.store):
                 yield f"run {run} was not finished: --ngraph-resume goes on with it"
 
 

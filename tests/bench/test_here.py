@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph import machine
+from pytest_ngraph import gpus, machine
 from pytest_ngraph.bench.here import Here
 
 
@@ -12,6 +12,6 @@ def test_the_header_does_not_ask_the_driver_of_the_gpus(monkeypatch: pytest.Monk
     def asked() -> None:
         raise AssertionError("the driver was asked")
 
-    monkeypatch.setattr(machine, "_gpus", asked)
+    monkeypatch.setattr(gpus, "found", asked)
     machine.this_machine.cache_clear()
     assert "core" in Here().describe(["cpu"])

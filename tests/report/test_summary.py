@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 from synthetic import case, failed, measured, noisy, skipped
 
+from pytest_ngraph.artifact import Model
 from pytest_ngraph.gate import Threshold, check
 from pytest_ngraph.metrics import Metric, compute
-from pytest_ngraph.record import Agreement, Contention, Model, Record
+from pytest_ngraph.record import Agreement, Contention, Record
 from pytest_ngraph.report.lines import MARKUP, Line
 from pytest_ngraph.report.summary import LEGEND, summary
 from pytest_ngraph.stats import Estimate

@@ -10,9 +10,10 @@ import formula
 import pytest
 from synthetic import case, measured
 
+from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
 from pytest_ngraph.metrics import Metric
-from pytest_ngraph.record import Model, Record, Round
+from pytest_ngraph.record import Record, Round
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.store import Run
 from pytest_ngraph.study.data import Study

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from pytest_ngraph.against import Against
 from pytest_ngraph.against.itself import FromItself
-from pytest_ngraph.cache import user_folder
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.files import write_whole
 from pytest_ngraph.gate import Calibration, Verdict, calibrate
 from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.machine import this_machine
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
-from pytest_ngraph.store.files import write_whole
+from pytest_ngraph.userfolder import user_folder
 
 LAUNCHES = 5
 """Of each case: its screen, and four in fresh processes."""

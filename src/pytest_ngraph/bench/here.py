@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph import machine
-from pytest_ngraph.bench.noted import NotedProgress
-from pytest_ngraph.bench.site import Work
-from pytest_ngraph.bench.terms import Terms
 from pytest_ngraph.host import HERE, Host
 
 if TYPE_CHECKING:
     from pytest_ngraph.bench.bench import Bench
+    from pytest_ngraph.bench.work import Work
 
 
 class Here:
@@ -39,7 +37,9 @@ class Here:
 
     def open(self, work: Work) -> Bench:
         from pytest_ngraph.bench.bench import Bench
+        from pytest_ngraph.bench.noted import NotedProgress
         from pytest_ngraph.bench.process import Home
+        from pytest_ngraph.bench.terms import Terms
 
         terms = Terms(common=work.settings, profiles=work.profiles, machine=HERE.machine, threads=work.threads)
         return Bench(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from pytest_ngraph.case import Case
-from pytest_ngraph.record import Phase
+if TYPE_CHECKING:
+    from pytest_ngraph.case import Case
+    from pytest_ngraph.record import Phase
 
 
 class Progress(Protocol):

@@ -6,9 +6,10 @@ import argparse
 import time
 from typing import Any
 
-from pytest_ngraph.cache import Cache, Entry, default_folder
+from pytest_ngraph.cache import Cache, Entry
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.userfolder import compiled_folder
 from pytest_ngraph.wording import counted
 
 
@@ -20,7 +21,7 @@ def declare(commands: Any) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    folder = parsed.folder or default_folder()
+    folder = parsed.folder or compiled_folder()
     kept = Cache(folder)
     entries = kept.entries()
     if parsed.action == "clear":

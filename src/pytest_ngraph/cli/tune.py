@@ -13,7 +13,6 @@ from typing import Any
 
 from pytest_ngraph import compilers
 from pytest_ngraph.bench.bench import Bench
-from pytest_ngraph.cache import default_folder
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.cli.live import Live
@@ -21,6 +20,7 @@ from pytest_ngraph.devices import Device, load_inventory
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.userfolder import compiled_folder
 
 STUDY_TRIALS, STUDY_PATIENCE = 1500, 150
 INTERRUPTED = 130
@@ -67,7 +67,7 @@ def _run(parsed: argparse.Namespace) -> int:
         for workload, batch_size, depth, width in sizes
     ]
     live = Live(sys.stdout)
-    settings = Settings(smoke=True, cache=default_folder())
+    settings = Settings(smoke=True, cache=compiled_folder())
     try:
         with _interruptible_once(), closing(Bench(settings, device.target, live)) as bench:
             records = [_tuned(bench, case, live) for case in cases]

@@ -27,7 +27,6 @@ from pytest_ngraph.bench.noted import NotedProgress
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.terms import Terms
-from pytest_ngraph.cache import default_folder
 from pytest_ngraph.case import Case
 from pytest_ngraph.channel import own_standard_streams
 from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task
@@ -42,6 +41,7 @@ from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.relocation import moved, with_paths
 from pytest_ngraph.revision.imports import import_path
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.userfolder import compiled_folder
 
 Say = Callable[[Mapping[str, Any]], None]
 
@@ -80,7 +80,7 @@ class Agent:
         sys.path[:] = [*(str(project / entry) for entry in assignment.path), *sys.path[1:]]
         device = Device.from_dict(assignment.device)
         terms = Terms(
-            common=Settings.from_dict(assignment.settings, cache=default_folder()),
+            common=Settings.from_dict(assignment.settings, cache=compiled_folder()),
             profiles={device.name: device},
             machine=this_machine(),
             threads=assignment.threads,

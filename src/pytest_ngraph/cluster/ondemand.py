@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pytest_ngraph.bench.site import Measures, Site, Work
+from pytest_ngraph.bench.site import Measures, Site
+from pytest_ngraph.bench.work import Work
 from pytest_ngraph.errors import NgraphError, Unreachable
 from pytest_ngraph.host import Host
 

@@ -11,7 +11,6 @@ from pytest_ngraph import workloads
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
-from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
 from pytest_ngraph.tensors import dtype
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ class Identity:
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         if artifact.onnx is not None:
+            from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
+
             return OnnxRuntime(optimization="none").load(artifact, target, folder)
         pytorch.set_up(target)
         module = self._module(artifact, target)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import pytest
 
 from pytest_ngraph import compilers
-from pytest_ngraph.cache import default_folder
 from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
 from pytest_ngraph.devices import Device, load_inventory, parse_size
 from pytest_ngraph.errors import UsageError
@@ -22,6 +21,7 @@ from pytest_ngraph.options.gate import GateOptions
 from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, path, positive, resolved, share, single
 from pytest_ngraph.options.resume import ResumeOptions
 from pytest_ngraph.settings import Isolation, Settings
+from pytest_ngraph.userfolder import compiled_folder
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
@@ -273,7 +273,7 @@ def _cache(config: pytest.Config) -> Path | None:
     if given := path(config, "cache"):
         return given
     try:
-        return default_folder()
+        return compiled_folder()
     except UsageError:  # a user without a home, for whom nothing is kept
         return None
 

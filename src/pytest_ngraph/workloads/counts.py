@@ -6,8 +6,8 @@ import copy
 import importlib
 from typing import TYPE_CHECKING
 
+from pytest_ngraph.artifact import Model
 from pytest_ngraph.installed import is_importable
-from pytest_ngraph.record import Model
 
 if TYPE_CHECKING:
     import torch

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph import telemetry
-from pytest_ngraph.artifact import Array, Artifact, save_arrays
+from pytest_ngraph.artifact import Array, Artifact, Model, save_arrays
 from pytest_ngraph.case import PRECISIONS
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.record import Model
 from pytest_ngraph.workloads import SEED, Built
 from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.onnx_graph import (

@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.cache import user_folder
 from pytest_ngraph.compilers.tensorrt.library import Library
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.store.files import write_whole
+from pytest_ngraph.files import write_whole
+from pytest_ngraph.userfolder import user_folder
 
 
 def path(lib: Library, device: str) -> Path:

@@ -1,0 +1,52 @@
+"""NVIDIA's GPUs, as their driver describes them."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+VERSION = Path("/proc/driver/nvidia/version")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """A GPU."""
+
+    name: str
+    capability: tuple[int, int]
+    memory_bytes: int
+
+
+def driver_version() -> str:
+    """Version of NVIDIA's kernel driver; empty where there is none."""
+    told = ""
+    with suppress(OSError):
+        told = VERSION.read_text(errors="replace")
+    version = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", told)
+    return version[0] if version else ""
+
+
+def found() -> tuple[Gpu, ...]:
+    """Those of this machine. The CUDA driver itself is asked: milliseconds, where asking a framework takes seconds."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return ()
+    count = ctypes.c_int()
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return ()
+    return tuple(_gpu(driver, index) for index in range(count.value))
+
+
+def _gpu(driver: ctypes.CDLL, index: int) -> Gpu:
+    name = ctypes.create_string_buffer(256)
+    memory, major, minor = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int()
+    driver.cuDeviceGetName(name, 256, index)
+    driver.cuDeviceTotalMem_v2(ctypes.byref(memory), index)
+    # 75 and 76: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
+    driver.cuDeviceGetAttribute(ctypes.byref(major), 75, index)
+    driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, index)
+    return Gpu(name=name.value.decode(), capability=(major.value, minor.value), memory_bytes=memory.value)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ngraph import gpus
+from pytest_ngraph.gpus import Gpu
+
+FOUND = [
+    Gpu(name="NVIDIA H100", capability=(9, 0), memory_bytes=80 * 2**30),
+    Gpu(name="Orin", capability=(8, 7), memory_bytes=2**33),
+]
+
+
+class Driver:
+    """Stands in for the CUDA driver: what it is asked for, it writes to where the caller points."""
+
+    def __init__(self, initialised: int = 0) -> None:
+        self._initialised = initialised
+
+    def cuInit(self, flags: int) -> int:  # noqa: N802 (the driver's names)
+        return self._initialised
+
+    def cuDeviceGetCount(self, count: Any) -> int:  # noqa: N802
+        count._obj.value = len(FOUND)
+        return 0
+
+    def cuDeviceGetName(self, name: Any, length: int, index: int) -> int:  # noqa: N802
+        name.value = FOUND[index].name.encode()
+        return 0
+
+    def cuDeviceTotalMem_v2(self, memory: Any, index: int) -> int:  # noqa: N802
+        memory._obj.value = FOUND[index].memory_bytes
+        return 0
+
+    def cuDeviceGetAttribute(self, value: Any, attribute: int, index: int) -> int:  # noqa: N802
+        value._obj.value = dict(zip((75, 76), FOUND[index].capability, strict=True))[attribute]
+        return 0
+
+
+def test_the_driver_says_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Driver())
+    assert gpus.found() == tuple(FOUND)
+
+
+def test_a_driver_that_cannot_begin_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Driver(initialised=100))
+    assert gpus.found() == ()
+
+
+def test_without_a_driver_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    assert gpus.found() == ()
+
+
+def test_the_drivers_version_is_what_the_kernel_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = tmp_path / "version"
+    monkeypatch.setattr(gpus, "VERSION", told)
+    assert gpus.driver_version() == ""
+    told.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023\n")
+    assert gpus.driver_version() == "535.129.03"
