@@ -604,6 +604,29 @@ def test_bad_marks_end_with_one_message(project: pytest.Pytester, mark: str, mes
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
 
 
+def test_a_marked_test_that_measures_nothing_is_a_mistake(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network")
+        def test_nothing(): ...
+
+        @pytest.mark.ngraph(workload="mine:network")
+        class TestNetwork:
+            def test_that_there_is_something_to_measure(self):
+                import mine
+                assert mine.network(1)
+        """
+    )
+    result = project.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: test_it.py::test_nothing: it is marked ngraph and takes none of *def test_nothing(measurement)."]
+    )
+    assert "TestNetwork" not in result.stderr.str()
+
+
 @pytest.mark.parametrize(
     ("workload", "message"),
     [

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 """The exit statuses of a run that went to its end."""
+NOTHING_MEASURED = (
+    "it is marked ngraph and takes none of the fixtures that a case has, so that nothing would be measured. Have it "
+    "take one: def {name}(measurement)."
+)
 OBSTACLE = pytest.StashKey[str]()
 MISTAKES = pytest.StashKey[list[str]]()
 COLLECTED = pytest.StashKey["Collected"]()
@@ -36,7 +40,11 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
     """Generate one test per case of a function that is marked `ngraph`. A mark that cannot be read is a mistake,
     told with all others once collection is over."""
     marked = marks.nearest_first(metafunc.definition)
-    if not marked or "ngraph_case" not in metafunc.fixturenames:
+    if not marked:
+        return
+    if "ngraph_case" not in metafunc.fixturenames:
+        if marked[0] in metafunc.definition.own_markers:  # a class or a module may have tests of other kinds too
+            _refuse(UsageError(NOTHING_MEASURED.format(name=metafunc.function.__name__)), metafunc, config)
         return
     fixed = tuple(name for fixture, name in COMPILER_FIXTURES.items() if fixture in metafunc.fixturenames)
     options = config.stash[SESSION].options
@@ -47,19 +55,24 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
         reason = "" if cases else marks.nothing_left({**given, "compiler": fixed} if fixed else given, options)
     except NgraphError as error:
         reason = str(error)
-        if is_xdist_worker(config):  # where an error of the whole session would be an internal one
-            raise pytest.fail.Exception(reason, pytrace=False) from None
-        mistakes = config.stash.setdefault(MISTAKES, [])
-        if not isinstance(error, Unreachable):
-            mistakes.append(f"{metafunc.definition.nodeid}: {reason}")
-        elif reason not in mistakes:
-            mistakes.append(reason)
+        _refuse(error, metafunc, config)
     if config.stash[SESSION].baselines:
         _collected(config).add(metafunc.definition.nodeid, cases)
     if cases:
         metafunc.parametrize("ngraph_case", cases, ids=[case.id for case in cases])
     else:
         metafunc.parametrize("ngraph_case", [pytest.param(None, marks=pytest.mark.skip(reason), id="nothing")])
+
+
+def _refuse(error: NgraphError, metafunc: pytest.Metafunc, config: pytest.Config) -> None:
+    """Keep a mistake in a mark to be told with all others."""
+    if is_xdist_worker(config):  # where an error of the whole session would be an internal one
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    mistakes = config.stash.setdefault(MISTAKES, [])
+    if not isinstance(error, Unreachable):
+        mistakes.append(f"{metafunc.definition.nodeid}: {error}")
+    elif str(error) not in mistakes:
+        mistakes.append(str(error))
 
 
 def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:

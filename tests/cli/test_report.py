@@ -6,6 +6,7 @@ import pytest
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.cli import main
+from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.record import Record, Round
 from pytest_ngraph.store import Journal
 
@@ -32,6 +33,19 @@ def test_report_prints_the_summary_of_the_latest_run(
     assert f"run {journal.id}: 1 record, Xeon" in printed
     assert "resnet18 on cpu" in printed
     assert "16.0" in printed
+    assert "Verdicts" not in printed
+
+
+def test_that_a_comparison_is_not_judged_again_is_told(
+    tmp_path: Path, a_case: Case, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rounds = (Round(1, 0.5),) * 6
+    Journal(tmp_path, {}).append(
+        Record(case=a_case, outcome="measured", rounds=rounds, stable=True, comparison=Comparison(against="main"))
+    )
+    assert main(["report", str(tmp_path)]) == 0
+    told = "Verdicts are not repeated: --ngraph-summary=FILE keeps those of a run."
+    assert capsys.readouterr().out.endswith(f"\n{told}\n")
 
 
 def test_records_of_another_version_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

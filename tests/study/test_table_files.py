@@ -13,6 +13,7 @@ from pytest_ngraph.store import Run
 from pytest_ngraph.study import records
 from pytest_ngraph.study.data import Study
 from pytest_ngraph.study.tables import TABLES, Table
+from pytest_ngraph.study.tables.display import headings
 from pytest_ngraph.study.tables.files import write
 from pytest_ngraph.study.tables.latex import escaped, latex
 from pytest_ngraph.study.tables.markdown import markdown
@@ -109,3 +110,9 @@ def test_records_hold_every_raw_sample(tmp_path: Path, monkeypatch: pytest.Monke
     frame = pl.read_parquet(tmp_path / "records.parquet")
     assert frame["elapsed_s"].to_list() == [[0.1, 0.2, 0.3]] * 3
     assert frame["label"].to_list() == ["a", HOSTILE, "c"]
+
+
+def test_what_users_and_compilers_are_called_stays_as_it_is() -> None:
+    assert headings(pl.DataFrame({"my_device tensorrt_rtx": [1.5], "cpu mine_s:Exact": [2.5], "compile_s": [3.5]})) == [
+        "my_device tensorrt_rtx", "cpu mine_s:Exact", "compile (s)",
+    ]  # fmt: skip

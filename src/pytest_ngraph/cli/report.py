@@ -96,3 +96,5 @@ def _print(run: Run) -> None:
         print(_left_out(run))
     for line in summary(run.records, compute(run.records), width=shutil.get_terminal_size().columns):
         print(line.text)
+    if any(record.comparison for record in run.records):
+        print("\nVerdicts are not repeated: --ngraph-summary=FILE keeps those of a run.")

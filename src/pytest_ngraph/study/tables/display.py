@@ -37,6 +37,8 @@ def numeric(frame: pl.DataFrame) -> Sequence[bool]:
 
 
 def _heading(name: str) -> str:
+    if not name.isidentifier():  # no name of ours: `xeon tensorrt_rtx`
+        return name
     if name in THROUGHPUT:
         return f"{name.replace('_', ' ')} (samples/s)"
     for suffix, unit in UNITS.items():
