@@ -67,6 +67,33 @@ def test_measured_recorded_and_replayed(project: pytest.Pytester) -> None:
     assert all(r.arms == ("identity", "mine:Exact") and len(r.rounds) >= 6 for r in run.records)
 
 
+def test_a_model_that_cannot_be_run_is_told_of_once(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        nets="""
+        def small():
+            import torch
+
+            return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 3))
+        """,
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="nets:small", batch_size=[1, 4])
+        def test_small(measurement): ...
+        """,
+    )
+    result = project.runpytest(TWO)
+    result.assert_outcomes(failed=4)
+    printed = result.stdout.str()
+    assert printed.count("cannot be multiplied (1x150528 and 48x3). A function that returns a module alone") == 2
+    assert [printed.count("Traceback (most recent call last)"), printed.count("worker.py")] == [2, 0]
+    assert printed.count("(standard error as of nets:small-identity-b1-cpu)") == 1
+    assert "Benchmark fixture was not used" not in printed
+    result.stdout.fnmatch_lines(
+        ["Absent", "  friction of nets:small-identity-cpu; friction_mitigation of", "*failed in build"]
+    )
+
+
 def test_the_json_describes_the_case(project: pytest.Pytester) -> None:
     project.runpytest(TWO, "--benchmark-json=out.json", "-k", "Exact and b4")
     (entry,) = json.loads((project.path / "out.json").read_text())["benchmarks"]

@@ -6,6 +6,7 @@ import dataclasses
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
 
     from pytest_ngraph.prepare import Prepared
-    from pytest_ngraph.record import Agreement, Record
+    from pytest_ngraph.record import Agreement, Failure, Record
 
 SESSION = pytest.StashKey[Session]()
 COMPILED = pytest.StashKey["dict[Case, tuple[Prepared, Agreement]]"]()
@@ -69,7 +70,8 @@ def measurement(request: pytest.FixtureRequest, ngraph_case: Case, benchmark: Be
     if record.outcome == "measured":
         replay(benchmark, request.node, record)
     else:
-        benchmark.skipped = True  # else it warns that nobody used it
+        unused = partial(setattr, benchmark, "skipped", True)  # else it warns that nobody used it
+        request.addfinalizer(unused)  # noqa: PT021 (what follows may fail before a yield)
         if _is_for_fixtures(request):
             require(record, session)
     return record
@@ -78,13 +80,20 @@ def measurement(request: pytest.FixtureRequest, ngraph_case: Case, benchmark: Be
 def require(record: Record, session: Session) -> None:
     """Skip or fail the test of a case that could not be measured or stored."""
     if failure := record.failure:
-        tail = f"\n{failure.stderr_tail}" if failure.stderr_tail else ""
-        told = f"{record.case.compiler} {failure.kind} in {failure.phase}: {failure.message}{tail}"
-        pytest.fail(told, pytrace=False)
+        told = f"{record.case.compiler} {failure.kind} in {failure.phase}: {failure.message}"
+        pytest.fail("\n".join(filter(None, (told, _stderr(record.case, failure, session)))), pytrace=False)
     if record.case in session.unsaved:
         pytest.fail(session.unsaved[record.case], pytrace=False)
     if record.outcome == "skipped":
         pytest.skip(record.skip_reason)
+
+
+def _stderr(case: Case, failure: Failure, session: Session) -> str:
+    """The end of what the worker wrote. All cases of a workload that cannot be built have the same."""
+    if not failure.stderr_tail:
+        return ""
+    first = session.told.setdefault(failure.stderr_tail, case)
+    return failure.stderr_tail if first == case else f"(standard error as of {first.id})"
 
 
 def _is_for_fixtures(request: pytest.FixtureRequest) -> bool:

@@ -37,7 +37,8 @@ class Session:
     resumed: the run that this session goes on with; None for a new one. site: where it measures.
     is_cut_short: whether cases were left out because the time was up or a device gone. saved: what became of the run as
     a stored baseline, in a sentence; empty where it was to be none. problems: what fails the session besides its cases
-    and thresholds.
+    and thresholds. told: the standard errors that stand in a failure, by the case whose it is: one that several cases
+    share is told once.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Session:
         self.judging = Judging(options, [*baselines, *([against] if against else [])], extra_metrics)
         self.saved = ""
         self.problems: list[str] = []
+        self.told: dict[str, Case] = {}
         self._is_whole = False
         self._progress = progress
         self._on_record = on_record

@@ -21,6 +21,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,6 +41,7 @@ from pytest_ngraph.revision import refuse_foreign
 from pytest_ngraph.sources import FilesRead
 from pytest_ngraph.workloads.export import export
 
+PACKAGE = Path(__file__).parent
 Answer = dict[str, Any]
 Result = TypeVar("Result")
 
@@ -217,8 +219,17 @@ def _problem(error: BaseException) -> Answer:
         return {"unsupported": str(error)}
     if isinstance(error, NgraphError):
         return {"failed": {"kind": "raised", "message": str(error)}}
-    traceback.print_exception(error)
+    _print(error)
     return {"failed": {"kind": _kind(error), "message": _message(error)}}
+
+
+def _print(error: BaseException) -> None:
+    """Write a traceback to standard error, without those of our own frames that lead to every such error."""
+    told = traceback.TracebackException.from_exception(error)
+    ours = len(list(takewhile(lambda frame: Path(frame.filename).is_relative_to(PACKAGE), told.stack)))
+    if ours < len(told.stack):
+        del told.stack[: ours - 1]
+    sys.stderr.writelines(told.format())
 
 
 def _abandon(worker: Worker) -> None:
@@ -237,7 +248,7 @@ def _kind(error: BaseException) -> str:
 def _message(error: BaseException) -> str:
     """The error in one line: libraries' own carry pages of context, which stay in standard error."""
     first = next((line for line in str(error).splitlines() if line.strip()), "")
-    return f"{type(error).__name__}: {first[:500]}"
+    return ". ".join((f"{type(error).__name__}: {first[:500]}", *getattr(error, "__notes__", ())))
 
 
 def _with_usage(work: Callable[[], Result]) -> tuple[Result, Answer]:

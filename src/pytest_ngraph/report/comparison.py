@@ -9,6 +9,7 @@ from typing import Literal
 from pytest_ngraph.gate.verdict import Verdict, VerdictName
 from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 from pytest_ngraph.report.table import Column, fitting, row
+from pytest_ngraph.wording import listed
 
 ORDER: tuple[VerdictName, ...] = ("regressed", "inconclusive", "missing", "new", "improved", "unchanged")
 DETECTABLE = "detectable"
@@ -91,6 +92,5 @@ def _explanations(verdicts: Sequence[Verdict]) -> Iterator[str]:
             cases[verdict.name, verdict.reason].append(verdict.case.id)
     reasons = Counter(name for name, _ in cases)
     for (name, reason), ids in cases.items():
-        more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
-        which = f" ({', '.join(ids[:MOST_NAMED])}{more})" if reasons[name] > 1 else ""
+        which = f" ({listed(ids, MOST_NAMED)})" if reasons[name] > 1 else ""
         yield f"{name}{which}: {reason}"

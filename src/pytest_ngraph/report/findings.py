@@ -12,11 +12,14 @@ from pytest_ngraph.gate.check import Outcome
 from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Metrics
 from pytest_ngraph.metrics.text import in_words, quantity, with_interval
 from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
+from pytest_ngraph.wording import listed
 
 STYLES: dict[Outcome, Style] = {"breached": "bad", "undecided": "doubt", "unmatched": "doubt"}
 """The outcomes of thresholds that are told one by one."""
 MOST = 12
 """Findings of one kind that are told; a report of thousands of cases has the rest in its files."""
+MOST_NAMED = 3
+"""Arms that a reason names."""
 
 
 def findings(metrics: Metrics, checks: Sequence[Check], width: int) -> list[Line]:
@@ -102,11 +105,14 @@ def _own(metrics: Metrics) -> Iterator[str]:
 
 
 def _absent(metrics: Metrics) -> Iterator[str]:
-    reasons: dict[tuple[str, str], dict[str, None]] = {}
+    """What there is none of, by reason. Why a case failed stands in its row."""
+    reasons: dict[str, dict[str, dict[str, None]]] = {}
     for metric in metrics.wider:
         if metric.absent:
-            reasons.setdefault((metric.scope.id, metric.absent), {})[metric.name] = None
-    return (f"{', '.join(names)} of {scope}: {reason}" for (scope, reason), names in reasons.items())
+            reason = metric.absent.partition(": ")[0] if metric.name in DEFINITIONS else metric.absent
+            reasons.setdefault(reason, {}).setdefault(metric.name, {})[metric.scope.id] = None
+    for reason, missing in reasons.items():
+        yield f"{'; '.join(f'{name} of {listed([*of], MOST_NAMED)}' for name, of in missing.items())}: {reason}"
 
 
 def _thresholds(checks: Sequence[Check], width: int) -> Iterator[Line]:

@@ -12,13 +12,15 @@ from pytest_ngraph.study.figures import Figure
 from pytest_ngraph.study.figures.filters import FIELDS, hidden
 from pytest_ngraph.study.figures.theme import ON_PAGE
 from pytest_ngraph.study.tables import Table, display
-from pytest_ngraph.wording import counted
+from pytest_ngraph.wording import counted, listed
 
 FAILURES = "failures"
 MOST_ROWS = 500
 """Of one table; its CSV has the others."""
 MOST_CHOICES = 200
 """Of one control."""
+MOST_NAMED = 12
+"""Of what was measured, in the page's head."""
 HARDWARE = ("processor", "logical CPUs", "memory", "gpu")
 
 
@@ -124,7 +126,5 @@ def _hardware(study: Study, device: str) -> str:
     return ", ".join(f"{facts[key]} {key}" if key == "logical CPUs" else facts[key] for key in HARDWARE if key in facts)
 
 
-def _listed(values: pl.Series, most: int = 12) -> str:
-    names = values.unique(maintain_order=True)
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names.head(most)) + more
+def _listed(values: pl.Series) -> str:
+    return listed(values.unique(maintain_order=True).to_list(), MOST_NAMED)
