@@ -205,3 +205,14 @@ def test_seconds_of_several_iterations_at_a_time_are_no_latency() -> None:
     heading = texts([measured(case("tvm", 1, objective="throughput"), 0.01)], width=120)[1]
     assert "iteration" in heading
     assert "latency" not in heading
+
+
+def test_a_program_in_place_of_a_module_is_told() -> None:
+    beside_a_base, asked_for = "identity:channels_last=true", "identity:graph=program"
+    records = [
+        measured(case(name), 0.02, facts={"graph": graph})
+        for name, graph in (("identity", "module"), (beside_a_base, "program"), (asked_for, "program"))
+    ]
+    told = [text for text in texts(records, width=140) if "exported program" in text]
+    note = "its exported program, which can be compared with a base; the module may differ"
+    assert told == [f"  {beside_a_base}: {note}"]

@@ -187,11 +187,19 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
     for reason, headings in reasons.items():
         yield f"{ABSENT} {', '.join(headings)}: {reason}"
     yield from _doubts(measured)
+    programs = dict.fromkeys(record.case.compiler for record in measured if _is_stand_in(record))
+    if programs:
+        yield f"{', '.join(programs)}: its exported program, which can be compared with a base; the module may differ"
     cached = dict.fromkeys(record.case.compiler for record in measured if record.cached_at is not None)
     if cached and "compile" in shown:
         yield f"compile: of the first time for {', '.join(cached)}, taken from the cache in this run"
     if any(not _is_bounded(metrics, record.case) for record in measured):
         yield "? too few rounds for an interval"
+
+
+def _is_stand_in(record: Record) -> bool:
+    """Whether an exported program was run where the case names the module, as beside a base."""
+    return record.facts.get("graph") == "program" and "graph=program" not in record.case.compiler
 
 
 def _is_bounded(metrics: Metrics, case: Case) -> bool:
