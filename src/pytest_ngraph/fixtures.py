@@ -73,15 +73,16 @@ def measurement(request: pytest.FixtureRequest, ngraph_case: Case, benchmark: Be
         unused = partial(setattr, benchmark, "skipped", True)  # else it warns that nobody used it
         request.addfinalizer(unused)  # noqa: PT021 (what follows may fail before a yield)
         if _is_for_fixtures(request):
-            require(record, session)
+            require(record, session, request.node)
     return record
 
 
-def require(record: Record, session: Session) -> None:
+def require(record: Record, session: Session, item: pytest.Item) -> None:
     """Skip or fail the test of a case that could not be measured or stored."""
     if failure := record.failure:
-        told = f"{record.case.compiler} {failure.kind} in {failure.phase}: {failure.message}"
-        pytest.fail("\n".join(filter(None, (told, _stderr(record.case, failure, session)))), pytrace=False)
+        if failure.stderr_tail:
+            item.add_report_section("of the worker", "stderr", _stderr(record.case, failure, session))
+        pytest.fail(f"{record.case.compiler} {failure.kind} in {failure.phase}: {failure.message}", pytrace=False)
     if record.case in session.unsaved:
         pytest.fail(session.unsaved[record.case], pytrace=False)
     if record.outcome == "skipped":
@@ -90,10 +91,8 @@ def require(record: Record, session: Session) -> None:
 
 def _stderr(case: Case, failure: Failure, session: Session) -> str:
     """The end of what the worker wrote. All cases of a workload that cannot be built have the same."""
-    if not failure.stderr_tail:
-        return ""
     first = session.told.setdefault(failure.stderr_tail, case)
-    return failure.stderr_tail if first == case else f"(standard error as of {first.id})"
+    return failure.stderr_tail if first == case else f"as of {first.id}"
 
 
 def _is_for_fixtures(request: pytest.FixtureRequest) -> bool:

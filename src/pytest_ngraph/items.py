@@ -129,7 +129,7 @@ def require_measured(item: pytest.Item) -> None:
     if case is None or not _measures(item):
         return
     session = item.config.stash[SESSION]
-    require(session.record_of(case), session)
+    require(session.record_of(case), session, item)
 
 
 def judge(item: pytest.Item) -> None:
