@@ -59,7 +59,7 @@ def test_a_whole_block() -> None:
         "        8  identity        100  0.0  80.0 ms     1.00  2.00  0.25  1.00     none",
         "  *     8  openvino        200  0.0  40.0 ms     2.00  2.00  0.25  1.00   3.20 s",
         "        8  tvm       failed in compile: RuntimeError: no such operator",
-        "  ~ openvino at batch size 1 did not settle: CPU pressure 12 %",
+        "  ~ openvino at batch size 1 did not settle in 11 rounds: CPU pressure 12 %",
         "",
         LEGEND,
     ]
@@ -68,9 +68,8 @@ def test_a_whole_block() -> None:
 def test_what_disturbed_an_unstable_case_is_told() -> None:
     hot = Contention(pressure_percent=0.1, steal_percent=3.0, throttles=2, asleep_s=61.2)
     records = [measured(case("identity", 1), 0.02), measured(case("tvm", 1), 0.01, stable=False, contention=hot)]
-    assert "  ~ tvm at batch size 1 did not settle: steal 3 %, throttled 2 times, suspended for 61 s" in texts(
-        records, width=100
-    )
+    doubt = "~ tvm at batch size 1 did not settle in 11 rounds: steal 3 %, throttled 2 times, suspended for 61 s"
+    assert f"  {doubt}" in texts(records, width=120)
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])
@@ -198,7 +197,7 @@ def test_nothing_measured() -> None:
 
 def test_what_the_kernel_did_not_tell_is_not_told_as_quiet() -> None:
     records = [measured(case("identity", 1), 0.02), measured(case("tvm", 1), 0.01, stable=False)]
-    assert "  ~ tvm at batch size 1 did not settle: contention was not recorded" in texts(records)
+    assert "  ~ tvm at batch size 1 did not settle in 11 rounds: contention was not recorded" in texts(records)
 
 
 def test_seconds_of_several_iterations_at_a_time_are_no_latency() -> None:

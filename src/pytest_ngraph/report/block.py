@@ -209,14 +209,15 @@ def _is_bounded(metrics: Metrics, case: Case) -> bool:
 
 
 def _doubts(measured: Iterable[Record]) -> Iterator[str]:
-    """One note for those that were measured in turn, and so under the same contention."""
-    unsettled: dict[tuple[int, str], list[str]] = {}
+    """One note for those that were measured in turn, and so in as many rounds and under the same contention."""
+    unsettled: dict[str, list[str]] = {}
     for record in measured:
         if not record.stable:
-            seen = _contention(record.contention)
-            unsettled.setdefault((record.case.batch_size, seen), []).append(record.case.compiler)
-    for (batch_size, seen), names in unsettled.items():
-        yield f"~ {', '.join(names)} at batch size {batch_size} did not settle: {seen}"
+            rounds, seen = counted(len(record.rounds), "round"), _contention(record.contention)
+            doubt = f"at batch size {record.case.batch_size} did not settle in {rounds}: {seen}"
+            unsettled.setdefault(doubt, []).append(record.case.compiler)
+    for doubt, names in unsettled.items():
+        yield f"~ {', '.join(names)} {doubt}"
 
 
 def _contention(contention: Contention) -> str:
