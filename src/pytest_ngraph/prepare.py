@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import compilers, garbage, provenance, telemetry
+from pytest_ngraph import allocator, compilers, garbage, provenance, telemetry
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.cache import Cache, Entry
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
@@ -91,6 +91,7 @@ def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:
     """Import what the compiler works with. with_torch: PyTorch first, whose tensors are the inputs of a program or an
     ONNX file, whatever compiles it."""
     telemetry.switch_off()
+    allocator.keep_freed_memory()
     with garbage.put_off():
         for library in (*(["torch"] if with_torch else []), *compiler.libraries):
             import_module(library)

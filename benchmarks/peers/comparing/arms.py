@@ -1,7 +1,7 @@
 """The tools that measure a network in eager PyTorch: each function here makes an arm of `trials`.
 
-Every session is a process of its own. Threads are as many as ours, and bound to the same cores as ours, unless the
-others are to run as they come.
+Every session is a process of its own. Threads are as many as ours, and bound to the same cores as ours, and freed
+memory is kept, unless the others are to run as they come.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from comparing.child import Child, Failed, session_s
 from comparing.environments import Unavailable, python_with
 from comparing.trials import Measure, Reading
 from pytest_ngraph import store
+from pytest_ngraph.allocator import KEEPING
 from pytest_ngraph.bench.process import bound_threads
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine import this_machine
@@ -56,8 +57,8 @@ def threads() -> int:
 
 
 def bound() -> dict[str, str]:
-    """The environment of arms whose threads are bound as ours are."""
-    return bound_threads(this_machine().cores)
+    """The environment of arms whose threads are bound, and whose freed memory is kept, as ours are."""
+    return {**bound_threads(this_machine().cores), **KEEPING}
 
 
 def ngraph(*options: str) -> Measure:
