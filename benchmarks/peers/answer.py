@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=10, help="of each rule; from six on there is an interval")
     parser.add_argument("--most-seconds", type=float, default=10, help="that a rule may wait for its precision")
     parser.add_argument("--truth-seconds", type=float, default=10, help="of each of the long runs")
-    parser.add_argument("--unbound", action="store_true", help="leave threads and freed memory of the others as they come")
+    parser.add_argument("--unbound", action="store_true", help="leave the others' threads and memory as they come")
     parsed = parser.parse_args()
     for part in parsed.parts:
         page.put(part, PARTS[part](parsed), write=parsed.write)

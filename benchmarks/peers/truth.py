@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--arms", help="of spread: those with this in their name; default: all")
     parser.add_argument("--sessions", type=int, default=10, help="of spread")
     parser.add_argument("--spread-seconds", type=float, default=5, help="of measuring, in each session")
-    parser.add_argument("--unbound", action="store_true", help="leave threads and freed memory of the others as they come")
+    parser.add_argument("--unbound", action="store_true", help="leave the others' threads and memory as they come")
     parsed = parser.parse_args()
     with_peers = parity.COMPILERS[parsed.objective]
     if not set(parsed.compilers or ()) <= set(with_peers):
