@@ -1,4 +1,4 @@
-"""The memory that a process frees, kept for its next calls where models are compiled and timed.
+"""The memory that a process frees: kept for its next calls while a model is timed, given back before and after.
 
 glibc gives large blocks back to the kernel as they are freed, or keeps them: that depends on what its heap looked like
 when the model was loaded. PyTorch frees its activations in every call. Where they went back, the next call has the
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import suppress
 
 M_TRIM_THRESHOLD = -1
 M_MMAP_MAX = -4
@@ -30,3 +31,9 @@ def keep_freed_memory() -> None:
         return
     mallopt(M_TRIM_THRESHOLD, -1)
     mallopt(M_MMAP_MAX, 0)
+
+
+def give_back() -> None:
+    """What is free now, to the kernel: what compiling took is not to be missing while other models run."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import resource
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+from pytest_ngraph import allocator
 from pytest_ngraph.artifact import Kind
 from pytest_ngraph.errors import NgraphError
 
@@ -37,19 +38,18 @@ class Footprint:
 
 
 def give_back() -> None:
-    """What PyTorch keeps of a GPU's memory for later, which no other process could use meanwhile."""
+    """What this process keeps for later, of memory and of a GPU's, which no other could use meanwhile."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         gc.collect()
         torch.cuda.empty_cache()
+    allocator.give_back()
 
 
 def _reset_peak() -> None:
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
+    allocator.give_back()
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except (OSError, AttributeError):
-        return
 
 
 def _peak() -> int:

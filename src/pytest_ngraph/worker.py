@@ -25,7 +25,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ngraph import calm, compilers, footprint, garbage
+from pytest_ngraph import allocator, calm, compilers, footprint, garbage
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
@@ -105,6 +105,7 @@ class Worker:
         self._announce("compile")
         ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, kept)
         model = self._models[arm] = ready.model
+        allocator.give_back()
         self._announce("warm-up")
         warmup, seconds = warm_up(model, model.stopwatch, window_s=round_s, budget_s=warmup_s)
         self._announce("verify")
