@@ -84,14 +84,6 @@ def test_a_session_may_have_more_files_open_than_select_takes(tmp_path: Path) ->
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_what_measures_coverage_does_not_trace_what_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COVERAGE_PROCESS_START", "coverage.toml")
-    worker = WorkerProcess(cores=(0,), temporary=tmp_path)
-    environment = psutil.Process(worker.pid).environ()
-    worker.close()
-    assert "COVERAGE_PROCESS_START" not in environment
-
-
 def test_an_entry_of_the_search_path_that_is_no_text_is_passed_over_as_python_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,13 +216,6 @@ def test_what_gives_wrong_outputs_is_not_kept_to_be_timed(worker: WorkerProcess,
     assert answer["agreement"]["problem"]
     with pytest.raises(WorkerFailed, match="KeyError"):
         worker.request("measure", timeout_s=30, calls=1)
-
-
-def test_threads_are_sized_and_bound_by_the_environment(worker: WorkerProcess) -> None:
-    environment = psutil.Process(worker.pid).environ()
-    assert environment["OMP_NUM_THREADS"] == "1"
-    assert environment["OMP_PLACES"] == "{0}"
-    assert environment["OMP_PROC_BIND"] == "true"
 
 
 def test_a_workload_that_leaves_the_folder_takes_no_other_with_it(
