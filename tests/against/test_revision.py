@@ -37,5 +37,7 @@ def test_those_of_the_repository_are_not(repository: Repository, tmp_path: Path,
     """Wherever pytest's root folder is, and by a link as well."""
     linked = tmp_path / "linked"
     linked.symlink_to(repository.root)
-    FromRevision("main", [], linked, tmp_path, [test.format(root=repository.root, linked=linked)])
-    FromRevision("main", [], repository.root / "tests", tmp_path, ["deep/test_deep.py"])
+    by_link = FromRevision("main", [], linked, tmp_path, [test.format(root=repository.root, linked=linked)])
+    from_within = FromRevision("main", [], repository.root / "tests", tmp_path, ["deep/test_deep.py"])
+    assert by_link.name == from_within.name
+    assert by_link.name.startswith("main at ")
