@@ -46,9 +46,9 @@ def test_freed_memory_is_kept() -> None:
 
 
 @needs_glibc
-@pytest.mark.parametrize("variable", [("GLIBC_TUNABLES", "glibc.malloc.perturb=0"), ("MALLOC_PERTURB_", "0")])
-def test_who_sets_the_allocator_has_it_as_set(variable: tuple[str, str]) -> None:
-    assert faults(**dict([variable])) > PAGES // 2
+@pytest.mark.parametrize("variables", [{"GLIBC_TUNABLES": "glibc.malloc.perturb=0"}, {"MALLOC_PERTURB_": "0"}])
+def test_who_sets_the_allocator_has_it_as_set(variables: dict[str, str]) -> None:
+    assert faults(**variables) > PAGES // 2
 
 
 @needs_glibc

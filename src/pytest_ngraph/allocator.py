@@ -25,12 +25,10 @@ def keep_freed_memory() -> None:
     """From now on, in this process. Where the environment sets the allocator, and where it is not glibc's, nothing."""
     if any(name.startswith(SETS_IT) for name in os.environ):
         return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):  # another system's allocator
-        return
-    mallopt(M_TRIM_THRESHOLD, -1)
-    mallopt(M_MMAP_MAX, 0)
+    with suppress(AttributeError, OSError):  # another system's allocator
+        libc = ctypes.CDLL(None)
+        libc.mallopt(M_TRIM_THRESHOLD, -1)
+        libc.mallopt(M_MMAP_MAX, 0)
 
 
 def give_back() -> None:

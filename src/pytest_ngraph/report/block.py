@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.metrics.text import number, quantity
@@ -199,7 +199,8 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
 
 def _is_stand_in(record: Record) -> bool:
     """Whether an exported program was run where the case names the module, as beside a base."""
-    return record.facts.get("graph") == "program" and "graph=program" not in record.case.compiler
+    asked_for = dict(CompilerSpec.parse(record.case.compiler).options)
+    return record.facts.get("graph") == "program" and asked_for.get("graph") != "program"
 
 
 def _is_bounded(metrics: Metrics, case: Case) -> bool:

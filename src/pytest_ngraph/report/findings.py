@@ -112,7 +112,8 @@ def _absent(metrics: Metrics) -> Iterator[str]:
             reason = metric.absent.partition(": ")[0] if metric.name in DEFINITIONS else metric.absent
             reasons.setdefault(reason, {}).setdefault(metric.name, {})[metric.scope.id] = None
     for reason, missing in reasons.items():
-        yield f"{'; '.join(f'{name} of {listed([*of], MOST_NAMED)}' for name, of in missing.items())}: {reason}"
+        told = (f"{name} of {listed([*scopes], MOST_NAMED)}" for name, scopes in missing.items())
+        yield f"{'; '.join(told)}: {reason}"
 
 
 def _thresholds(checks: Sequence[Check], width: int) -> Iterator[Line]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 IMAGE_SHAPE = (3, 224, 224)
 OWN_INPUTS = (
-    "A function that returns a module alone has it run on images of 3x224x224; for other inputs, return them too: "
-    "(module, tensor)"
+    f"A function that returns a module alone has it run on images of {'x'.join(map(str, IMAGE_SHAPE))}; for other "
+    "inputs, return them too: (module, tensor)"
 )
 
 
