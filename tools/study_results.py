@@ -36,7 +36,7 @@ def filled(page: str, runs: list[Run], pictures: Path) -> str:
     """The page with every section made from these runs, and its pictures in that folder."""
     of = Study.of(runs)
     makers: dict[str, Callable[[str], str]] = {
-        "run": lambda _: what_ran(runs),
+        "run": lambda _: what_ran(of, runs[-1]),
         "findings": lambda _: what_it_says(of),
         "table": lambda name: without_heading(study.table_as_text(of, name)),
         "figure": lambda name: figure(of, name, pictures),
@@ -51,14 +51,12 @@ def filled(page: str, runs: list[Run], pictures: Path) -> str:
     return SECTION.sub(fill, page)
 
 
-def what_ran(runs: list[Run]) -> str:
+def what_ran(of: Study, last: Run) -> str:
     """How many cases, with which end, under which versions."""
-    records = [record for run in runs for record in run.records]
-    measured = [record for record in records if record.outcome == "measured"]
-    settled = sum(record.stable for record in measured)
+    cases, measured, settled = len(of.cases), len(of.measured), of.measured["stable"].sum()
     return (
-        f"{counted(len(records), 'case')}, of which {len(measured)} were measured and {settled} settled within their "
-        f"budget, on {telling.surroundings(runs[-1].environment)}."
+        f"{counted(cases, 'case')}, of which {measured} were measured and {settled} settled within their budget, on "
+        f"{telling.surroundings(last.environment)}."
     )
 
 
@@ -90,7 +88,7 @@ def main() -> None:
     if not runs:
         sys.exit(f"{folder} has no runs: measure first (--help says how)")
     PAGE.write_text(filled(PAGE.read_text(), runs, PAGE.parent / PICTURES))
-    print(what_ran(runs))
+    print(f"{PAGE.relative_to(telling.ROOT)} tells of {counted(len(runs), 'run')} in {folder}")
 
 
 if __name__ == "__main__":

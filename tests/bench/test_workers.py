@@ -17,6 +17,7 @@ class Process:
         self.is_bound, self.ahead = keywords["bound"], keywords["ahead"]
         self.alive = True
         self.is_closed = False
+        self.resident_bytes = 0
         self.asked: list[str] = []
 
     def request(self, do: str, *, timeout_s: float) -> None:
@@ -99,3 +100,21 @@ def test_what_cannot_be_started_ahead_fails_when_it_is_needed(
     workers.start_ahead([("tvm", Target())])
     with pytest.raises(WorkerFailed, match="no memory"):
         workers.resident("tvm", Target())
+
+
+def test_one_that_holds_on_to_memory_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ngraph.bench.workers.WorkerProcess", Process)
+    assert ended_of(Workers(tmp_path, memory_bytes=8 * 2**30), resident_bytes=2**31)
+    assert not ended_of(Workers(tmp_path, memory_bytes=8 * 2**30), resident_bytes=2**29)
+
+
+def test_without_a_limit_none_holds_too_much(workers: Workers) -> None:
+    assert not ended_of(workers, resident_bytes=2**40)
+
+
+def ended_of(workers: Workers, resident_bytes: int) -> bool:
+    worker: object = workers.resident("tvm", Target())
+    assert isinstance(worker, Process)
+    worker.resident_bytes = resident_bytes
+    workers.discard_swollen()
+    return worker.is_closed

@@ -20,20 +20,18 @@ from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.patience import Patience
 from pytest_ngraph.bench.process import HERE, Home, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
+from pytest_ngraph.bench.room import Room
 from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, Launch
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.machine import memory_share_in_use
 from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 
 OTHERS_MEASURE = "another process measures on this machine"
 AHEAD = 8
 """Workers that are started while a group is exported, of the compilers that come first."""
-RESIDENT_SHARE = 0.7
-"""Arms stay resident together until this share of the machine's memory is in use; then they take turns."""
 
 
 class Bench:
@@ -103,7 +101,8 @@ class Bench:
         opponents = self._opponents(folder)
         while cases:
             arms: list[Arm] = []
-            while cases and (not arms or memory_share_in_use() < RESIDENT_SHARE):
+            room = Room()
+            while cases and room.is_left():
                 arms.append(self._prepared(cases.pop(0), artifact, opponents))
             names = tuple(arm.case.compiler for arm in arms if arm.running)
             contention = interleave(arms, self._settings, self._progress)
@@ -112,6 +111,7 @@ class Bench:
                 yield self._compared(record, arm) if isinstance(arm, PairedArm) else record
             if self._settings.isolation == "case":
                 self._workers.discard_compilers()
+            self._workers.discard_swollen()
 
     def _traced(self, record: Record, artifact: Artifact) -> Record:
         """The record with what it follows from."""

@@ -113,6 +113,15 @@ class WorkerProcess:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def resident_bytes(self) -> int:
+        """The memory that it holds; none where it is gone."""
+        try:
+            resident: int = psutil.Process(self._process.pid).memory_info().rss
+        except psutil.Error:
+            return 0
+        return resident
+
     def request(
         self,
         do: str,
@@ -219,13 +228,7 @@ class WorkerProcess:
         return (self._memory_bytes or 0) / 2**30
 
     def _over_memory(self) -> bool:
-        if self._memory_bytes is None:
-            return False
-        try:
-            resident: int = psutil.Process(self._process.pid).memory_info().rss
-        except psutil.Error:
-            return False
-        return resident > self._memory_bytes
+        return self._memory_bytes is not None and self.resident_bytes > self._memory_bytes
 
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

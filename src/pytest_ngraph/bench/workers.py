@@ -16,6 +16,8 @@ EXPORTER = "exporter"
 BASE_EXPORTER = "exporter of the base"
 EXPORTERS = (EXPORTER, BASE_EXPORTER)
 LAUNCH = "launch"
+SWOLLEN_SHARE = 0.125
+"""Of a worker's limit of memory. A worker without a model takes a fraction of it."""
 
 
 class Workers:
@@ -77,6 +79,13 @@ class Workers:
     def discard_compilers(self) -> None:
         """End the workers of compilers, so that the next case starts in a fresh one."""
         self._discard(lambda role, _: role not in EXPORTERS)
+
+    def discard_swollen(self) -> None:
+        """End workers that hold on to memory though their model was released: a model or a pool that its compiler
+        never frees is not to be missing where others run."""
+        if self._memory_bytes is not None:
+            most = SWOLLEN_SHARE * self._memory_bytes
+            self._discard(lambda _, worker: worker.resident_bytes > most)
 
     def close(self) -> None:
         """End every worker."""

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
+import tvm
 
-from pytest_ngraph import compilers
+from pytest_ngraph import allocator, compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
@@ -23,6 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 TVM = "pytest_ngraph.compilers.tvm:Tvm"
 CONV = Case(workload="conv", compiler=TVM, batch_size=1, depth=2, width=16)
+ACTIVATION_BYTES = 4 * CONV.batch_size * 16 * 244 * 244
 MHA = Case(workload="mha", compiler=TVM, batch_size=2, depth=1, width=16)
 
 
@@ -83,3 +86,14 @@ def test_a_gpu_gets_schedules_for_every_kernel(exported: Export, host: Any) -> N
     assert not coverage.naive
     assert "blockIdx.x" in module.script()
     assert "T.parallel" not in module.script()
+
+
+def test_a_closed_model_leaves_nothing_in_the_pool(exported: Export, tmp_path: Path, host: Any) -> None:
+    model = compiled(Tvm(), exported, CONV, tmp_path)
+    model()
+    model.close()
+    allocator.give_back()
+    left = psutil.Process().memory_info().rss
+    tvm.get_global_func("vm.builtin.memory_manager.clear")()
+    allocator.give_back()
+    assert left - psutil.Process().memory_info().rss < ACTIVATION_BYTES

@@ -50,7 +50,11 @@ class TvmModel:
         return flatten(_as_tuples(self()))
 
     def close(self) -> None:
+        import tvm
+
         del self._main, self._machine, self._inputs
+        if clear := tvm.get_global_func("vm.builtin.memory_manager.clear", allow_missing=True):
+            clear()  # the machine's pool of activations, which outlives it and grows with every model
 
 
 def size_thread_pool(target: Target) -> None:
