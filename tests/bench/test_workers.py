@@ -11,6 +11,8 @@ from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.workers import BASE_EXPORTER, EXPORTER, Workers
 from pytest_ngraph.record import Failure
 
+GIB = 2**30
+
 
 class Process:
     def __init__(self, **keywords: object) -> None:
@@ -104,8 +106,13 @@ def test_what_cannot_be_started_ahead_fails_when_it_is_needed(
 
 def test_one_that_holds_on_to_memory_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_ngraph.bench.workers.WorkerProcess", Process)
-    assert ended_of(Workers(tmp_path, memory_bytes=8 * 2**30), resident_bytes=2**31)
-    assert not ended_of(Workers(tmp_path, memory_bytes=8 * 2**30), resident_bytes=2**29)
+    assert ended_of(Workers(tmp_path, memory_bytes=24 * GIB), resident_bytes=4 * GIB)
+    assert not ended_of(Workers(tmp_path, memory_bytes=24 * GIB), resident_bytes=GIB)
+
+
+def test_on_a_small_device_libraries_are_no_swelling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ngraph.bench.workers.WorkerProcess", Process)
+    assert not ended_of(Workers(tmp_path, memory_bytes=6 * GIB), resident_bytes=GIB)
 
 
 def test_without_a_limit_none_holds_too_much(workers: Workers) -> None:

@@ -16,8 +16,9 @@ EXPORTER = "exporter"
 BASE_EXPORTER = "exporter of the base"
 EXPORTERS = (EXPORTER, BASE_EXPORTER)
 LAUNCH = "launch"
-SWOLLEN_SHARE = 0.125
-"""Of a worker's limit of memory. A worker without a model takes a fraction of it."""
+SWOLLEN_SHARE, SWOLLEN_BYTES = 0.125, 2 * 2**30
+"""Of a worker's limit of memory, and no less than so many: what a worker holds without a model, its libraries and those
+of a GPU, is a good part of a small device's."""
 
 
 class Workers:
@@ -84,7 +85,7 @@ class Workers:
         """End workers that hold on to memory though their model was released: a model or a pool that its compiler
         never frees is not to be missing where others run."""
         if self._memory_bytes is not None:
-            most = SWOLLEN_SHARE * self._memory_bytes
+            most = max(SWOLLEN_SHARE * self._memory_bytes, SWOLLEN_BYTES)
             self._discard(lambda _, worker: worker.resident_bytes > most)
 
     def close(self) -> None:
