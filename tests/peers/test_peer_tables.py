@@ -39,17 +39,18 @@ def test_spread_compares_ours_with_each() -> None:
 
 
 def test_a_rule_is_held_to_the_median_of_the_long_runs() -> None:
+    late = [[Reading(1.02, 4.0, 8.0)] * 4 + [Reading(1.0, 4.0, 8.0), Reading(0.995, 9.0, 14.0)]]
     found = Trials(
         {
             f"{arms.OURS}, 1 %": readings(*[1.0] * 6, measured_s=2.0),
-            "other": readings(1.02, 1.02, 1.02, 1.02, 1.0, 0.995, measured_s=4.0),
+            "other": late,
             stopping.TRUTH: readings(0.5, 1.0, 1.0, 1.0, 1.0, 9.0),
         },
         {},
     )
     ours, other = rows_of(stopping.report(trials.cases(["net"], 1), found))
-    assert ours[2:] == ["2.00", "4.00", "+0.00 %", "+0.00 %", "100%", "100%", "1.00"]
-    assert other[2:] == ["4.00", "8.00", "+2.00 %", "+2.00 %", "33%", "67%", "0.500"]
+    assert ours[2:] == ["2.00", "2.00", "4.00", "+0.00 %", "+0.00 %", "100%", "100%", "1.00"]
+    assert other[2:] == ["4.00", "9.00", "8.00", "+2.00 %", "+2.00 %", "33%", "67%", "0.50 [0.22, 0.50]"]
 
 
 def test_without_a_truth_there_is_the_reason_alone() -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,7 @@ class Ours:
 
 def find(parsed: argparse.Namespace) -> str:
     """A row for each model, batch size and compiler, one for each compiler's median, and what is missing."""
+    environment = {} if parsed.unbound else bound()
     medians: dict[str, list[float]] = {}
     rows, notes = [], []
     for model, batch_size in itertools.product(parsed.models, parsed.batch_sizes):
@@ -104,7 +106,8 @@ def find(parsed: argparse.Namespace) -> str:
             for compiler in parsed.compilers or COMPILERS[parsed.objective]:
                 case = Case(workload=model, compiler=compiler, batch_size=batch_size, objective=parsed.objective)
                 try:
-                    ratio = median_interval(np.array(list(ratios(case, artifact, parsed.pairs, parsed.pair_seconds))))
+                    found = list(ratios(case, artifact, parsed.pairs, parsed.pair_seconds, environment))
+                    ratio = median_interval(np.array(found))
                 except FAILURES as error:
                     notes.append(f"{case.id} is left out: {error}")
                     continue
@@ -118,15 +121,20 @@ def find(parsed: argparse.Namespace) -> str:
     return "\n\n".join([table(["compiler", "peer", "model", "batch", "ours over peer"], rows), *notes])
 
 
-def ratios(case: Case, artifact: Artifact, pairs: int, seconds: float) -> Iterator[float]:
-    """Our throughput over the peer's, pair by pair, in alternating order. Raises what either fails with."""
+def ratios(
+    case: Case, artifact: Artifact, pairs: int, seconds: float, environment: Mapping[str, str]
+) -> Iterator[float]:
+    """Our throughput over the peer's, pair by pair, in alternating order. Raises what either fails with.
+
+    environment: what the peer's is changed by.
+    """
     missing = missing_library(case.compiler)
     if missing:
         raise Failed(missing)
     with ExitStack() as running:
         ours = Ours(case, artifact, seconds)
         running.callback(ours.close)
-        peer = peer_of(case, artifact, seconds, running)
+        peer = peer_of(case, artifact, seconds, environment, running)
         for index in range(pairs):
             if index % 2:
                 their_s, our_s = peer(), ours()
@@ -135,12 +143,14 @@ def ratios(case: Case, artifact: Artifact, pairs: int, seconds: float) -> Iterat
             yield their_s / our_s
 
 
-def peer_of(case: Case, artifact: Artifact, seconds: float, running: ExitStack) -> Burst:
+def peer_of(
+    case: Case, artifact: Artifact, seconds: float, environment: Mapping[str, str], running: ExitStack
+) -> Burst:
     """How the case's library times itself on the same graph. running: ends what was started."""
     target = DEVICE.target(case)
 
     def child(program: str, **given: Any) -> Burst:
-        started = running.enter_context(Child(program, **given))
+        started = running.enter_context(Child(program, environment=environment, **given))
         return lambda: started.ask()["seconds"]
 
     if case.compiler == "onnxruntime":
@@ -149,10 +159,10 @@ def peer_of(case: Case, artifact: Artifact, seconds: float, running: ExitStack) 
         return child("bare_session", model=str(model), inputs=str(inputs), threads=target.threads, seconds=seconds)
     if case.compiler == "openvino":
         save_openvino(artifact, artifact.folder / "peer.xml")
-        return benchmark_app(artifact.folder / "peer.xml", case.objective, seconds)
+        return benchmark_app(artifact.folder / "peer.xml", case.objective, seconds, environment)
     if case.compiler == "tvm":
         given = {"artifact": artifact.to_dict(), "target": target.to_dict()}
-        return child("tvm_evaluator", seconds=seconds, environment=bound(), **given)
+        return child("tvm_evaluator", seconds=seconds, **given)
     return child(
         "timer",
         case=case.to_dict(),
@@ -165,7 +175,7 @@ def peer_of(case: Case, artifact: Artifact, seconds: float, running: ExitStack) 
     )
 
 
-def benchmark_app(model: Path, objective: Objective, seconds: float) -> Burst:
+def benchmark_app(model: Path, objective: Objective, seconds: float, environment: Mapping[str, str]) -> Burst:
     """OpenVINO's own tool on the same graph, precision and objective, on all cores."""
     program = Path(sys.executable).with_name("benchmark_app")
     command = [
@@ -174,7 +184,7 @@ def benchmark_app(model: Path, objective: Objective, seconds: float) -> Burst:
     ]
 
     def run() -> float:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
         return seconds_told(done.stdout, objective)
 
     return run
