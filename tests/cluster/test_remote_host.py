@@ -32,7 +32,7 @@ class Device:
             pool="orin",
             address="tcp://orin",
             state="free",
-            machine=this_machine(),
+            machine=this_machine().to_dict(),
             environment={"python": "3.10.12", "torch": "2.6.0", "fingerprint": "f"},
             compilers={"identity": "", "openvino": "openvino needs openvino, which is not installed"},
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +14,17 @@ from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.site import Cluster
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import environment, this_machine
+from pytest_ngraph.wording import counted
+
+ORIN = Present(
+    name="orin-1",
+    pool="orin",
+    address="tcp://orin",
+    state="free",
+    machine=this_machine().to_dict(),
+    environment=environment(),
+    compilers={},
+)
 
 
 class Broken:
@@ -23,26 +36,42 @@ class Broken:
         self.endpoint = endpoint
 
     def present(self) -> list[Present]:
-        return [
-            Present(
-                name="orin-1",
-                pool="orin",
-                address="tcp://orin",
-                state="free",
-                machine=this_machine(),
-                environment=environment(),
-                compilers={},
-            )
-        ]
+        return [ORIN]
 
     def run(self, *arguments: Any, **keywords: Any) -> Any:
         raise ConnectionError("no connection to tcp://head:8786")
 
 
-def test_a_device_that_does_not_answer_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ngraph.cluster.site.Link", Broken)
-    monkeypatch.setattr("pytest_ngraph.cluster.quiet.settle", lambda: None)
-    cluster = Cluster(cast("Endpoint", None), tmp_path)
+class Mixed(Broken):
+    """A link on which there is a device of a later version, too, which tells more of its machine."""
+
+    def present(self) -> list[Present]:
+        late = {**ORIN.environment, "pytest-ngraph": "9.0"}
+        machine = {"accelerators": []}
+        return [ORIN, dataclasses.replace(ORIN, name="nano", pool="nano", machine=machine, environment=late)]
+
+
+@pytest.fixture
+def connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[type], Cluster]:
+    def connect(link: type) -> Cluster:
+        monkeypatch.setattr("pytest_ngraph.cluster.site.Link", link)
+        monkeypatch.setattr("pytest_ngraph.cluster.quiet.settle", lambda: None)
+        return Cluster(cast("Endpoint", None), tmp_path)
+
+    return connect
+
+
+def test_a_device_of_another_version_is_one_message(connected: Callable[[type], Cluster]) -> None:
+    cluster = connected(Mixed)
+    told = f"{this_machine().processor}, {counted(len(this_machine().cores), 'core')}"
+    assert cluster.describe(["orin", "nano"]) == f"cluster {Mixed.address}: orin ({told}), nano ({told})"
+    assert cluster.host("orin").machine == this_machine()
+    with pytest.raises(UsageError, match=r"device nano has pytest-ngraph 9\.0, and here is .* Install the same there"):
+        cluster.host("nano")
+
+
+def test_a_device_that_does_not_answer_is_one_message(connected: Callable[[type], Cluster]) -> None:
+    cluster = connected(Broken)
     host = cluster.host("orin")
     with pytest.raises(
         UsageError, match=r"device orin-1 does not answer \(ConnectionError: no connection .* device list"

@@ -10,7 +10,7 @@ from distributed import Client
 
 from pytest_ngraph import compilers
 from pytest_ngraph.bench.lock import is_held
-from pytest_ngraph.machine import Machine, environment, this_machine
+from pytest_ngraph.machine import environment, this_machine
 
 KEY = "ngraph"
 """Under which a device's worker tells about itself, and keeps what its tasks need."""
@@ -21,15 +21,16 @@ State = Literal["free", "busy", "measured locally", "draining"]
 class Present:
     """A device that has joined.
 
-    pool: the device that tests ask for; the device's own name where it is the only one. compilers: why each cannot be
-    loaded there; empty where it can.
+    pool: the device that tests ask for; the device's own name where it is the only one. machine: as data, which is
+    `Machine`'s only where our own version is the same there. compilers: why each cannot be loaded there; empty where it
+    can.
     """
 
     name: str
     pool: str
     address: str
     state: State
-    machine: Machine
+    machine: Mapping[str, Any]
     environment: Mapping[str, str]
     compilers: Mapping[str, str]
 
@@ -69,9 +70,16 @@ def condition(*, draining: bool) -> dict[str, bool]:
 
 
 def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> Present:
-    told = worker[KEY] | {"machine": Machine.from_dict(worker[KEY]["machine"])}
-    state = _state(worker["metrics"].get(KEY, {}), busy=busy)
-    return Present(name=worker["name"], address=address, state=state, **told)
+    told = worker[KEY]
+    return Present(
+        name=worker["name"],
+        pool=told["pool"],
+        address=address,
+        state=_state(worker["metrics"].get(KEY, {}), busy=busy),
+        machine=told["machine"],
+        environment=told["environment"],
+        compilers=told["compilers"],
+    )
 
 
 def _state(now: Mapping[str, bool], *, busy: bool) -> State:

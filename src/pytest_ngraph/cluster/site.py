@@ -21,6 +21,7 @@ from pytest_ngraph.cluster.remotehost import RemoteHost
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.installed import LIBRARIES, library_versions
+from pytest_ngraph.wording import counted
 
 POLL_S = 0.5
 EQUAL = ("fingerprint", "python", *LIBRARIES)
@@ -137,6 +138,7 @@ class Cluster:
 
     def _in_words(self, device: str) -> str:
         members = self._pools[device]
-        machine = members[0].machine
+        about = members[0].environment
         several = f"{len(members)} times " if len(members) > 1 else ""
-        return f"{several}{machine.processor}, {len(machine.cores)} cores"
+        processor = about.get("processor", about["architecture"])
+        return f"{several}{processor}, {counted(len(about['cores'].split(',')), 'core')}"
