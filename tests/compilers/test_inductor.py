@@ -49,12 +49,17 @@ def test_loading_compiles_nothing(load: Load, exported: Export, tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", ["freezing=false", "mode=reduce-overhead"])
+@pytest.mark.parametrize("options", ["freezing=false", "mode=reduce-overhead", "ahead_of_time=false"])
 def test_options_keep_the_outputs(options: str, load: Load, exported: Export) -> None:
     model = load(Case.from_dict(CASE.to_dict() | {"compiler": f"inductor:{options}"}))
     assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
     name, _, value = options.partition("=")
     assert model.facts[name].lower() == value
+
+
+def test_it_compiles_at_the_first_call_when_told_to(exported: Export, tmp_path: Path) -> None:
+    Inductor(ahead_of_time=False).compile(exported(CASE), CPU, tmp_path)
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from comparing.arms import bound
 from comparing.child import Child, Failed, last_line
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
-from pytest_ngraph.case import IDENTITY, Case, Objective
+from pytest_ngraph.case import IDENTITY, Case, CompilerSpec, Objective
 from pytest_ngraph.compilers import missing_library
 from pytest_ngraph.devices import BUILT_IN
 from pytest_ngraph.errors import NgraphError
@@ -40,6 +40,7 @@ ROUND_S = 0.05
 PEERS = {
     "identity": "torch.utils.benchmark",
     "torchscript": "torch.utils.benchmark",
+    "inductor:ahead_of_time=false": "torch.utils.benchmark",
     "inductor": "torch.utils.benchmark",
     "onnxruntime": "a loop on its session",
     "openvino": "benchmark_app",
@@ -166,7 +167,7 @@ def peer_of(
     return child(
         "timer",
         case=case.to_dict(),
-        compiler=case.compiler,
+        compiler=CompilerSpec.parse(case.compiler).name,
         artifact=None if case.compiler == IDENTITY else artifact.to_dict(),
         threads=target.threads,
         method="blocked_autorange",

@@ -31,14 +31,16 @@ GENERATED = "torch._inductor.runtime.compile_tasks."
 @dataclass(frozen=True)
 class Inductor:
     """mode: as `torch.compile` has it. freezing: treat weights as constants, to fold them and pack their layouts.
+    ahead_of_time: into a package that loads in a moment (AOTInductor), for latency on a CPU; else at the first call, as
+    `torch.compile` does.
 
-    For latency on a CPU the program is compiled ahead of time (AOTInductor) into a package that loads in a moment. Else
-    it is compiled at its first call (`torch.compile`): a package holds Python's lock while it runs, so that streams
-    would take turns, and on a GPU it replays no CUDA graphs.
+    For throughput and on a GPU it is the first call in any case: a package holds Python's lock while it runs, so that
+    streams would take turns, and on a GPU it replays no CUDA graphs.
     """
 
     mode: Mode = "default"
     freezing: bool = True
+    ahead_of_time: bool = True
 
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
@@ -50,14 +52,15 @@ class Inductor:
         """
         _require_toolchain(target)
         loaded = program.load(artifact)
-        if _is_ahead_of_time(target):
+        if self._is_ahead_of_time(target):
             self._package(loaded, target, folder / PACKAGE)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         pytorch.set_up(target)
         inputs = program.inputs(artifact, target.kind)
-        facts = {"mode": self.mode, "freezing": self.freezing}
-        if _is_ahead_of_time(target):
+        ahead = self._is_ahead_of_time(target)
+        facts = {"mode": self.mode, "freezing": self.freezing, "ahead_of_time": ahead}
+        if ahead:
             return pytorch.load(_run_package(folder / PACKAGE), inputs, target, **facts)
 
         import torch
@@ -81,6 +84,9 @@ class Inductor:
 
         return streams.load(instance, target)
 
+    def _is_ahead_of_time(self, target: Target) -> bool:
+        return self.ahead_of_time and target.kind == "cpu" and target.objective == "latency"
+
     def _package(self, loaded: torch.export.ExportedProgram, target: Target, path: Path) -> None:
         import torch
         import torch._inductor
@@ -91,10 +97,6 @@ class Inductor:
         with tempfile.TemporaryDirectory(prefix="ngraph-inductor-") as cache, _caching_in(Path(cache)), torch.no_grad():
             torch._inductor.aoti_compile_and_package(loaded, package_path=str(path), inductor_configs=options)
         clear_inductor_caches()  # torch 2.7 would include a header of this folder in what it compiles next
-
-
-def _is_ahead_of_time(target: Target) -> bool:
-    return target.kind == "cpu" and target.objective == "latency"
 
 
 def _run_package(path: Path) -> pytorch.Run:
