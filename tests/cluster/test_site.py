@@ -47,7 +47,7 @@ class Mixed(Broken):
 
     def present(self) -> list[Present]:
         late = {**ORIN.environment, "pytest-ngraph": "9.0"}
-        machine = {"accelerators": []}
+        machine: dict[str, list[str]] = {"accelerators": []}
         return [ORIN, dataclasses.replace(ORIN, name="nano", pool="nano", machine=machine, environment=late)]
 
 

@@ -31,8 +31,8 @@ GENERATED = "torch._inductor.runtime.compile_tasks."
 @dataclass(frozen=True)
 class Inductor:
     """mode: as `torch.compile` has it. freezing: treat weights as constants, to fold them and pack their layouts.
-    ahead_of_time: into a package that loads in a moment (AOTInductor), for latency on a CPU; else at the first call, as
-    `torch.compile` does.
+    ahead_of_time: compile into a package that loads in a moment (AOTInductor), for latency on a CPU; else at the first
+    call, as `torch.compile` does.
 
     For throughput and on a GPU it is the first call in any case: a package holds Python's lock while it runs, so that
     streams would take turns, and on a GPU it replays no CUDA graphs.
