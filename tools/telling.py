@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_ngraph.installed import LIBRARIES
+from pytest_ngraph.machine import environment_in_words
 from pytest_ngraph.report import markdown
-from pytest_ngraph.wording import counted, seen_from
+from pytest_ngraph.wording import seen_from
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,11 +30,9 @@ def provenance(environment: Mapping[str, str]) -> str:
 
 def surroundings(environment: Mapping[str, str]) -> str:
     """The day, the machine and the versions."""
-    cores = len(environment["cores"].split(","))
     versions = ", ".join(f"{name} {environment[name]}" for name in (*LIBRARIES, "distributed") if name in environment)
     return (
-        f"{time.strftime('%Y-%m-%d')}, {environment.get('processor') or environment['architecture']}, "
-        f"{counted(cores, 'core')}, Python {environment['python']}, {versions}"
+        f"{time.strftime('%Y-%m-%d')}, {environment_in_words(environment)}, Python {environment['python']}, {versions}"
     )
 
 

@@ -7,6 +7,7 @@ import hashlib
 import os
 import platform
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -98,6 +99,12 @@ def environment() -> dict[str, str]:
         "python": platform.python_version(),
     }
     return {name: value for name, value in facts.items() if value} | library_versions() | variables()
+
+
+def environment_in_words(told: Mapping[str, str]) -> str:
+    """`AMD EPYC, 2 cores`, of the `environment` of any machine."""
+    processor = told.get("processor") or told["architecture"]
+    return f"{processor}, {counted(len(told['cores'].split(',')), 'core')}"
 
 
 def memory_share_in_use() -> float:

@@ -34,7 +34,7 @@ def test_a_device_is_told_of_and_offers_itself_once(loopback: Cluster) -> None:
     with client_of(loopback) as client:
         device = the_device(client)
         assert (device.name, device.pool, device.state) == ("orin-1", "orin", "free")
-        assert Machine.from_dict(dict(device.machine)).fingerprint == device.environment["fingerprint"]
+        assert Machine.from_dict(device.machine).fingerprint == device.environment["fingerprint"]
         assert "identity" in device.installed
         ran = client.submit(type, 1, resources={resource("orin"): 1}, pure=False)
         assert ran.result(timeout=60) is int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from pytest_ngraph.cluster.presence import Present
+from cluster.devices import ORIN
 from pytest_ngraph.cluster.remotehost import RemoteHost
 from pytest_ngraph.installed import is_importable
-from pytest_ngraph.machine import this_machine
 
 
 class Device:
@@ -27,12 +27,8 @@ class Device:
         return self._answer
 
     def host(self, project: Path = Path("/nowhere")) -> RemoteHost:
-        present = Present(
-            name="orin-1",
-            pool="orin",
-            address="tcp://orin",
-            state="free",
-            machine=this_machine().to_dict(),
+        present = dataclasses.replace(
+            ORIN,
             environment={"python": "3.10.12", "torch": "2.6.0", "fingerprint": "f"},
             compilers={"identity": "", "openvino": "openvino needs openvino, which is not installed"},
         )

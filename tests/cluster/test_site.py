@@ -9,22 +9,13 @@ from typing import Any, cast
 
 import pytest
 
+from cluster.devices import ORIN
 from pytest_ngraph.cluster.presence import Present
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.site import Cluster
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine import environment, this_machine
+from pytest_ngraph.machine import this_machine
 from pytest_ngraph.wording import counted
-
-ORIN = Present(
-    name="orin-1",
-    pool="orin",
-    address="tcp://orin",
-    state="free",
-    machine=this_machine().to_dict(),
-    environment=environment(),
-    compilers={},
-)
 
 
 class Broken:

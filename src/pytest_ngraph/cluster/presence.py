@@ -30,7 +30,7 @@ class Present:
     pool: str
     address: str
     state: State
-    machine: Mapping[str, Any]
+    machine: dict[str, Any]
     environment: Mapping[str, str]
     compilers: Mapping[str, str]
 

@@ -23,7 +23,7 @@ class RemoteHost:
 
     def __init__(self, present: Present, ask: Ask, project: Path) -> None:
         self.place = f"the machine of {present.name}"
-        self.machine = Machine.from_dict(dict(present.machine))
+        self.machine = Machine.from_dict(present.machine)
         self.environment = dict(present.environment)
         self._present = present
         self._ask = ask

@@ -21,7 +21,7 @@ from pytest_ngraph.cluster.remotehost import RemoteHost
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.installed import LIBRARIES, library_versions
-from pytest_ngraph.wording import counted
+from pytest_ngraph.machine import environment_in_words
 
 POLL_S = 0.5
 EQUAL = ("fingerprint", "python", *LIBRARIES)
@@ -138,7 +138,5 @@ class Cluster:
 
     def _in_words(self, device: str) -> str:
         members = self._pools[device]
-        about = members[0].environment
         several = f"{len(members)} times " if len(members) > 1 else ""
-        processor = about.get("processor", about["architecture"])
-        return f"{several}{processor}, {counted(len(about['cores'].split(',')), 'core')}"
+        return several + environment_in_words(members[0].environment)

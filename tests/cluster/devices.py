@@ -1,0 +1,16 @@
+"""A device as it tells of itself, which is this machine under another name."""
+
+from __future__ import annotations
+
+from pytest_ngraph.cluster.presence import Present
+from pytest_ngraph.machine import environment, this_machine
+
+ORIN = Present(
+    name="orin-1",
+    pool="orin",
+    address="tcp://orin",
+    state="free",
+    machine=this_machine().to_dict(),
+    environment=environment(),
+    compilers={},
+)
