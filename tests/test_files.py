@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.files import write_whole
+from pytest_ngraph.system.files import write_whole
 
 
 def test_a_file_is_this_users_only_and_nothing_else_is_left(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.installed import is_importable, variables
+from pytest_ngraph.system.installed import is_importable, variables
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from synthetic import case
 
-from pytest_ngraph.relocation import moved, with_paths
+from pytest_ngraph.system.relocation import moved, with_paths
 
 HERE, THERE = Path("/home/somebody/project"), Path("/var/copy")
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pytest_ngraph.installed import LIBRARIES
 from pytest_ngraph.machine import environment_in_words
 from pytest_ngraph.report import markdown
+from pytest_ngraph.system.installed import LIBRARIES
 from pytest_ngraph.wording import seen_from
 
 ROOT = Path(__file__).parents[1]

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.child import command
 from pytest_ngraph.pairing import BaseCase, Collection
-from pytest_ngraph.relocation import with_paths
 from pytest_ngraph.revision import Worktree
-from pytest_ngraph.revision.command import Finished, run
+from pytest_ngraph.system.child import command
+from pytest_ngraph.system.command import Finished, run
+from pytest_ngraph.system.relocation import with_paths
 
 TIMEOUT_S = 600.0
 WRITER = command(sys.executable, "pytest_ngraph.casewriter")

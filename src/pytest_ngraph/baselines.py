@@ -17,9 +17,9 @@ from pathlib import Path
 from pytest_ngraph import store
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError, UsageError
-from pytest_ngraph.files import write_whole
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run
+from pytest_ngraph.system.files import write_whole
 from pytest_ngraph.wording import counted
 
 LATEST = store.LATEST

@@ -16,10 +16,10 @@ from pytest_ngraph.gate.judge import OfCases
 from pytest_ngraph.gate.judged import Judged
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.host import HERE
-from pytest_ngraph.installed import LIBRARIES
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run
+from pytest_ngraph.system.installed import LIBRARIES
 from pytest_ngraph.wording import counted
 
 MATTERING = ("driver", "governor", "python", *LIBRARIES)

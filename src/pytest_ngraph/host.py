@@ -6,9 +6,10 @@ import platform
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from pytest_ngraph import compilers, installed, machine, sources
+from pytest_ngraph import compilers, machine, sources
 from pytest_ngraph.compilers.source import source_digest
 from pytest_ngraph.machine import Machine
+from pytest_ngraph.system import installed
 
 
 class Host(Protocol):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph import cgroup
-from pytest_ngraph.installed import library_versions, variables
+from pytest_ngraph.system.installed import library_versions, variables
 from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from pytest_ngraph.against.interpreter import OWN, FromInterpreter
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.installed import library_versions
+from pytest_ngraph.system.installed import library_versions
 
 CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)
 

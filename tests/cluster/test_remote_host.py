@@ -12,7 +12,7 @@ import pytest
 
 from cluster.devices import ORIN
 from pytest_ngraph.cluster.remotehost import RemoteHost
-from pytest_ngraph.installed import is_importable
+from pytest_ngraph.system.installed import is_importable
 
 
 class Device:

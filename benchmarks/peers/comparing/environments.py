@@ -11,7 +11,7 @@ import sysconfig
 import venv
 from pathlib import Path
 
-from pytest_ngraph.installed import library_versions
+from pytest_ngraph.system.installed import library_versions
 from pytest_ngraph.userfolder import user_folder
 
 FOLDER = user_folder() / "peers"

@@ -13,10 +13,10 @@ from pathlib import Path
 from pytest_ngraph.against import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
-from pytest_ngraph.child import WITHOUT_FOLDER, search_path
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.installed import library_versions
 from pytest_ngraph.revision.imports import project_path
+from pytest_ngraph.system.child import WITHOUT_FOLDER, search_path
+from pytest_ngraph.system.installed import library_versions
 
 TIMEOUT_S = 120.0
 OWN = "pytest-ngraph"

@@ -11,8 +11,8 @@ from pytest_ngraph import basecases, pairing, revision
 from pytest_ngraph.against import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
-from pytest_ngraph.child import search_path
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.child import search_path
 
 
 class FromRevision:

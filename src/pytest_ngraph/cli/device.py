@@ -16,7 +16,7 @@ from pytest_ngraph.cluster import check_libraries
 from pytest_ngraph.cluster.devicefolder import DeviceFolder, default_folder
 from pytest_ngraph.cluster.unit import unit
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.installed import LIBRARIES
+from pytest_ngraph.system.installed import LIBRARIES
 
 if TYPE_CHECKING:
     from distributed import Client

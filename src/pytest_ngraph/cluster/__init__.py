@@ -13,7 +13,7 @@ On either side: `assignment` is what is asked for; `presence` and `remotehost` a
 from __future__ import annotations
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.installed import is_importable
+from pytest_ngraph.system.installed import is_importable
 
 LIBRARIES = ("distributed", "cryptography")
 

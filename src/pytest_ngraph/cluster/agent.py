@@ -34,13 +34,13 @@ from pytest_ngraph.cluster.kept import Kept
 from pytest_ngraph.devices import Device
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Rule, is_enough
-from pytest_ngraph.installed import library_versions
 from pytest_ngraph.lifetime import die_with_parent
 from pytest_ngraph.machine import this_machine
 from pytest_ngraph.record import Phase, Record
-from pytest_ngraph.relocation import moved, with_paths
 from pytest_ngraph.revision.imports import import_path
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.system.installed import library_versions
+from pytest_ngraph.system.relocation import moved, with_paths
 from pytest_ngraph.userfolder import compiled_folder
 
 Say = Callable[[Mapping[str, Any]], None]

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.revision.git import answers
+from pytest_ngraph.system.git import answers
 
 BY_PRODUCTS = ("__pycache__", "node_modules")
 

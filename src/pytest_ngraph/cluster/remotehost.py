@@ -10,8 +10,8 @@ from typing import Any
 from pytest_ngraph import compilers, sources
 from pytest_ngraph.cluster.presence import Present
 from pytest_ngraph.compilers import source
-from pytest_ngraph.installed import LIBRARIES, is_importable, variables
 from pytest_ngraph.machine import Machine
+from pytest_ngraph.system.installed import LIBRARIES, is_importable, variables
 
 Ask = Callable[..., Any]
 """Runs a function on the device, with the arguments that follow."""

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
-from pytest_ngraph import entrypoints
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.case import CompilerSpec
 from pytest_ngraph.clock import Stopwatch
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.installed import is_importable
+from pytest_ngraph.system import entry_points
+from pytest_ngraph.system.installed import is_importable
 
 GROUP = "pytest_ngraph.compilers"
 WHOLE_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
@@ -118,7 +118,7 @@ class Compiler(Protocol):
 def resolve(text: str) -> Compiler:
     """The compiler that `name[:option=value,...]` describes. No library is imported."""
     spec = CompilerSpec.parse(text)
-    kind = entrypoints.load(GROUP, "compiler", spec.name)
+    kind = entry_points.load(GROUP, "compiler", spec.name)
     missing = [name for name in MEMBERS if not hasattr(kind, name)]
     if missing or not isinstance(kind, type):
         raise UsageError(
@@ -134,7 +134,7 @@ def resolve(text: str) -> Compiler:
 
 def names() -> list[str]:
     """Names of all registered compilers."""
-    return sorted(entrypoints.registered(GROUP))
+    return sorted(entry_points.registered(GROUP))
 
 
 @cache
@@ -146,7 +146,7 @@ def missing_library(text: str, has_library: Callable[[str], bool] = is_importabl
     hint = getattr(compiler, "install_hint", "")
     for library in compiler.libraries:
         if not has_library(library):
-            extra = f'"pytest-ngraph[{name.replace("_", "-")}]"' if entrypoints.is_built_in(GROUP, name) else library
+            extra = f'"pytest-ngraph[{name.replace("_", "-")}]"' if entry_points.is_built_in(GROUP, name) else library
             return f"{name} needs {library}, which is not installed: pip install {extra}{'. ' + hint if hint else ''}"
     return ""
 

@@ -16,7 +16,7 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch, streams
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.installed import is_importable
+from pytest_ngraph.system.installed import is_importable
 
 if TYPE_CHECKING:
     import torch

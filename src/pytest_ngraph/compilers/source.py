@@ -10,7 +10,7 @@ from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 from pytest_ngraph import compilers
-from pytest_ngraph.installed import LIBRARIES
+from pytest_ngraph.system.installed import LIBRARIES
 
 BUILT_IN = Path(__file__).parent
 

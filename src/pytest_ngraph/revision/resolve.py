@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.revision.git import GitFailed, answers, git
+from pytest_ngraph.system.git import GitFailed, answers, git
 
 MERGE_BASE = "..."
 SHORT = 7

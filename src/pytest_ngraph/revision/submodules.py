@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_ngraph.revision.git import GitFailed, answers, git
+from pytest_ngraph.system.git import GitFailed, answers, git
 
 COMMIT_MODE = "160000"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.files import write_whole
 from pytest_ngraph.store.run import SUFFIX, read, run_ids
+from pytest_ngraph.system.files import write_whole
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.installed import is_importable
+from pytest_ngraph.system.installed import is_importable
 
 if TYPE_CHECKING:
     from pytest_ngraph.study.data import Study

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from pytest_ngraph import entrypoints
+from pytest_ngraph.system import entry_points
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +58,7 @@ class Family(Protocol):
 @cache
 def family(name: str) -> Family:
     """The family that a workload's name belongs to."""
-    families: list[Family] = [entrypoints.load(GROUP, "family", n)() for n in entrypoints.registered(GROUP)]
+    families: list[Family] = [entry_points.load(GROUP, "family", n)() for n in entry_points.registered(GROUP)]
     return next(f for f in sorted(families, key=lambda f: f.priority) if f.owns(name))
 
 

@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Model
-from pytest_ngraph.installed import is_importable
+from pytest_ngraph.system.installed import is_importable
 
 if TYPE_CHECKING:
     import torch

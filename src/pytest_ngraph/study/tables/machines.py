@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 from packaging.version import InvalidVersion, Version
 
-from pytest_ngraph.installed import LIBRARIES
 from pytest_ngraph.study.data import Study
 from pytest_ngraph.study.tables.table import Table
+from pytest_ngraph.system.installed import LIBRARIES
 
 SPECIFICATIONS = ("processor", "logical CPUs", "memory", "gpu", "architecture", "system", "python")
 VERSIONED = ("python", "driver", *LIBRARIES)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_ngraph.errors import NgraphError, UsageError
-from pytest_ngraph.revision.command import run
+from pytest_ngraph.system.command import run
 
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 """No hook runs and no daemon starts on account of a worktree that is gone in a minute."""
