@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_ngraph import garbage
+from pytest_ngraph.workloads import frameworks
 
 
 @pytest.fixture(autouse=True)
@@ -17,19 +17,19 @@ def _as_it_was() -> Iterator[None]:
 
 
 def test_nothing_is_collected_until_the_end() -> None:
-    with garbage.put_off():
+    with frameworks.put_off():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_an_error_ends_it_too() -> None:
-    with pytest.raises(ValueError, match="invalid literal"), garbage.put_off():
+    with pytest.raises(ValueError, match="invalid literal"), frameworks.put_off():
         int("no such model")
     assert gc.isenabled()
 
 
 def test_who_collects_nothing_anyway_is_left_alone() -> None:
     gc.disable()
-    with garbage.put_off():
+    with frameworks.put_off():
         pass
     assert not gc.isenabled()

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pytest_ngraph.case import PRECISIONS, Precision
-from pytest_ngraph.tensors import cast, dtype, flatten
+from pytest_ngraph.workloads.tensors import cast, dtype, flatten
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

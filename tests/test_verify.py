@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pytest_ngraph.artifact import Array
-from pytest_ngraph.verify import TOLERANCES, verify
+from pytest_ngraph.workloads.verify import TOLERANCES, verify
 
 finite = st.floats(-1e6, 1e6, width=32)
 

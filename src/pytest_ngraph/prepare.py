@@ -10,14 +10,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import allocator, compilers, garbage, provenance, telemetry
+from pytest_ngraph import allocator, compilers, provenance, telemetry
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.cache import Cache, Entry
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers import CompiledModel, Compiler
 from pytest_ngraph.record import Agreement
-from pytest_ngraph.verify import verify
+from pytest_ngraph.workloads import frameworks
+from pytest_ngraph.workloads.verify import verify
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,7 @@ def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:
     ONNX file, whatever compiles it."""
     telemetry.switch_off()
     allocator.keep_freed_memory()
-    with garbage.put_off():
+    with frameworks.put_off():
         for library in (*(["torch"] if with_torch else []), *compiler.libraries):
             import_module(library)
 

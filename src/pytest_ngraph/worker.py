@@ -25,7 +25,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ngraph import allocator, calm, compilers, footprint, garbage
+from pytest_ngraph import allocator, calm, compilers, footprint
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
@@ -39,6 +39,7 @@ from pytest_ngraph.prepare import import_libraries, prepare
 from pytest_ngraph.record import Phase
 from pytest_ngraph.revision import refuse_foreign
 from pytest_ngraph.sources import FilesRead
+from pytest_ngraph.workloads import frameworks
 from pytest_ngraph.workloads.export import export
 
 PACKAGE = Path(__file__).parent
@@ -72,7 +73,7 @@ class Worker:
         self._files_read = self._files_read or FilesRead()
         self._files_read.begin()
         try:
-            with garbage.put_off():
+            with frameworks.put_off():
                 artifact = export(Case.from_dict(case), Path(folder))
         finally:
             os.chdir(self._home)  # which a workload may leave

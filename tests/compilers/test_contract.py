@@ -18,7 +18,7 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, streams
 from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
-from pytest_ngraph.verify import verify
+from pytest_ngraph.workloads.verify import verify
 
 from .conftest import CPU, THROUGHPUT, Export, Load, require
 

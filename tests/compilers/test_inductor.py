@@ -13,7 +13,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.inductor import CACHE, PACKAGE, Inductor, InductorModel
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.verify import verify
+from pytest_ngraph.workloads.verify import verify
 
 from .conftest import CPU, Export, Load
 

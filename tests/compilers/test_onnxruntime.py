@@ -13,8 +13,8 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import cuda
 from pytest_ngraph.compilers.onnxruntime import ELEMENT_TYPES, PROVIDERS, OnnxRuntime, _providers
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.verify import verify
 from pytest_ngraph.workloads.onnx_file import OnnxFile
+from pytest_ngraph.workloads.verify import verify
 
 from .conftest import CPU, THROUGHPUT, Export, Load
 

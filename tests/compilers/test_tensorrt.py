@@ -18,7 +18,7 @@ from pytest_ngraph.compilers.tensorrt.library import Library, library
 from pytest_ngraph.compilers.tensorrt.model import TensorRtModel
 from pytest_ngraph.compilers.tensorrt.network import Network
 from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
-from pytest_ngraph.verify import verify
+from pytest_ngraph.workloads.verify import verify
 
 from .conftest import Export
 

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.torchscript import FILE, TorchScript
-from pytest_ngraph.verify import verify
+from pytest_ngraph.workloads.verify import verify
 
 from .conftest import CPU, Export, Load
 

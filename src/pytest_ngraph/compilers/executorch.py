@@ -12,7 +12,7 @@ from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.tensors import flatten
+from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:
     import torch

@@ -11,7 +11,7 @@ from pytest_ngraph import workloads
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
-from pytest_ngraph.tensors import dtype
+from pytest_ngraph.workloads.tensors import dtype
 
 if TYPE_CHECKING:
     import torch

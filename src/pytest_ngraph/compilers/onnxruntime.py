@@ -13,7 +13,7 @@ from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, cuda, program, refuse_precision, streams, threads
 from pytest_ngraph.compilers.onnx_export import write_onnx
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.tensors import to_array
+from pytest_ngraph.workloads.tensors import to_array
 
 if TYPE_CHECKING:
     import torch

@@ -12,7 +12,7 @@ from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, streams, threads
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.tensors import flatten
+from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:
     import torch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.tensors import cast, flatten
+from pytest_ngraph.workloads.tensors import cast, flatten
 
 if TYPE_CHECKING:
     import torch

@@ -45,7 +45,7 @@ def load(instance: Instance, target: Target) -> CompiledModel:
 
 def common_outputs(of_streams: Sequence[Sequence[Array]], precision: Precision) -> Sequence[Array]:
     """The outputs of the first stream, with which all others agree. Raise `NgraphError` when one does not."""
-    from pytest_ngraph.verify import verify  # which needs numpy: collecting tests imports this module
+    from pytest_ngraph.workloads.verify import verify  # which needs numpy: collecting tests imports this module
 
     first, *others = of_streams
     for index, outputs in enumerate(others, start=1):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Artifact, save_arrays
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.tensors import cast, dtype, flatten, tensors_of, to_array
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
+from pytest_ngraph.workloads.tensors import cast, dtype, flatten, tensors_of, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,7 +16,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.tvm import Tvm, gpu, pipeline
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.verify import verify
+from pytest_ngraph.workloads.verify import verify
 
 from .. import unusual
 from ..conftest import CPU, Export

@@ -10,7 +10,7 @@ from pytest_ngraph.clock import Stopwatch
 from pytest_ngraph.compilers import cuda
 from pytest_ngraph.compilers.tensorrt.library import Library
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.tensors import flatten
+from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:
     import torch

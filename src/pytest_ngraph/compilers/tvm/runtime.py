@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import cuda, threads
-from pytest_ngraph.tensors import flatten
+from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:
     from pathlib import Path
