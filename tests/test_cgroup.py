@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph import cgroup
+from pytest_ngraph.machine import cgroup
 
 FILES: dict[str, dict[str, str]] = {
     "version 2": {

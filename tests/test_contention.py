@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.contention import Counters, asleep_s, between, read, throttles
+from pytest_ngraph.machine.contention import Counters, asleep_s, between, read, throttles
 from pytest_ngraph.record import Contention
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.devices import BUILT_IN, Device, Requirement, load_inventory, parse_size
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.gpus import Gpu
-from pytest_ngraph.machine import Machine, this_machine
+from pytest_ngraph.machine.devices import BUILT_IN, Device, Requirement, load_inventory, parse_size
+from pytest_ngraph.machine.gpus import Gpu
+from pytest_ngraph.machine.machine import Machine, this_machine
 
 SERVER = Machine(
     architecture="x86_64",

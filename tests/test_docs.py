@@ -40,7 +40,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_the_devices_of_the_docs_are_read(tmp_path: Path) -> None:
-    from pytest_ngraph.devices import load_inventory
+    from pytest_ngraph.machine.devices import load_inventory
 
     path = tmp_path / "devices.toml"
     path.write_text(code_of("docs/options.md", "toml", "[runner]"))
@@ -48,7 +48,7 @@ def test_the_devices_of_the_docs_are_read(tmp_path: Path) -> None:
 
 
 def test_the_pool_of_the_docs_is_read(tmp_path: Path) -> None:
-    from pytest_ngraph.devices import load_inventory
+    from pytest_ngraph.machine.devices import load_inventory
 
     path = tmp_path / "devices.toml"
     path.write_text(code_of("docs/cluster.md", "toml", "[orin.requires]"))

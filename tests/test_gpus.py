@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ngraph import gpus
-from pytest_ngraph.gpus import Gpu
+from pytest_ngraph.machine import gpus
+from pytest_ngraph.machine.gpus import Gpu
 
 FOUND = [
     Gpu(name="NVIDIA H100", capability=(9, 0), memory_bytes=80 * 2**30),

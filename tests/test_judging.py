@@ -8,10 +8,10 @@ import pytest
 from changing import MAIN, Base, known
 from synthetic import case, measured
 
-from pytest_ngraph.devices import BUILT_IN
 from pytest_ngraph.gate import Threshold, Verdict
 from pytest_ngraph.gate.verdict import VerdictName
 from pytest_ngraph.judging import Judging
+from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.options import Axis, GateOptions, Options
 from pytest_ngraph.options.gate import Policy
 from pytest_ngraph.record import Record

@@ -8,9 +8,9 @@ import sys
 import psutil
 import pytest
 
-from pytest_ngraph import cgroup
-from pytest_ngraph.gpus import Gpu
-from pytest_ngraph.machine import Machine, described, environment, memory_share_in_use, this_machine
+from pytest_ngraph.machine import cgroup
+from pytest_ngraph.machine.gpus import Gpu
+from pytest_ngraph.machine.machine import Machine, described, environment, memory_share_in_use, this_machine
 
 
 def test_cores_are_usable_and_one_per_physical_core() -> None:

@@ -5,7 +5,7 @@ import pytest
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.cache import key_of
 from pytest_ngraph.case import Case
-from pytest_ngraph.provenance import changes, of_compiling
+from pytest_ngraph.machine.provenance import changes, of_compiling
 
 
 def test_what_sets_a_compiler_is_a_part_of_what_is_compiled(monkeypatch: pytest.MonkeyPatch, a_case: Case) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from synthetic import case
 
-from pytest_ngraph.machine import environment
+from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.resume import Resumed
 from pytest_ngraph.store import Death, Journal, Run, read, run_ids
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import telling
 from cluster_costs import cases, idle, pool, scale
 
-from pytest_ngraph.machine import environment
+from pytest_ngraph.machine.machine import environment
 
 PAGE = telling.ROOT / "docs" / "cluster.md"
 

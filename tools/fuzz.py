@@ -98,7 +98,7 @@ def parser_of(target: str) -> Callable[[bytes], object]:
     """What is done with the bytes."""
     from pytest_ngraph import baselines, gate, store
     from pytest_ngraph.bench import messages
-    from pytest_ngraph.devices import load_inventory
+    from pytest_ngraph.machine.devices import load_inventory
     from pytest_ngraph.options import parse_compiler, split_compilers
 
     folder = Path(tempfile.mkdtemp(prefix="ngraph-fuzz-"))

@@ -28,7 +28,7 @@ from gate_trials.cells import NETWORKS, Session, plan
 from gate_trials.repository import Repository
 from gate_trials.results import Results
 
-from pytest_ngraph.machine import environment
+from pytest_ngraph.machine.machine import environment
 
 PAGE = telling.ROOT / "docs" / "gate.md"
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import telling
 from faults.project import Project
 
-from pytest_ngraph.machine import environment
+from pytest_ngraph.machine.machine import environment
 
 PAGE = telling.ROOT / "docs" / "robustness.md"
 SIZES = 100

@@ -27,12 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ngraph import provenance, resume, store, study
+from pytest_ngraph import resume, store, study
 from pytest_ngraph.artifact import Model, Target
 from pytest_ngraph.baselines import Baseline
 from pytest_ngraph.case import Case
 from pytest_ngraph.compare import Compare
-from pytest_ngraph.host import HERE
+from pytest_ngraph.machine import provenance
+from pytest_ngraph.machine.host import HERE
 from pytest_ngraph.metrics.cells import READINGS, Cells
 from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.record import Agreement, Record

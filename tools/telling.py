@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pytest_ngraph.machine import environment_in_words
+from pytest_ngraph.machine.machine import environment_in_words
 from pytest_ngraph.report import markdown
 from pytest_ngraph.system.installed import LIBRARIES
 from pytest_ngraph.wording import seen_from

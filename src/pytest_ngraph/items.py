@@ -10,9 +10,9 @@ from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from pytest_ngraph import marks
 from pytest_ngraph.case import Case
-from pytest_ngraph.devices import Requirement
 from pytest_ngraph.errors import NgraphError, Unreachable, UsageError
 from pytest_ngraph.fixtures import COMPILER_FIXTURES, SESSION, observed, require
+from pytest_ngraph.machine.devices import Requirement
 from pytest_ngraph.options import is_xdist_worker, parse_thresholds
 from pytest_ngraph.replay import mark_for_replay, mark_group
 from pytest_ngraph.termination import end_on_sigterm

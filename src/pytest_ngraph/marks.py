@@ -11,9 +11,9 @@ from _pytest.mark.structures import get_unpacked_marks
 
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar
-from pytest_ngraph.devices import Device
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.host import HERE, Host
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.machine.host import HERE, Host
 from pytest_ngraph.options import Axis, Options, parse_batch_size, parse_compiler, parse_whole
 
 MARKERS = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.machine import environment
+from pytest_ngraph.machine.machine import environment
 
 if TYPE_CHECKING:
     from pytest_ngraph.record import Phase, Record

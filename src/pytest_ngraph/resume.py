@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import provenance, store
+from pytest_ngraph import store
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.host import Host
+from pytest_ngraph.machine import provenance
+from pytest_ngraph.machine.host import Host
 from pytest_ngraph.options.resume import NEWEST_UNFINISHED
 from pytest_ngraph.record import Failure, Record
 from pytest_ngraph.settings import Settings

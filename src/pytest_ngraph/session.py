@@ -15,7 +15,7 @@ from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.expected import Expected
 from pytest_ngraph.judging import Judging
-from pytest_ngraph.machine import environment, this_machine
+from pytest_ngraph.machine.machine import environment, this_machine
 from pytest_ngraph.measured import ExtraMetrics
 from pytest_ngraph.options import Options
 from pytest_ngraph.recording import Recording

@@ -34,15 +34,15 @@ from pytest_ngraph.comparison import BASE, HEAD
 from pytest_ngraph.compilers import CompiledModel, progress
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.lifetime import die_with_parent
+from pytest_ngraph.machine.source_files import FilesRead
 from pytest_ngraph.measure import time_quad, time_round, until_disturbed, warm_up
 from pytest_ngraph.prepare import import_libraries, prepare
 from pytest_ngraph.record import Phase
 from pytest_ngraph.revision import refuse_foreign
-from pytest_ngraph.sources import FilesRead
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.workloads import frameworks
 from pytest_ngraph.workloads.export import export
 
-PACKAGE = Path(__file__).parent
 Answer = dict[str, Any]
 Result = TypeVar("Result")
 
@@ -228,7 +228,7 @@ def _problem(error: BaseException) -> Answer:
 def _print(error: BaseException) -> None:
     """Write a traceback to standard error, without those of our own frames that lead to every such error."""
     told = traceback.TracebackException.from_exception(error)
-    ours = len(list(takewhile(lambda frame: Path(frame.filename).is_relative_to(PACKAGE), told.stack)))
+    ours = len(list(takewhile(lambda frame: Path(frame.filename).is_relative_to(PACKAGE_FOLDER), told.stack)))
     if ours < len(told.stack):
         del told.stack[: ours - 1]
     sys.stderr.writelines(told.format())

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pytest_ngraph import contention
 from pytest_ngraph.bench.group import budget_spent, interleave
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case
+from pytest_ngraph.machine import contention
 from pytest_ngraph.record import Round
 from pytest_ngraph.settings import Settings
 

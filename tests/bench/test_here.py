@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph import gpus, machine
 from pytest_ngraph.bench.here import Here
+from pytest_ngraph.machine import gpus, machine
 
 
 def test_the_header_does_not_ask_the_driver_of_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:

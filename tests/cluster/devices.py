@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_ngraph.cluster.presence import Present
-from pytest_ngraph.machine import environment, this_machine
+from pytest_ngraph.machine.machine import environment, this_machine
 
 ORIN = Present(
     name="orin-1",

@@ -10,8 +10,8 @@ import pytest
 from synthetic import case
 
 from pytest_ngraph.cluster.assignment import Assignment, BaseAssignment, Task
-from pytest_ngraph.devices import Device
 from pytest_ngraph.gate import Rule
+from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.settings import Settings
 
 BASE = BaseAssignment(name="main", project="b4", rule=Rule().to_dict(), measures_equals=False)

@@ -17,7 +17,7 @@ from pytest_ngraph.bench.lock import LOCK, exclusive
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.presence import Present, present, resource
 from pytest_ngraph.cluster.security import endpoint
-from pytest_ngraph.machine import Machine
+from pytest_ngraph.machine.machine import Machine
 
 
 def client_of(cluster: Cluster) -> Client:

@@ -20,8 +20,8 @@ from pytest_ngraph.cluster.errands import Errand, Errands
 from pytest_ngraph.cluster.localproject import LocalProject
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.cluster.remote import TRIES, RemoteBench
-from pytest_ngraph.devices import BUILT_IN
 from pytest_ngraph.errors import DeviceAway, NgraphError
+from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.settings import Settings
 

@@ -14,7 +14,7 @@ from pytest_ngraph.cluster.presence import Present
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.site import Cluster
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine import this_machine
+from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.wording import counted
 
 

@@ -14,7 +14,7 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.process import WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel
-from pytest_ngraph.machine import this_machine
+from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.workloads.export import export
 
 Export = Callable[[Case], Artifact]

@@ -13,7 +13,7 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.environment import bound_threads
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.machine import this_machine
+from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.workloads.verify import verify
 
 from .conftest import CPU, Export, Load

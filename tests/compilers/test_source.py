@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.compilers import source
+from pytest_ngraph.machine import compiler_code
 
 
 def install(folder: Path, version: str) -> None:
@@ -31,8 +31,8 @@ def test_a_library_that_only_this_compiler_has_counts(tmp_path: Path, monkeypatc
     for version in ("1.0", "1.0", "2.0"):
         install(tmp_path, version)
         invalidate_caches()
-        source.versions.cache_clear()
-        digests.append(source.source_digest("own_compiler:Own"))
+        compiler_code.versions.cache_clear()
+        digests.append(compiler_code.source_digest("own_compiler:Own"))
     assert digests[0] == digests[1] != digests[2]
 
 
@@ -46,13 +46,13 @@ def test_the_modules_beside_it_in_its_package_count(tmp_path: Path, monkeypatch:
         "    def load(self, artifact, target, folder): ...\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    before = source.source_digest("packed_compiler.own:Own")
+    before = compiler_code.source_digest("packed_compiler.own:Own")
     (package / "lowering.py").write_text("PASSES = 2")
-    source._code.cache_clear()
-    assert source.source_digest("packed_compiler.own:Own") != before
+    compiler_code._code.cache_clear()
+    assert compiler_code.source_digest("packed_compiler.own:Own") != before
 
 
 def test_no_distribution_is_asked_about_for_a_built_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes half a second, which every process that compiles would pay."""
-    monkeypatch.setattr(source, "packages_distributions", lambda: pytest.fail("asked"))
-    assert source.source_digest("torchscript")
+    monkeypatch.setattr(compiler_code, "packages_distributions", lambda: pytest.fail("asked"))
+    assert compiler_code.source_digest("torchscript")

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ngraph.bench.environment import bound_threads
 from pytest_ngraph.compilers import threads
-from pytest_ngraph.machine import this_machine
+from pytest_ngraph.machine.machine import this_machine
 
 CORES = this_machine().cores[:2]
 

@@ -16,8 +16,8 @@ from faults.project import Project
 from pytest_ngraph import baselines, store
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.bench.scratch import Scratch, remove_abandoned
-from pytest_ngraph.devices import load_inventory
 from pytest_ngraph.errors import StoreError, UsageError
+from pytest_ngraph.machine.devices import load_inventory
 from pytest_ngraph.store import Journal
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.revision import foreign_modules, refuse_foreign
-from pytest_ngraph.revision.imports import PACKAGE, import_path
+from pytest_ngraph.revision.imports import import_path
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_an_environment_in_the_project_stays(root: Path, worktree: Path) -> None
 def test_pytest_ngraph_itself_stays(root: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In its own repository, the base is measured with the head's."""
     home = root / "src"
-    monkeypatch.setattr("pytest_ngraph.revision.imports.PACKAGE", home / "pytest_ngraph")
+    monkeypatch.setattr("pytest_ngraph.revision.imports.PACKAGE_FOLDER", home / "pytest_ngraph")
     assert import_path(_texts(root, home), root, worktree) == _texts(worktree, home)
 
 
@@ -104,12 +105,13 @@ def test_modules_of_a_worktree_in_the_project_are_its_own(root: Path) -> None:
 
 
 def test_modules_of_pytest_ngraph_are_not_foreign(worktree: Path) -> None:
-    assert not foreign_modules(PACKAGE.parents[1], worktree, {"worker": _module(PACKAGE / "worker.py")})
+    assert not foreign_modules(PACKAGE_FOLDER.parents[1], worktree, {"worker": _module(PACKAGE_FOLDER / "worker.py")})
 
 
 EDITABLE = """
 import importlib.machinery, importlib.util, json, site, sys
 from pathlib import Path
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.revision import foreign_modules
 from pytest_ngraph.revision.imports import import_path
 

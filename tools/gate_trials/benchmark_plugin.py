@@ -14,7 +14,7 @@ from gate_trials.pytest_run import output_of
 from gate_trials.repository import Repository
 from gate_trials.results import Judgement
 from pytest_ngraph.bench.environment import bound_threads
-from pytest_ngraph.machine import this_machine
+from pytest_ngraph.machine.machine import this_machine
 
 FIELDS = ("median", "mean")
 LIMIT = "5%"

@@ -13,7 +13,7 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.process import Home, WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import HEAD
-from pytest_ngraph.machine import this_machine
+from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.settings import Settings
 
 SETTINGS = Settings()

@@ -24,7 +24,7 @@ from pytest_ngraph import store
 from pytest_ngraph.allocator import KEEPING
 from pytest_ngraph.bench.environment import bound_threads
 from pytest_ngraph.case import Case
-from pytest_ngraph.machine import this_machine
+from pytest_ngraph.machine.machine import this_machine
 
 OPTIMUM = ("optimum-benchmark==0.6.0", "transformers<5")  # it imports what transformers 5 has no more
 OURS = "pytest-ngraph"

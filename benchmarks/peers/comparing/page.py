@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from telling import ROOT, tell
 
-from pytest_ngraph.machine import environment
+from pytest_ngraph.machine.machine import environment
 
 PAGE = ROOT / "docs" / "comparison.md"
 

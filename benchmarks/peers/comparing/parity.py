@@ -29,8 +29,8 @@ from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec, Objective
 from pytest_ngraph.compilers import missing_library
-from pytest_ngraph.devices import BUILT_IN
 from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.metrics.text import with_interval
 from pytest_ngraph.stats import median_interval
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from pytest_ngraph import provenance
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.alone import launch_alone
 from pytest_ngraph.bench.apart import ApartArm
@@ -26,6 +25,7 @@ from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, Launch
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.machine import provenance
 from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 

@@ -8,10 +8,10 @@ import time
 from collections.abc import Sequence
 from typing import TypeVar
 
-from pytest_ngraph import contention
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.clock import Clock
+from pytest_ngraph.machine import contention
 from pytest_ngraph.record import Contention
 from pytest_ngraph.settings import Settings
 

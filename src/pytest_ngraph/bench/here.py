@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ngraph import machine
-from pytest_ngraph.host import HERE, Host
+from pytest_ngraph.machine import machine
+from pytest_ngraph.machine.host import HERE, Host
 
 if TYPE_CHECKING:
     from pytest_ngraph.bench.bench import Bench

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from pytest_ngraph import contention
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Opponent
@@ -18,6 +17,7 @@ from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.gate.launches import is_disturbed
+from pytest_ngraph.machine import contention
 from pytest_ngraph.measure import iterations_per_round
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.settings import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_ngraph.machine import memory_share_in_use
+from pytest_ngraph.machine.machine import memory_share_in_use
 
 RESIDENT_SHARE = 0.8
 """Of the machine's memory, that arms which are measured in turn may hold together."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.devices import Device
-from pytest_ngraph.machine import Machine
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.machine.machine import Machine
 from pytest_ngraph.settings import Settings
 
 

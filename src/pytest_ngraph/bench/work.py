@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.case import Case
-from pytest_ngraph.devices import Device
+from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.record import Phase
 from pytest_ngraph.settings import Settings
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pytest_ngraph import compilers
 from pytest_ngraph.cli.arguments import path
-from pytest_ngraph.devices import load_inventory
-from pytest_ngraph.machine import environment
+from pytest_ngraph.machine.devices import load_inventory
+from pytest_ngraph.machine.machine import environment
 
 
 def declare(commands: Any) -> None:

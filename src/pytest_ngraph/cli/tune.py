@@ -16,8 +16,8 @@ from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.devices import Device, load_inventory
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.devices import Device, load_inventory
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.userfolder import compiled_folder

@@ -31,11 +31,11 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.channel import own_standard_streams
 from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task
 from pytest_ngraph.cluster.kept import Kept
-from pytest_ngraph.devices import Device
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Rule, is_enough
 from pytest_ngraph.lifetime import die_with_parent
-from pytest_ngraph.machine import this_machine
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.revision.imports import import_path
 from pytest_ngraph.settings import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_ngraph import store
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.machine import environment
+from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.record import Failure, Phase, Record
 from pytest_ngraph.store import Journal, Run
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pytest_ngraph.bench.site import Measures, Site
 from pytest_ngraph.bench.work import Work
 from pytest_ngraph.errors import NgraphError, Unreachable
-from pytest_ngraph.host import Host
+from pytest_ngraph.machine.host import Host
 
 
 class OnDemand:

@@ -10,7 +10,7 @@ from distributed import Client
 
 from pytest_ngraph import compilers
 from pytest_ngraph.bench.lock import is_held
-from pytest_ngraph.machine import environment, this_machine
+from pytest_ngraph.machine.machine import environment, this_machine
 
 KEY = "ngraph"
 """Under which a device's worker tells about itself, and keeps what its tasks need."""

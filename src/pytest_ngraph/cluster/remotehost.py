@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import compilers, sources
+from pytest_ngraph import compilers
 from pytest_ngraph.cluster.presence import Present
-from pytest_ngraph.compilers import source
-from pytest_ngraph.machine import Machine
+from pytest_ngraph.machine import compiler_code, source_files
+from pytest_ngraph.machine.machine import Machine
 from pytest_ngraph.system.installed import LIBRARIES, is_importable, variables
 
 Ask = Callable[..., Any]
@@ -54,15 +54,17 @@ class RemoteHost:
     def source_digest(self, compiler: str) -> str:
         """As on the device; the code of a compiler of the project's own is here, from where it travels."""
         if compiler.partition(":")[0] in self._present.compilers:
-            return str(self._once(source.source_digest, compiler))
-        return source.combined(source.code(compiler), self._once(source.versions, source.libraries(compiler)))
+            return str(self._once(compiler_code.source_digest, compiler))
+        return compiler_code.combined(
+            compiler_code.code(compiler), self._once(compiler_code.versions, compiler_code.libraries(compiler))
+        )
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         """Those of the project's files are taken here, from where they travel."""
         every = list(paths)
         ours = [path for path in every if Path(path).is_relative_to(self._project)]
         others = tuple(path for path in every if path not in ours)
-        return sources.digests(ours) | (self._once(sources.digests, others) if others else {})
+        return source_files.digests(ours) | (self._once(source_files.digests, others) if others else {})
 
     def _brings(self, library: str) -> bool:
         """Whether a module lies in the project."""

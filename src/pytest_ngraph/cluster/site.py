@@ -20,7 +20,7 @@ from pytest_ngraph.cluster.remote import RemoteBench
 from pytest_ngraph.cluster.remotehost import RemoteHost
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine import environment_in_words
+from pytest_ngraph.machine.machine import environment_in_words
 from pytest_ngraph.system.installed import LIBRARIES, library_versions
 
 POLL_S = 0.5

@@ -13,8 +13,8 @@ import pytest
 
 from pytest_ngraph import compilers
 from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
-from pytest_ngraph.devices import Device, load_inventory, parse_size
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.devices import Device, load_inventory, parse_size
 from pytest_ngraph.options import cluster, gate, resume
 from pytest_ngraph.options.cluster import ClusterOptions
 from pytest_ngraph.options.gate import GateOptions

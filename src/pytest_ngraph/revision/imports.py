@@ -10,9 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
 
-PACKAGE = Path(__file__).resolve().parents[1]
-"""This package. The base is measured with the pytest-ngraph of the head."""
 INSTALLED = {"site-packages", "dist-packages"}
 
 
@@ -33,7 +32,7 @@ def project_path(sys_path: Iterable[str], root: Path) -> list[Path]:
     """Where the modules of the project at `root` are looked for: what this process imports from there, then `src` and
     the top folder."""
     candidates = (*map(_real, sys_path), *_editable_folders(sys.modules), root / "src", root)
-    return [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE.parent]
+    return [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE_FOLDER.parent]
 
 
 def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> dict[str, Path]:
@@ -42,7 +41,9 @@ def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType
     return {
         name: file
         for name, file in files.items()
-        if is_of_project(file, root) and not file.is_relative_to(worktree) and not file.is_relative_to(PACKAGE)
+        if is_of_project(file, root)
+        and not file.is_relative_to(worktree)
+        and not file.is_relative_to(PACKAGE_FOLDER)  # the base is measured with the head's pytest-ngraph
     }
 
 

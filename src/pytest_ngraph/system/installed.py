@@ -9,6 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+"""The folder of pytest-ngraph itself, its links resolved."""
 LIBRARIES = (
     "torch",
     "torchvision",

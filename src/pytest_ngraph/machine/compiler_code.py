@@ -10,9 +10,9 @@ from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 from pytest_ngraph import compilers
-from pytest_ngraph.system.installed import LIBRARIES
+from pytest_ngraph.system.installed import LIBRARIES, PACKAGE_FOLDER
 
-BUILT_IN = Path(__file__).parent
+BUILT_IN = PACKAGE_FOLDER / "compilers"
 
 
 def source_digest(compiler: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.host import HERE, Host
+from pytest_ngraph.machine.host import HERE, Host
 from pytest_ngraph.record import Failure
 from pytest_ngraph.settings import Settings
 

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from pytest_ngraph.artifact import Kind, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine import Machine, this_machine
+from pytest_ngraph.machine.machine import Machine, this_machine
 from pytest_ngraph.system.installed import is_importable
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

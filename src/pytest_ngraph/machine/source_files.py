@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
+
 SYSTEM = ("/proc", "/sys", "/dev", "/etc")
 COMPILED = (".pyc", ".so", ".pyd")
 
@@ -80,7 +82,7 @@ def _is_own(path: str) -> bool:
 def _foreign() -> tuple[str, ...]:
     """Folders whose contents the libraries' versions tell of, or that change by themselves."""
     installed = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    own = str(Path(__file__).parent)
+    own = str(PACKAGE_FOLDER)
     # Of the interpreter's own prefix, which may be /usr, only what is installed: a project may be in /usr/src.
     prefixes = [f"{sys.base_prefix}/{name}" for name in ("bin", "include", "lib", "lib64", "share")]
     environment = [sys.prefix] if sys.prefix != sys.base_prefix else []

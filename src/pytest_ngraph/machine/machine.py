@@ -13,12 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph import cgroup
+from pytest_ngraph.machine import cgroup
 from pytest_ngraph.system.installed import library_versions, variables
 from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
-    from pytest_ngraph.gpus import Gpu
+    from pytest_ngraph.machine.gpus import Gpu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Machine:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Machine:
         """The inverse of `to_dict`."""
-        from pytest_ngraph.gpus import Gpu
+        from pytest_ngraph.machine.gpus import Gpu
 
         gpus = tuple(Gpu(**gpu | {"capability": tuple(gpu["capability"])}) for gpu in data["gpus"])
         sets = frozenset(data["instruction_sets"])
@@ -60,7 +60,7 @@ class Machine:
 @cache
 def this_machine() -> Machine:
     """The machine that this process runs on."""
-    from pytest_ngraph import gpus
+    from pytest_ngraph.machine import gpus
 
     model, flags = _processor()
     return Machine(

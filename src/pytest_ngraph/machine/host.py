@@ -6,9 +6,10 @@ import platform
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from pytest_ngraph import compilers, machine, sources
-from pytest_ngraph.compilers.source import source_digest
-from pytest_ngraph.machine import Machine
+from pytest_ngraph import compilers
+from pytest_ngraph.machine import machine, source_files
+from pytest_ngraph.machine.compiler_code import source_digest
+from pytest_ngraph.machine.machine import Machine
 from pytest_ngraph.system import installed
 
 
@@ -92,7 +93,7 @@ class ThisMachine:
         return source_digest(compiler)
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
-        return sources.digests(paths)
+        return source_files.digests(paths)
 
 
 HERE: Host = ThisMachine()
