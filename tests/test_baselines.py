@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from synthetic import case, failed, measured
 
-from pytest_ngraph import baselines, store
+from pytest_ngraph import store
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.record import Record
+from pytest_ngraph.store import baselines
 
 CASE, OTHER = case("openvino", 8), case("openvino", 16)
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from synthetic import case, measured
 
-from pytest_ngraph import baselines, compare
-from pytest_ngraph.baselines import Baseline
+from pytest_ngraph import compare
 from pytest_ngraph.compare import Compare
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold
@@ -20,7 +19,8 @@ from pytest_ngraph.gate.metric_gate import MetricGate, gated
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.options import GateOptions
-from pytest_ngraph.store import Journal, Run
+from pytest_ngraph.store import Journal, Run, baselines
+from pytest_ngraph.store.baselines import Baseline
 
 ONE, TWO, THREE = (case("openvino", size) for size in (1, 2, 3))
 

@@ -96,10 +96,11 @@ def inside(target: str, options: Sequence[str]) -> None:
 
 def parser_of(target: str) -> Callable[[bytes], object]:
     """What is done with the bytes."""
-    from pytest_ngraph import baselines, gate, store
+    from pytest_ngraph import gate, store
     from pytest_ngraph.bench import messages
     from pytest_ngraph.machine.devices import load_inventory
     from pytest_ngraph.options import parse_compiler, split_compilers
+    from pytest_ngraph.store import baselines
 
     folder = Path(tempfile.mkdtemp(prefix="ngraph-fuzz-"))
 

@@ -29,7 +29,6 @@ import numpy as np
 
 from pytest_ngraph import resume, store, study
 from pytest_ngraph.artifact import Model, Target
-from pytest_ngraph.baselines import Baseline
 from pytest_ngraph.case import Case
 from pytest_ngraph.compare import Compare
 from pytest_ngraph.machine import provenance
@@ -39,6 +38,7 @@ from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.record import Agreement, Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import SCHEMA, SUFFIX
+from pytest_ngraph.store.baselines import Baseline
 
 DEVICES = ("xeon", "gpu", "orin")
 GAINS = {"identity": 1.0, "torchscript": 1.1, "onnxruntime": 1.3, "openvino": 1.6, "tvm": 0.9, "tensorrt": 2.0}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from pytest_ngraph import baselines, gate
-from pytest_ngraph.baselines import Baseline
+from pytest_ngraph import gate
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Rule, Verdict
@@ -18,7 +17,8 @@ from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.machine.host import HERE
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
-from pytest_ngraph.store import Run
+from pytest_ngraph.store import Run, baselines
+from pytest_ngraph.store.baselines import Baseline
 from pytest_ngraph.system.installed import LIBRARIES
 from pytest_ngraph.wording import counted
 

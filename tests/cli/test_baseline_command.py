@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from synthetic import case, measured
 
-from pytest_ngraph import baselines
 from pytest_ngraph.cli import main
-from pytest_ngraph.store import Journal
+from pytest_ngraph.store import Journal, baselines
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ import pytest
 from synthetic import case, measured
 
 from faults.project import Project
-from pytest_ngraph import baselines, store
+from pytest_ngraph import store
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.bench.scratch import Scratch, remove_abandoned
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.machine.devices import load_inventory
-from pytest_ngraph.store import Journal
+from pytest_ngraph.store import Journal, baselines
 
 
 class Bomb:

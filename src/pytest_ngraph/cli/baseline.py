@@ -7,9 +7,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from pytest_ngraph import baselines
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.record import Record
+from pytest_ngraph.store import baselines
 from pytest_ngraph.wording import counted
 
 
