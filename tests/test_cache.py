@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.cache import BUILDING, MANIFEST, Cache, Entry, key_of
+from pytest_ngraph.worker.cache import BUILDING, MANIFEST, Cache, Entry, key_of
 
 INPUTS = {"graph": "abc", "compiler": "openvino", "cores": [0, 1]}
 
@@ -140,7 +140,7 @@ def test_what_another_process_removes_meanwhile_is_compiled_anew(
             cache.clear()
         copy(source, target)
 
-    monkeypatch.setattr("pytest_ngraph.cache.shutil.copyfile", copied_too_late)
+    monkeypatch.setattr("pytest_ngraph.worker.cache.shutil.copyfile", copied_too_late)
     assert cache.take(INPUTS, into) is None
     assert list(into.iterdir()) == []
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph import calm
+from pytest_ngraph.worker import idle
 
-needs_proc = pytest.mark.skipif(not calm.TASKS.exists(), reason="only Linux tells what threads do")
+needs_proc = pytest.mark.skipif(not idle.TASKS.exists(), reason="only Linux tells what threads do")
 
 
 class Computing(threading.Thread):
@@ -31,14 +31,14 @@ class Computing(threading.Thread):
 @needs_proc
 def test_waits_until_other_threads_are_done() -> None:
     thread = Computing()
-    calm.wait(most_s=300)
+    idle.wait(most_s=300)
     assert thread.ended.wait(0.2), "it still computes"
 
 
 @needs_proc
 def test_a_thread_that_never_sleeps_is_not_waited_for_forever() -> None:
     thread = Computing()
-    calm.wait(most_s=0.01)
+    idle.wait(most_s=0.01)
     assert not thread.ended.is_set()
     thread.join()
 
@@ -47,7 +47,7 @@ def test_where_the_kernel_does_not_tell_a_process_counts_as_calm(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     thread = Computing()
-    monkeypatch.setattr(calm, "TASKS", tmp_path / "task")
-    calm.wait(most_s=300)
+    monkeypatch.setattr(idle, "TASKS", tmp_path / "task")
+    idle.wait(most_s=300)
     assert not thread.ended.is_set()
     thread.join()

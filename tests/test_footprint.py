@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from pytest_ngraph.footprint import Footprint
+from pytest_ngraph.worker.memory import Footprint
 
 BYTES = 128 * 2**20
 

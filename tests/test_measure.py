@@ -6,8 +6,15 @@ import pytest
 
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.comparison import Quad
-from pytest_ngraph.measure import is_precise, is_steady, iterations_per_round, time_round, until_disturbed, warm_up
 from pytest_ngraph.record import Round
+from pytest_ngraph.worker.measure import (
+    is_precise,
+    is_steady,
+    iterations_per_round,
+    time_round,
+    until_disturbed,
+    warm_up,
+)
 
 
 class FakeMachine:

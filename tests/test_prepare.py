@@ -12,11 +12,11 @@ import pytest
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target, save_arrays
-from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import WallStopwatch
-from pytest_ngraph.prepare import Prepared, prepare
 from pytest_ngraph.record import Agreement
+from pytest_ngraph.worker.cache import Cache
+from pytest_ngraph.worker.prepare import Prepared, prepare
 
 
 class Doubling:

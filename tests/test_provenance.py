@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.cache import key_of
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.provenance import changes, of_compiling
+from pytest_ngraph.worker.cache import key_of
 
 
 def test_what_sets_a_compiler_is_a_part_of_what_is_compiled(monkeypatch: pytest.MonkeyPatch, a_case: Case) -> None:

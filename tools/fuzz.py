@@ -97,10 +97,10 @@ def inside(target: str, options: Sequence[str]) -> None:
 def parser_of(target: str) -> Callable[[bytes], object]:
     """What is done with the bytes."""
     from pytest_ngraph import gate, store
-    from pytest_ngraph.bench import messages
     from pytest_ngraph.machine.devices import load_inventory
     from pytest_ngraph.options import parse_compiler, split_compilers
     from pytest_ngraph.store import baselines
+    from pytest_ngraph.worker import protocol
 
     folder = Path(tempfile.mkdtemp(prefix="ngraph-fuzz-"))
 
@@ -120,7 +120,7 @@ def parser_of(target: str) -> Callable[[bytes], object]:
     return {
         "thresholds": lambda data: gate.Threshold.parse(text_of(data)),
         "compilers": lambda data: [parse_compiler(part) for part in split_compilers(text_of(data))],
-        "messages": messages.parse,
+        "messages": protocol.parse,
         "devices": lambda data: [each.absent() for each in load_inventory(written(data, "devices.toml")).values()],
         "store": lambda data: store.read(written(data, "run.jsonl").parent, "run"),
         "baseline": import_baseline,

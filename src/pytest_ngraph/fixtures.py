@@ -22,8 +22,8 @@ from pytest_ngraph.session import Session
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
 
-    from pytest_ngraph.prepare import Prepared
     from pytest_ngraph.record import Agreement, Failure, Record
+    from pytest_ngraph.worker.prepare import Prepared
 
 SESSION = pytest.StashKey[Session]()
 COMPILED = pytest.StashKey["dict[Case, tuple[Prepared, Agreement]]"]()
@@ -108,7 +108,7 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Ca
     compiled: dict[Case, tuple[Prepared, Agreement]] = request.node.stash.setdefault(COMPILED, {})
 
     def compile_case(case: Case) -> CompiledModel:
-        from pytest_ngraph.prepare import prepare
+        from pytest_ngraph.worker.prepare import prepare
         from pytest_ngraph.workloads.export import export
 
         device = session.options.inventory[case.device]
@@ -170,8 +170,8 @@ def observed(item: pytest.Item) -> Record | None:
     benchmark: BenchmarkFixture | None = getattr(item, "funcargs", {}).get("benchmark")
     if benchmark is None or benchmark.stats is None or len(compiled) != 1:
         return None
-    from pytest_ngraph.measure import is_precise
     from pytest_ngraph.record import Record
+    from pytest_ngraph.worker.measure import is_precise
 
     ((case, (ready, agreement)),) = compiled.items()
     rounds = observed_rounds(benchmark, ready.model.concurrency)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.cache import Cache
 from pytest_ngraph.cli import main
+from pytest_ngraph.worker.cache import Cache
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from synthetic import case, failed, noisy
 
 from pytest_ngraph import compilers, store
-from pytest_ngraph.bench.messages import Message, parse
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.machine.devices import BUILT_IN, Requirement, load_inventory, parse_size
 from pytest_ngraph.marks import ARGUMENTS, arguments, cases
@@ -22,6 +21,7 @@ from pytest_ngraph.options import Axis, Options, parse_batch_size, parse_compile
 from pytest_ngraph.report.summary import summary
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal
+from pytest_ngraph.worker.protocol import Message, parse
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 QUICK = settings(

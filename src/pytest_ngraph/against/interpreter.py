@@ -24,8 +24,8 @@ TELL = f"""
 {WITHOUT_FOLDER}
 import json
 import sysconfig
-import pytest_ngraph.worker
-from pytest_ngraph.installed import library_versions
+import pytest_ngraph.worker.worker
+from pytest_ngraph.system.installed import library_versions
 print(json.dumps([sysconfig.get_path("purelib"), library_versions()]))
 """
 PATH_OF_ONE = "Give the path of a Python interpreter, such as other-environment/bin/python."

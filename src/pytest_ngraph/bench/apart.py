@@ -11,8 +11,8 @@ from typing import Any
 from pytest_ngraph.bench.paired import PairedArm, told
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.comparison import BASE, Quad
-from pytest_ngraph.measure import until_disturbed
 from pytest_ngraph.record import Contention, Record
+from pytest_ngraph.worker.measure import until_disturbed
 
 USAGE = ("wall_s", "cpu_s", "involuntary_switches")
 

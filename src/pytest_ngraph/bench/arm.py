@@ -14,9 +14,9 @@ from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, Worke
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.measure import is_precise, iterations_per_round
 from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.worker.measure import is_precise, iterations_per_round
 
 RELEASE_S = 60.0
 """Seconds after which a worker that does not get its model freed is killed."""

@@ -18,9 +18,9 @@ from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, Pair
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.machine import contention
-from pytest_ngraph.measure import iterations_per_round
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.worker.measure import iterations_per_round
 
 ROUND_S = 0.1
 """What a round aims for. The kernel's counters are read between rounds."""

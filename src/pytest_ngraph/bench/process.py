@@ -21,11 +21,11 @@ import psutil
 
 from pytest_ngraph.bench import environment
 from pytest_ngraph.bench.leftovers import MARK, end_leftovers
-from pytest_ngraph.bench.messages import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Failure, FailureKind, Phase
 from pytest_ngraph.system.child import command, search_path
+from pytest_ngraph.worker.protocol import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse
 
 POLL_S = 0.25
 """How often a waiting bench looks at the worker's memory. Seldom enough not to disturb what is measured."""

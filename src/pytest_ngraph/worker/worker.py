@@ -1,45 +1,32 @@
-"""The child process in which models are built, compiled, verified and timed: `python -m pytest_ngraph.worker`.
-
-The first line of standard input says how it is set up. Each of the others is a JSON request, answered with JSON lines:
-`{"phase": ...}` as phases begin, `{"progress": text}` when a compiler tells how far it is, then one of
-`{"done": {...}}`, `{"failed": {...}}`, `{"unsupported": reason}`. The process ends when its input does. What libraries
-print goes to standard error.
-"""
+"""What a worker process holds, and what it does when it is asked."""
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import resource
 import shutil
-import signal
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict, replace
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ngraph import allocator, calm, compilers, footprint
+from pytest_ngraph import allocator
 from pytest_ngraph.artifact import Artifact, Kind, Target
-from pytest_ngraph.cache import Cache
 from pytest_ngraph.case import Case
-from pytest_ngraph.channel import own_standard_streams
 from pytest_ngraph.comparison import BASE, HEAD
-from pytest_ngraph.compilers import CompiledModel, progress
-from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.lifetime import die_with_parent
+from pytest_ngraph.compilers import CompiledModel
 from pytest_ngraph.machine.source_files import FilesRead
-from pytest_ngraph.measure import time_quad, time_round, until_disturbed, warm_up
-from pytest_ngraph.prepare import import_libraries, prepare
 from pytest_ngraph.record import Phase
 from pytest_ngraph.revision import refuse_foreign
-from pytest_ngraph.system.installed import PACKAGE_FOLDER
+from pytest_ngraph.worker import idle, memory
+from pytest_ngraph.worker.cache import Cache
+from pytest_ngraph.worker.measure import time_quad, time_round, until_disturbed, warm_up
+from pytest_ngraph.worker.prepare import prepare
 from pytest_ngraph.workloads import frameworks
 from pytest_ngraph.workloads.export import export
 
@@ -55,7 +42,7 @@ class Worker:
         self._announce = announce
         self._models: dict[str, CompiledModel] = {}
         self._folders: list[Path] = []
-        self._footprint = footprint.Footprint()
+        self._footprint = memory.Footprint()
         self._random = random.Random()
         self._files_read: FilesRead | None = None
         self._home = Path.cwd()
@@ -130,7 +117,7 @@ class Worker:
         """Time one round of `calls` calls of the model."""
         model = self._models[HEAD]
         timed, used = _with_usage(lambda: time_round(model, model.stopwatch, calls))
-        calm.wait()
+        idle.wait()
         return {"elapsed_s": timed.elapsed_s, **used}
 
     def compare(self, *, calls: int, quads: int, slowest_s: float | None = None) -> Answer:
@@ -144,7 +131,7 @@ class Worker:
         order = [self._random.random() < 0.5 for _ in range(quads)]
         each = (time_quad(base, head, calls, head_first=first) for first in order)
         timed, used = _with_usage(lambda: until_disturbed(each, slowest_s))
-        calm.wait()
+        idle.wait()
         return {"quads": timed, **used}
 
     def release(self, *, kind: Kind) -> Answer:
@@ -161,96 +148,9 @@ class Worker:
             last.callback(os.chdir, self._home)
             for folder in folders:
                 last.callback(shutil.rmtree, folder, ignore_errors=True)
-            last.callback(footprint.give_back)
+            last.callback(memory.give_back)
             for model in models.values():
                 last.callback(model.close)  # each, whatever the others raise
-
-
-def main() -> None:
-    """Answer requests until the input ends."""
-    die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with own_standard_streams() as (requests, replies):
-
-        def send(line: str) -> None:
-            replies.write(line + "\n")
-            replies.flush()
-
-        def reply(message: Answer) -> None:
-            send(json.dumps(message))
-
-        worker = Worker(announce=lambda phase: reply({"phase": phase}))
-        with progress.told_to(lambda text: reply({"progress": text})):
-            if setup := requests.readline():
-                _set_up(**json.loads(setup))
-            for line in requests:
-                send(_answer(worker, json.loads(line)))
-        worker.close()
-
-
-def _set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
-    """Import from `path`, in place of this interpreter's own, or before it.
-
-    ahead: a compiler whose libraries to import now, while the bench does something else: PyTorch too, unless it
-    declares no library at all. What cannot be imported is told by the request that needs it.
-    """
-    sys.path[:] = path + (sys.path if keep_own else [])
-    if ahead:
-        with suppress(Exception):
-            compiler = compilers.resolve(ahead)
-            import_libraries(compiler, with_torch=bool(compiler.libraries))
-
-
-def _answer(worker: Worker, request: Answer) -> str:
-    try:
-        return json.dumps({"done": getattr(worker, request.pop("do"))(**request)}, default=_plain)
-    except BaseException as error:  # a compiler may raise anything, SystemExit and KeyboardInterrupt too
-        _abandon(worker)
-        return json.dumps(_problem(error))
-
-
-def _plain(value: Any) -> Any:
-    """A compiler of one's own may tell its time or concurrency as one of NumPy's scalars."""
-    if not hasattr(value, "item"):
-        raise TypeError(f"{value!r} is no number or text, and cannot leave the worker")
-    return value.item()
-
-
-def _problem(error: BaseException) -> Answer:
-    if isinstance(error, Unsupported):
-        return {"unsupported": str(error)}
-    if isinstance(error, NgraphError):
-        return {"failed": {"kind": "raised", "message": str(error)}}
-    _print(error)
-    return {"failed": {"kind": _kind(error), "message": _message(error)}}
-
-
-def _print(error: BaseException) -> None:
-    """Write a traceback to standard error, without those of our own frames that lead to every such error."""
-    told = traceback.TracebackException.from_exception(error)
-    ours = len(list(takewhile(lambda frame: Path(frame.filename).is_relative_to(PACKAGE_FOLDER), told.stack)))
-    if ours < len(told.stack):
-        del told.stack[: ours - 1]
-    sys.stderr.writelines(told.format())
-
-
-def _abandon(worker: Worker) -> None:
-    """Free what is held. A model that cannot even be closed shall not hide what was wrong before."""
-    try:
-        worker.close()
-    except BaseException:
-        traceback.print_exc()
-
-
-def _kind(error: BaseException) -> str:
-    is_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"  # PyTorch's, of a GPU
-    return "out of memory" if is_memory else "raised"
-
-
-def _message(error: BaseException) -> str:
-    """The error in one line: libraries' own carry pages of context, which stay in standard error."""
-    first = next((line for line in str(error).splitlines() if line.strip()), "")
-    return ". ".join((f"{type(error).__name__}: {first[:500]}", *getattr(error, "__notes__", ())))
 
 
 def _with_usage(work: Callable[[], Result]) -> tuple[Result, Answer]:
@@ -263,7 +163,3 @@ def _with_usage(work: Callable[[], Result]) -> tuple[Result, Answer]:
         "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "involuntary_switches": after.ru_nivcsw - before.ru_nivcsw,
     }
-
-
-if __name__ == "__main__":
-    main()

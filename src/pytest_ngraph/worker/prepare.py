@@ -12,12 +12,12 @@ from typing import Any
 
 from pytest_ngraph import allocator, compilers, telemetry
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.cache import Cache, Entry
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers import CompiledModel, Compiler
 from pytest_ngraph.machine import provenance
 from pytest_ngraph.record import Agreement
+from pytest_ngraph.worker.cache import Cache, Entry
 from pytest_ngraph.workloads import frameworks
 from pytest_ngraph.workloads.verify import verify
 

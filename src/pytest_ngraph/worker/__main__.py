@@ -1,0 +1,118 @@
+"""The child process in which models are built, compiled, verified and timed: `python -m pytest_ngraph.worker`.
+
+The first line of standard input says how it is set up. Each of the others is a JSON request, answered with JSON lines:
+`{"phase": ...}` as phases begin, `{"progress": text}` when a compiler tells how far it is, then one of
+`{"done": {...}}`, `{"failed": {...}}`, `{"unsupported": reason}`. The process ends when its input does. What libraries
+print goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph import compilers
+from pytest_ngraph.channel import own_standard_streams
+from pytest_ngraph.compilers import progress
+from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.lifetime import die_with_parent
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
+from pytest_ngraph.worker.prepare import import_libraries
+from pytest_ngraph.worker.worker import Answer, Worker
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with own_standard_streams() as (requests, replies):
+
+        def send(line: str) -> None:
+            replies.write(line + "\n")
+            replies.flush()
+
+        def reply(message: Answer) -> None:
+            send(json.dumps(message))
+
+        worker = Worker(announce=lambda phase: reply({"phase": phase}))
+        with progress.told_to(lambda text: reply({"progress": text})):
+            if setup := requests.readline():
+                _set_up(**json.loads(setup))
+            for line in requests:
+                send(_answer(worker, json.loads(line)))
+        worker.close()
+
+
+def _set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
+    """Import from `path`, in place of this interpreter's own, or before it.
+
+    ahead: a compiler whose libraries to import now, while the bench does something else: PyTorch too, unless it
+    declares no library at all. What cannot be imported is told by the request that needs it.
+    """
+    sys.path[:] = path + (sys.path if keep_own else [])
+    if ahead:
+        with suppress(Exception):
+            compiler = compilers.resolve(ahead)
+            import_libraries(compiler, with_torch=bool(compiler.libraries))
+
+
+def _answer(worker: Worker, request: Answer) -> str:
+    try:
+        return json.dumps({"done": getattr(worker, request.pop("do"))(**request)}, default=_plain)
+    except BaseException as error:  # a compiler may raise anything, SystemExit and KeyboardInterrupt too
+        _abandon(worker)
+        return json.dumps(_problem(error))
+
+
+def _plain(value: Any) -> Any:
+    """A compiler of one's own may tell its time or concurrency as one of NumPy's scalars."""
+    if not hasattr(value, "item"):
+        raise TypeError(f"{value!r} is no number or text, and cannot leave the worker")
+    return value.item()
+
+
+def _problem(error: BaseException) -> Answer:
+    if isinstance(error, Unsupported):
+        return {"unsupported": str(error)}
+    if isinstance(error, NgraphError):
+        return {"failed": {"kind": "raised", "message": str(error)}}
+    _print(error)
+    return {"failed": {"kind": _kind(error), "message": _message(error)}}
+
+
+def _print(error: BaseException) -> None:
+    """Write a traceback to standard error, without those of our own frames that lead to every such error."""
+    told = traceback.TracebackException.from_exception(error)
+    ours = len(list(takewhile(lambda frame: Path(frame.filename).is_relative_to(PACKAGE_FOLDER), told.stack)))
+    if ours < len(told.stack):
+        del told.stack[: ours - 1]
+    sys.stderr.writelines(told.format())
+
+
+def _abandon(worker: Worker) -> None:
+    """Free what is held. A model that cannot even be closed shall not hide what was wrong before."""
+    try:
+        worker.close()
+    except BaseException:
+        traceback.print_exc()
+
+
+def _kind(error: BaseException) -> str:
+    is_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"  # PyTorch's, of a GPU
+    return "out of memory" if is_memory else "raised"
+
+
+def _message(error: BaseException) -> str:
+    """The error in one line: libraries' own carry pages of context, which stay in standard error."""
+    first = next((line for line in str(error).splitlines() if line.strip()), "")
+    return ". ".join((f"{type(error).__name__}: {first[:500]}", *getattr(error, "__notes__", ())))
+
+
+if __name__ == "__main__":
+    main()
