@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 from synthetic import case, measured
 
-from pytest_ngraph.bench.here import Here
+from pytest_ngraph.bench.local_site import Here
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.bench.site import Measures
-from pytest_ngraph.bench.work import Work
+from pytest_ngraph.bench.work_order import Work
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import DeviceAway
 from pytest_ngraph.fixtures import SESSION

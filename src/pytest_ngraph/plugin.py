@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ngraph import hookspecs, items, marks, options, publish, reporting, terminal
-from pytest_ngraph.bench.here import Here
+from pytest_ngraph.bench.local_site import Here
 from pytest_ngraph.bench.site import Site
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the plugin's namespace)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.bench.here import Here
+from pytest_ngraph.bench.local_site import Here
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.site import Measures, Site
 from pytest_ngraph.case import Case
@@ -243,7 +243,7 @@ class Session:
         return self._bench
 
     def _opened_bench(self) -> Measures:
-        from pytest_ngraph.bench.work import Work
+        from pytest_ngraph.bench.work_order import Work
 
         base = self._base()
         work = Work(
@@ -276,7 +276,7 @@ class Session:
 
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """What an earlier record would follow from if its case were measured now."""
-        from pytest_ngraph.bench.terms import Terms
+        from pytest_ngraph.bench.conditions import Terms
         from pytest_ngraph.resume import would_follow_from
 
         host = self.site.host(record.case.device)

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ngraph.against import Against
 from pytest_ngraph.against.itself import FromItself
-from pytest_ngraph.bench.patience import Patience
+from pytest_ngraph.bench.free_cores import Patience
 from pytest_ngraph.options import GateOptions
 
 CORES = (0, 2, 4, 6)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from synthetic import case, failed, measured
 
-from pytest_ngraph.bench.alone import launch_alone
+from pytest_ngraph.bench.alone_launches import launch_alone
 from pytest_ngraph.comparison import AloneLaunch
 from pytest_ngraph.record import Record
 

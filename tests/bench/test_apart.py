@@ -8,9 +8,9 @@ from typing import Any, cast
 from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.apart import ApartArm
 from pytest_ngraph.bench.base import Opponent
-from pytest_ngraph.bench.patience import Patience
+from pytest_ngraph.bench.free_cores import Patience
+from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.record import Contention, Failure

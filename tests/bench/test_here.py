@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph.bench.here import Here
+from pytest_ngraph.bench.local_site import Here
 from pytest_ngraph.machine import gpus, machine
 
 

@@ -13,8 +13,8 @@ from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.base import Opponent
+from pytest_ngraph.bench.free_cores import Patience
 from pytest_ngraph.bench.paired import SLOW, PairedArm
-from pytest_ngraph.bench.patience import Patience
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison

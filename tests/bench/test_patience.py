@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_ngraph.bench.patience import LONGEST_S, LOOK_S, Patience
+from pytest_ngraph.bench.free_cores import LONGEST_S, LOOK_S, Patience
 
 
 class Machine:

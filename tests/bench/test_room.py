@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph.bench.room import Room
+from pytest_ngraph.bench.headroom import Room
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph.bench.here import Here
+from pytest_ngraph.bench.local_site import Here
 from pytest_ngraph.bench.site import Site
 from pytest_ngraph.cluster.ondemand import OnDemand
 from pytest_ngraph.errors import Unreachable, UsageError

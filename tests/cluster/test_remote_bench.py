@@ -12,7 +12,7 @@ from distributed.scheduler import KilledWorker
 from synthetic import case, measured
 
 from pytest_ngraph.bench.progress import Silent
-from pytest_ngraph.bench.work import Work
+from pytest_ngraph.bench.work_order import Work
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Task
 from pytest_ngraph.cluster.dispatch import Arrival

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.environment import bound_threads
+from pytest_ngraph.bench.worker_variables import bound_threads
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine.machine import this_machine

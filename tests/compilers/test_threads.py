@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from pytest_ngraph.bench.environment import bound_threads
+from pytest_ngraph.bench.worker_variables import bound_threads
 from pytest_ngraph.compilers import threads
 from pytest_ngraph.machine.machine import this_machine
 

@@ -22,7 +22,7 @@ from comparing.environments import Unavailable, python_with
 from comparing.trials import Measure, Reading
 from pytest_ngraph import store
 from pytest_ngraph.allocator import KEEPING
-from pytest_ngraph.bench.environment import bound_threads
+from pytest_ngraph.bench.worker_variables import bound_threads
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.machine import this_machine
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pytest_ngraph.bench.base import Base
-from pytest_ngraph.bench.patience import Patience
+from pytest_ngraph.bench.free_cores import Patience
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison

@@ -9,17 +9,17 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.alone import launch_alone
-from pytest_ngraph.bench.apart import ApartArm
+from pytest_ngraph.bench.alone_launches import launch_alone
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Base, Opponents
+from pytest_ngraph.bench.free_cores import Patience
 from pytest_ngraph.bench.group import interleave
+from pytest_ngraph.bench.headroom import Room
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.paired import PairedArm
-from pytest_ngraph.bench.patience import Patience
+from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import HERE, Home, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
-from pytest_ngraph.bench.room import Room
 from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Opponent
-from pytest_ngraph.bench.patience import Patience
+from pytest_ngraph.bench.free_cores import Patience
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad

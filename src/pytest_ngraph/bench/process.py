@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from pytest_ngraph.bench import environment
+from pytest_ngraph.bench import worker_variables
 from pytest_ngraph.bench.leftovers import MARK, end_leftovers
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import Unsupported
@@ -94,7 +94,7 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
-                env=environment.of_worker(cores, temporary, bound=bound) | {MARK: self._mark},
+                env=worker_variables.of_worker(cores, temporary, bound=bound) | {MARK: self._mark},
                 cwd=home.folder,
                 start_new_session=True,
             )

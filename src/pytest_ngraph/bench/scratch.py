@@ -29,7 +29,7 @@ class Scratch:
         take(self._lock)
         self.folder = building.rename(building.with_name(building.name[1:]))
         self._keeper = subprocess.Popen(
-            command(sys.executable, "pytest_ngraph.bench.keeper", str(self.folder)),
+            command(sys.executable, "pytest_ngraph.bench.reaper", str(self.folder)),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

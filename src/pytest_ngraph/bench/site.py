@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from pytest_ngraph.bench.work import Work
+    from pytest_ngraph.bench.work_order import Work
     from pytest_ngraph.case import Case
     from pytest_ngraph.machine.host import Host
     from pytest_ngraph.record import Record

@@ -23,10 +23,10 @@ from typing import Any, TextIO
 
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
+from pytest_ngraph.bench.conditions import Terms
 from pytest_ngraph.bench.noted import NotedProgress
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.bench.progress import Progress, Silent
-from pytest_ngraph.bench.terms import Terms
 from pytest_ngraph.case import Case
 from pytest_ngraph.channel import own_standard_streams
 from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task

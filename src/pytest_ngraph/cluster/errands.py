@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_ngraph.bench.base import Base
-from pytest_ngraph.bench.work import Work
+from pytest_ngraph.bench.work_order import Work
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import Assignment, BaseAssignment, Task
 from pytest_ngraph.cluster.localproject import LocalProject

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pytest_ngraph.bench.site import Measures, Site
-from pytest_ngraph.bench.work import Work
+from pytest_ngraph.bench.work_order import Work
 from pytest_ngraph.errors import NgraphError, Unreachable
 from pytest_ngraph.machine.host import Host
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from distributed.scheduler import KilledWorker
 
-from pytest_ngraph.bench.work import Work
+from pytest_ngraph.bench.work_order import Work
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.errands import Errand, Errands

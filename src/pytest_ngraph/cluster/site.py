@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.bench.work import Work
+from pytest_ngraph.bench.work_order import Work
 from pytest_ngraph.cluster import quiet
 from pytest_ngraph.cluster.dispatch import Dispatch
 from pytest_ngraph.cluster.errands import Errands

@@ -11,7 +11,7 @@ from pytest_ngraph.machine.host import HERE, Host
 
 if TYPE_CHECKING:
     from pytest_ngraph.bench.bench import Bench
-    from pytest_ngraph.bench.work import Work
+    from pytest_ngraph.bench.work_order import Work
 
 
 class Here:
@@ -37,9 +37,9 @@ class Here:
 
     def open(self, work: Work) -> Bench:
         from pytest_ngraph.bench.bench import Bench
+        from pytest_ngraph.bench.conditions import Terms
         from pytest_ngraph.bench.noted import NotedProgress
         from pytest_ngraph.bench.process import Home
-        from pytest_ngraph.bench.terms import Terms
 
         terms = Terms(common=work.settings, profiles=work.profiles, machine=HERE.machine, threads=work.threads)
         return Bench(

@@ -1,4 +1,4 @@
-"""A process that outlives the bench for a moment: `python -m pytest_ngraph.bench.keeper FOLDER`.
+"""A process that outlives the bench for a moment: `python -m pytest_ngraph.bench.reaper FOLDER`.
 
 A bench that is killed with SIGKILL can clean up nothing itself. The kernel then ends the keeper's input, and it ends
 what the workers started, and removes their files. It sleeps until then.
