@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from repository import Repository
 
-from pytest_ngraph import compilers, telemetry
+from pytest_ngraph import compilers
 from pytest_ngraph.case import Case
+from pytest_ngraph.workloads import frameworks
 
 if TYPE_CHECKING:
     from pytest_ngraph.study.data import Study
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
-telemetry.switch_off()  # for the compilers that tests call in this process
+frameworks.disable_telemetry()  # for the compilers that tests call in this process
 
 # pytester forgets the modules that a run in this process is the first to import. Caches would hold what was in them,
 # and NumPy refuses to be imported twice.

@@ -17,19 +17,19 @@ def _as_it_was() -> Iterator[None]:
 
 
 def test_nothing_is_collected_until_the_end() -> None:
-    with frameworks.put_off():
+    with frameworks.without_garbage_collection():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_an_error_ends_it_too() -> None:
-    with pytest.raises(ValueError, match="invalid literal"), frameworks.put_off():
+    with pytest.raises(ValueError, match="invalid literal"), frameworks.without_garbage_collection():
         int("no such model")
     assert gc.isenabled()
 
 
 def test_who_collects_nothing_anyway_is_left_alone() -> None:
     gc.disable()
-    with frameworks.put_off():
+    with frameworks.without_garbage_collection():
         pass
     assert not gc.isenabled()

@@ -7,10 +7,12 @@ import sys
 
 import pytest
 
-from pytest_ngraph import locks
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system import files
 
 
-def test_a_system_without_locks_of_posix_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_posix_locks_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    with pytest.raises(ImportError, match="pytest-ngraph measures on Linux and macOS"):
-        importlib.reload(locks)
+    importlib.reload(files)  # nothing but taking a lock needs them
+    with pytest.raises(UsageError, match="pytest-ngraph measures on Linux and macOS"):
+        files.take(0)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.userfolder import compiled_folder, user_folder
+from pytest_ngraph.system.files import compiled_folder, user_folder
 
 
 def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

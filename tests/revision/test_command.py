@@ -11,8 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pytest_ngraph.revision.interrupts import held_back
-from pytest_ngraph.system.command import run
+from pytest_ngraph.system.command import held_back, run
 
 ENDLESS = "echo $$ > pid.new; mv pid.new pid; sleep 600 & wait"
 CALLER = f"""

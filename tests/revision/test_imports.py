@@ -12,9 +12,8 @@ from types import ModuleType
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.revision import foreign_modules, refuse_foreign
-from pytest_ngraph.revision.imports import import_path
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
+from pytest_ngraph.system.relocation import foreign_modules, import_path, refuse_foreign
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ def test_an_environment_in_the_project_stays(root: Path, worktree: Path) -> None
 def test_pytest_ngraph_itself_stays(root: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In its own repository, the base is measured with the head's."""
     home = root / "src"
-    monkeypatch.setattr("pytest_ngraph.revision.imports.PACKAGE_FOLDER", home / "pytest_ngraph")
+    monkeypatch.setattr("pytest_ngraph.system.relocation.PACKAGE_FOLDER", home / "pytest_ngraph")
     assert import_path(_texts(root, home), root, worktree) == _texts(worktree, home)
 
 
@@ -112,8 +111,8 @@ EDITABLE = """
 import importlib.machinery, importlib.util, json, site, sys
 from pathlib import Path
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
-from pytest_ngraph.revision import foreign_modules
-from pytest_ngraph.revision.imports import import_path
+from pytest_ngraph.system.relocation import foreign_modules
+from pytest_ngraph.system.relocation import import_path
 
 root, worktree = map(Path, sys.argv[1:])
 site.addsitedir(str(root / ".venv/lib/site-packages"))

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pytest_ngraph.lifetime import die_with_parent
+from pytest_ngraph.system.child import die_with_parent
 
 CONDITIONS = {"quiet": "quiet", "busy": "one core busy all the time", "bursts": "bursts of 50 to 500 ms"}
 """By name, as a table's heading tells them."""

@@ -11,8 +11,8 @@ import sysconfig
 import venv
 from pathlib import Path
 
+from pytest_ngraph.system.files import user_folder
 from pytest_ngraph.system.installed import library_versions
-from pytest_ngraph.userfolder import user_folder
 
 FOLDER = user_folder() / "peers"
 OURS = "pytest-ngraph"

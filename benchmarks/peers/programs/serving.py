@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from pytest_ngraph.channel import own_standard_streams
+from pytest_ngraph.system.child import own_standard_streams
 
 Measure = Callable[[], dict[str, float]]
 

@@ -15,8 +15,7 @@ from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
-from pytest_ngraph.system.files import write_whole
-from pytest_ngraph.userfolder import user_folder
+from pytest_ngraph.system.files import user_folder, write_whole
 
 LAUNCHES = 5
 """Of each case: its screen, and four in fresh processes."""

@@ -14,9 +14,9 @@ from pytest_ngraph.against import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.revision.imports import project_path
 from pytest_ngraph.system.child import WITHOUT_FOLDER, search_path
 from pytest_ngraph.system.installed import library_versions
+from pytest_ngraph.system.relocation import project_path
 
 TIMEOUT_S = 120.0
 OWN = "pytest-ngraph"

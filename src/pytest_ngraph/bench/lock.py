@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.locks import take
+from pytest_ngraph.system.files import take
 
 LOCK = Path(tempfile.gettempdir()) / "pytest-ngraph-measuring.lock"
 POLL_S = 0.5

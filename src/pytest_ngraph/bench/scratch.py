@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_ngraph.bench.leftovers import end_leftovers
-from pytest_ngraph.locks import take
 from pytest_ngraph.system.child import command
+from pytest_ngraph.system.files import take
 
 PREFIX = "ngraph-bench-"
 LOCK = ".lock"

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.userfolder import compiled_folder
+from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.wording import counted
 from pytest_ngraph.worker.cache import Cache, Entry
 

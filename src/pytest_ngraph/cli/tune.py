@@ -20,7 +20,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, load_inventory
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
-from pytest_ngraph.userfolder import compiled_folder
+from pytest_ngraph.system.files import compiled_folder
 
 STUDY_TRIALS, STUDY_PATIENCE = 1500, 150
 INTERRUPTED = 130

@@ -28,20 +28,18 @@ from pytest_ngraph.bench.noted import NotedProgress
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.case import Case
-from pytest_ngraph.channel import own_standard_streams
 from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task
 from pytest_ngraph.cluster.kept import Kept
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Rule, is_enough
-from pytest_ngraph.lifetime import die_with_parent
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.record import Phase, Record
-from pytest_ngraph.revision.imports import import_path
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.system.child import die_with_parent, own_standard_streams
+from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.system.installed import library_versions
-from pytest_ngraph.system.relocation import moved, with_paths
-from pytest_ngraph.userfolder import compiled_folder
+from pytest_ngraph.system.relocation import import_path, moved, with_paths
 
 Say = Callable[[Mapping[str, Any]], None]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.locks import take
+from pytest_ngraph.system.files import take
 
 
 @dataclass(frozen=True, slots=True)

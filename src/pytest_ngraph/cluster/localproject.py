@@ -12,8 +12,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE
 from pytest_ngraph.cluster.project import Packed, pack
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.revision.imports import project_path
-from pytest_ngraph.system.relocation import moved, with_paths
+from pytest_ngraph.system.relocation import moved, project_path, with_paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

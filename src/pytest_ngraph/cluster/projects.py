@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.locks import take
+from pytest_ngraph.system.files import take
 
 KEPT = 4
 """Projects that stay unpacked, beside those in use."""

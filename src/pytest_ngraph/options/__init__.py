@@ -21,7 +21,7 @@ from pytest_ngraph.options.gate import GateOptions
 from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, path, positive, resolved, share, single
 from pytest_ngraph.options.resume import ResumeOptions
 from pytest_ngraph.settings import Isolation, Settings
-from pytest_ngraph.userfolder import compiled_folder
+from pytest_ngraph.system.files import compiled_folder
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold

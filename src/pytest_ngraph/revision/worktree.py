@@ -11,13 +11,12 @@ from pathlib import Path
 from types import TracebackType
 
 from pytest_ngraph.errors import NgraphError, UsageError
-from pytest_ngraph.locks import take
-from pytest_ngraph.revision.imports import import_path
-from pytest_ngraph.revision.interrupts import held_back
 from pytest_ngraph.revision.resolve import Revision
 from pytest_ngraph.revision.submodules import check_out_submodules
+from pytest_ngraph.system.command import held_back
+from pytest_ngraph.system.files import take
 from pytest_ngraph.system.git import GitFailed, git
-from pytest_ngraph.system.relocation import moved
+from pytest_ngraph.system.relocation import import_path, moved
 
 PREFIX = "ngraph-base-"
 

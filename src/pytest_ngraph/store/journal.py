@@ -15,9 +15,9 @@ from typing import Any
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.locks import take
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, SCHEMA, SUFFIX, WHOLE, run_ids
+from pytest_ngraph.system.files import take
 
 STAMP = "%Y%m%d-%H%M%S"
 LOCK_TRIES, LOCK_POLL_S = 10, 0.1

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, get_args
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.locks import take
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.store.conformity import conforms
+from pytest_ngraph.system.files import take
 
 SCHEMA = 2
 """1 had neither phases nor sessions: its runs count as whole."""

@@ -6,11 +6,11 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
-
-from pytest_ngraph.revision.interrupts import held_back
 
 
 class Finished(NamedTuple):
@@ -56,3 +56,23 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()  # until the last of them has closed its end
+
+
+HELD = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Hold both back until the block is done. Only the main thread ever gets one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    before = {held: signal.signal(held, lambda number, _: waiting.append(number)) for held in HELD}
+    try:
+        yield
+    finally:
+        for held, handler in before.items():
+            signal.signal(held, handler if handler is not None else signal.SIG_DFL)
+        if waiting:
+            signal.raise_signal(waiting[0])

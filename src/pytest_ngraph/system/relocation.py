@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
 
 
 def moved(text: str, source: Path, target: Path) -> str:
@@ -26,3 +31,80 @@ def with_paths(case: Case, move: Callable[[str], str]) -> Case:
     """The case with `move` applied to the texts in it that may be paths."""
     model_args = tuple((name, move(value) if isinstance(value, str) else value) for name, value in case.model_args)
     return dataclasses.replace(case, workload=move(case.workload), model_args=model_args)
+
+
+INSTALLED = {"site-packages", "dist-packages"}
+
+
+def import_path(sys_path: Iterable[str], root: Path, worktree: Path) -> list[str]:
+    """`sys.path` with the entries of the working tree at `root` moved to the worktree.
+
+    They come first, then the worktree's `src` and top folder, where a project has its packages that is installed in
+    some other way: before what an editable install's finder, or an installed copy, would give.
+    """
+    entries = list(sys_path)
+    ours = project_path(entries, root)
+    moved = [worktree / entry.relative_to(root) for entry in ours]
+    others = [entry for entry in map(_real, entries) if entry not in ours]
+    return list(dict.fromkeys(map(str, (*moved, *others))))
+
+
+def project_path(sys_path: Iterable[str], root: Path) -> list[Path]:
+    """Where the modules of the project at `root` are looked for: what this process imports from there, then `src` and
+    the top folder."""
+    candidates = (*map(_real, sys_path), *_editable_folders(sys.modules), root / "src", root)
+    return [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE_FOLDER.parent]
+
+
+def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> dict[str, Path]:
+    """Modules of the working tree that a process imported although it is to use the worktree's, with their files."""
+    files = {name: file for name, module in list(modules.items()) if (file := _file(module)) is not None}
+    return {
+        name: file
+        for name, file in files.items()
+        if is_of_project(file, root)
+        and not file.is_relative_to(worktree)
+        and not file.is_relative_to(PACKAGE_FOLDER)  # the base is measured with the head's pytest-ngraph
+    }
+
+
+def refuse_foreign(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> None:
+    """Raise `UsageError` where the head's code was imported for the base: the head would be compared with itself."""
+    found = sorted(foreign_modules(root, worktree, modules).items())
+    if not found:
+        return
+    (name, file), more = found[0], len(found) - 1
+    others = f" and {more} more" if more else ""
+    raise UsageError(
+        f"the base was built with code of the head: {name}{others} came from {file}, so that the head would "
+        f"be compared with itself. Import it by its place on sys.path (python -m pytest, or the ini key pythonpath), "
+        f"not by a path in the working tree or an editable install with a finder of its own."
+    )
+
+
+def _editable_folders(modules: Mapping[str, ModuleType]) -> Iterator[Path]:
+    """Folders of the packages that setuptools installed as editable by a finder, which `sys.path` does not tell of."""
+    for name, module in list(modules.items()):
+        mapping = getattr(module, "MAPPING", None)
+        if name.startswith("__editable__") and isinstance(mapping, dict):
+            yield from (_real(place).parent for place in mapping.values())
+
+
+def is_of_project(place: Path, root: Path) -> bool:
+    """Whether a folder or file belongs to the project at `root`, not to an environment that happens to lie in it."""
+    if not place.is_relative_to(root):
+        return False
+    below = place.relative_to(root)
+    if INSTALLED & set(below.parts) or place.is_relative_to(_real(sysconfig.get_path("stdlib"))):
+        return False
+    return not any((root / folder / "pyvenv.cfg").is_file() for folder in below.parents if folder != Path())
+
+
+def _file(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return _real(file) if isinstance(file, str) else None
+
+
+def _real(entry: str) -> Path:
+    """An entry of `sys.path` without links; the empty one is the current folder."""
+    return Path(os.path.realpath(entry))

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import compilers
-from pytest_ngraph.channel import own_standard_streams
 from pytest_ngraph.compilers import progress
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.lifetime import die_with_parent
+from pytest_ngraph.system.child import die_with_parent, own_standard_streams
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.worker.prepare import import_libraries
 from pytest_ngraph.worker.worker import Answer, Worker

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import allocator, compilers, telemetry
+from pytest_ngraph import allocator, compilers
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.clock import Clock
@@ -92,9 +92,9 @@ def prepare(
 def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:
     """Import what the compiler works with. with_torch: PyTorch first, whose tensors are the inputs of a program or an
     ONNX file, whatever compiles it."""
-    telemetry.switch_off()
+    frameworks.disable_telemetry()
     allocator.keep_freed_memory()
-    with frameworks.put_off():
+    with frameworks.without_garbage_collection():
         for library in (*(["torch"] if with_torch else []), *compiler.libraries):
             import_module(library)
 

@@ -22,7 +22,7 @@ from pytest_ngraph.comparison import BASE, HEAD
 from pytest_ngraph.compilers import CompiledModel
 from pytest_ngraph.machine.source_files import FilesRead
 from pytest_ngraph.record import Phase
-from pytest_ngraph.revision import refuse_foreign
+from pytest_ngraph.system.relocation import refuse_foreign
 from pytest_ngraph.worker import idle, memory
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.measure import time_quad, time_round, until_disturbed, warm_up
@@ -60,7 +60,7 @@ class Worker:
         self._files_read = self._files_read or FilesRead()
         self._files_read.begin()
         try:
-            with frameworks.put_off():
+            with frameworks.without_garbage_collection():
                 artifact = export(Case.from_dict(case), Path(folder))
         finally:
             os.chdir(self._home)  # which a workload may leave

@@ -6,11 +6,10 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph import telemetry
 from pytest_ngraph.artifact import Array, Artifact, Model, save_arrays
 from pytest_ngraph.case import PRECISIONS
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.workloads import SEED, Built
+from pytest_ngraph.workloads import SEED, Built, frameworks
 from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.onnx_graph import (
     fix_batch_size,
@@ -126,7 +125,7 @@ def _check_outputs(model: Any, case: Case) -> None:
 
 
 def _require_libraries(case: Case) -> None:
-    telemetry.switch_off()
+    frameworks.disable_telemetry()
     try:
         import onnx  # noqa: F401
         import onnxruntime  # noqa: F401

@@ -13,8 +13,7 @@ from typing import Any
 
 from pytest_ngraph.compilers.tensorrt.library import Library
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.system.files import write_whole
-from pytest_ngraph.userfolder import user_folder
+from pytest_ngraph.system.files import user_folder, write_whole
 
 
 def path(lib: Library, device: str) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ngraph.userfolder import user_folder
+from pytest_ngraph.system.files import user_folder
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Artifact

@@ -13,7 +13,7 @@ from pytest_ngraph.compilers import threads
 from pytest_ngraph.compilers.tvm import imports
 from pytest_ngraph.compilers.tvm.database import FAILED_S
 from pytest_ngraph.compilers.tvm.runtime import size_thread_pool
-from pytest_ngraph.lifetime import die_with_parent
+from pytest_ngraph.system.child import die_with_parent
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Target
