@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from repository import Repository
 
-from pytest_ngraph.basecases import _lines, at_base, collect, reason
+from pytest_ngraph.against.pairing import Collection
+from pytest_ngraph.against.revision import Worktree, resolve
+from pytest_ngraph.against.revision.collecting import _lines, at_base, collect, reason
 from pytest_ngraph.case import Case
-from pytest_ngraph.pairing import Collection
-from pytest_ngraph.revision import Worktree, resolve
 
 TEST = """
 import pytest

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from synthetic import case, measured
 
-from pytest_ngraph import compare
-from pytest_ngraph.compare import Compare
+from pytest_ngraph.against import stored
+from pytest_ngraph.against.stored import Compare
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold
 from pytest_ngraph.gate import baseline as baseline_gate
@@ -96,19 +96,19 @@ def test_nothing_is_missing_that_was_measured() -> None:
     assert names(ours) == {ONE: "unchanged"}
 
 
-def stored(folder: Path, name: str, **changed: str) -> None:
+def keep_baseline(folder: Path, name: str, **changed: str) -> None:
     journal = Journal(folder, environment() | changed)
     journal.append(measured(ONE, 1.0))
     baselines.keep(folder, name, journal.id)
 
 
 def test_another_machine_is_refused_unless_told_otherwise(tmp_path: Path) -> None:
-    stored(tmp_path, "theirs", fingerprint="0123", processor="Another")
+    keep_baseline(tmp_path, "theirs", fingerprint="0123", processor="Another")
     with pytest.raises(UsageError, match=r"another machine: Another, .*\(0123\); this is .*--ngraph-foreign-baseline"):
-        compare.load(tmp_path, GateOptions(compare=("theirs",)))
+        stored.load(tmp_path, GateOptions(compare=("theirs",)))
     with pytest.raises(UsageError, match="another machine"):
-        compare.check_can_save(tmp_path, GateOptions(save="theirs"))
-    (found,) = compare.load(tmp_path, GateOptions(compare=("theirs",), foreign_baseline=True))
+        stored.check_can_save(tmp_path, GateOptions(save="theirs"))
+    (found,) = stored.load(tmp_path, GateOptions(compare=("theirs",), foreign_baseline=True))
     assert found.description == "compared with baseline theirs (1 run)"
 
 
@@ -119,23 +119,23 @@ def test_each_device_is_held_to_its_own_machine(tmp_path: Path) -> None:
     baselines.keep(tmp_path, "cluster", journal.id)
     options = GateOptions(compare=("cluster",))
     with pytest.raises(UsageError, match="another machine"):
-        compare.load(tmp_path, options)
-    assert compare.load(tmp_path, options, lambda device: environment() | {"fingerprint": "0123"})
-    assert compare.load(tmp_path, options, lambda device: None), "a device that is not measured on now"
+        stored.load(tmp_path, options)
+    assert stored.load(tmp_path, options, lambda device: environment() | {"fingerprint": "0123"})
+    assert stored.load(tmp_path, options, lambda device: None), "a device that is not measured on now"
 
 
 def test_other_versions_are_told(tmp_path: Path) -> None:
-    stored(tmp_path, "older", numpy="0.1")
-    (found,) = compare.load(tmp_path, GateOptions(compare=("older",)))
+    keep_baseline(tmp_path, "older", numpy="0.1")
+    (found,) = stored.load(tmp_path, GateOptions(compare=("older",)))
     assert found.problem == f"baseline older had numpy 0.1, now {environment()['numpy']}"
 
 
 def test_an_anchored_baseline_is_not_saved_to(tmp_path: Path) -> None:
-    stored(tmp_path, "release")
-    compare.check_can_save(tmp_path, GateOptions(save="release"))
+    keep_baseline(tmp_path, "release")
+    stored.check_can_save(tmp_path, GateOptions(save="release"))
     baselines.bless(tmp_path, "release")
     with pytest.raises(UsageError, match="anchored"):
-        compare.check_can_save(tmp_path, GateOptions(save="release"))
+        stored.check_can_save(tmp_path, GateOptions(save="release"))
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import dataclasses
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_ngraph.against.pairing import BaseCase, Collection, pair
 from pytest_ngraph.case import Case, CompilerSpec
-from pytest_ngraph.pairing import BaseCase, Collection, pair
 
 CASE = Case(workload="nets:build", compiler="openvino", batch_size=8)
 TEST = "tests/test_it.py::test_speed"

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from pytest_ngraph import resume, store, study
+from pytest_ngraph.against.stored import Compare
 from pytest_ngraph.artifact import Model, Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.compare import Compare
 from pytest_ngraph.machine import provenance
 from pytest_ngraph.machine.host import HERE
 from pytest_ngraph.metrics.cells import READINGS, Cells

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 import pytest
 
-from pytest_ngraph.basecases import reason
+from pytest_ngraph.against.revision.collecting import reason
 from pytest_ngraph.items import MISTAKES, case_of
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_ngraph.against.pairing import function_of
 from pytest_ngraph.case import Case
 from pytest_ngraph.options import Options
-from pytest_ngraph.pairing import function_of
 
 
 class Collected:

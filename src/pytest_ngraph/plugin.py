@@ -31,8 +31,8 @@ from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the
 from pytest_ngraph.session import Session
 
 if TYPE_CHECKING:
-    from pytest_ngraph.against import Against
-    from pytest_ngraph.compare import Compare
+    from pytest_ngraph.against.live import Against
+    from pytest_ngraph.against.stored import Compare
     from pytest_ngraph.metrics import Metric
     from pytest_ngraph.record import Record
     from pytest_ngraph.resume import Resumed
@@ -103,10 +103,10 @@ def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
     gate = chosen.gate
     if not (gate.compares and chosen.measures):
         return None
-    from pytest_ngraph.against import Against
     from pytest_ngraph.against.calibrating import Calibrating, kept
+    from pytest_ngraph.against.from_revision import FromRevision
     from pytest_ngraph.against.interpreter import FromInterpreter
-    from pytest_ngraph.against.revision import FromRevision
+    from pytest_ngraph.against.live import Against
 
     if gate.calibrate:
         return Calibrating(gate)
@@ -124,10 +124,10 @@ def _baselines(chosen: options.Options, site: Site, resumed: Resumed | None) -> 
     gate = chosen.gate
     if not ((gate.compare or gate.save) and chosen.measures):
         return []
-    from pytest_ngraph import compare
+    from pytest_ngraph.against import stored
 
-    compare.check_can_save(chosen.store, gate, site.environment_of)
-    return compare.load(chosen.store, gate, site.environment_of, own=resumed.run.id if resumed else "")
+    stored.check_can_save(chosen.store, gate, site.environment_of)
+    return stored.load(chosen.store, gate, site.environment_of, own=resumed.run.id if resumed else "")
 
 
 def _resumed(chosen: options.Options) -> Resumed | None:

@@ -56,9 +56,9 @@ def _destinations(config: pytest.Config) -> Destinations | None:
 
 
 def _result(config: pytest.Config) -> RunResult:
+    from pytest_ngraph.against.revision import head_of
     from pytest_ngraph.metrics import Metrics
     from pytest_ngraph.report.result import RunResult
-    from pytest_ngraph.revision import head_of
 
     session = config.stash[SESSION]
     started = config.invocation_params

@@ -21,9 +21,9 @@ from pytest_ngraph.options import Options
 from pytest_ngraph.recording import Recording
 
 if TYPE_CHECKING:
-    from pytest_ngraph.against import Against
+    from pytest_ngraph.against.live import Against
+    from pytest_ngraph.against.stored import Compare
     from pytest_ngraph.bench.base import Base
-    from pytest_ngraph.compare import Compare
     from pytest_ngraph.record import Record
     from pytest_ngraph.resume import Resumed
     from pytest_ngraph.store import Run
@@ -210,7 +210,7 @@ class Session:
         if not self._is_whole:
             self.saved = f"Not saved as baseline {name}: the run was cut short, or a part of it could not be stored."
             return
-        from pytest_ngraph.compare import save
+        from pytest_ngraph.against.stored import save
 
         self.saved = save(self.options.store, name, self.run_id, regressed=conclusion.has_regressed)
 

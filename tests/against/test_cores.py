@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_ngraph.against import Against
 from pytest_ngraph.against.itself import FromItself
+from pytest_ngraph.against.live import Against
 from pytest_ngraph.bench.free_cores import Patience
 from pytest_ngraph.options import GateOptions
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from repository import Repository
 
-from pytest_ngraph.against.revision import FromRevision
+from pytest_ngraph.against.from_revision import FromRevision
 from pytest_ngraph.errors import UsageError
 
 

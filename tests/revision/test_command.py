@@ -17,7 +17,7 @@ ENDLESS = "echo $$ > pid.new; mv pid.new pid; sleep 600 & wait"
 CALLER = f"""
 import os, signal
 from pathlib import Path
-from pytest_ngraph.revision.command import run
+from pytest_ngraph.against.revision.command import run
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background without it
 run(["sh", "-c", {ENDLESS!r}], Path.cwd(), os.environ)

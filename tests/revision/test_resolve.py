@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from repository import Repository
 
+from pytest_ngraph.against.revision import head_of, resolve
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.revision import head_of, resolve
 
 
 def test_a_branch_and_the_head(repository: Repository) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from repository import Repository
 
-from pytest_ngraph.revision import Worktree, resolve
+from pytest_ngraph.against.revision import Worktree, resolve
 
 
 @pytest.fixture

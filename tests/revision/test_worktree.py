@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from repository import Repository
 
+from pytest_ngraph.against.revision import Worktree, resolve
+from pytest_ngraph.against.revision.worktree import remove_left_over
 from pytest_ngraph.errors import NgraphError, UsageError
-from pytest_ngraph.revision import Worktree, resolve
-from pytest_ngraph.revision.worktree import remove_left_over
 
 
 def _left(repository: Repository, parent: Path) -> tuple[int, list[Path]]:
@@ -93,7 +93,7 @@ def test_hooks_do_not_run(repository: Repository, parent: Path) -> None:
 INTERRUPTED = """
 import signal, sys
 from pathlib import Path
-from pytest_ngraph.revision import Worktree, resolve
+from pytest_ngraph.against.revision import Worktree, resolve
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background without it
 with Worktree(resolve("HEAD", Path(sys.argv[1])), Path(sys.argv[2])) as worktree:

@@ -6,8 +6,8 @@ import json
 import time
 from pathlib import Path
 
-from pytest_ngraph.against import Against
 from pytest_ngraph.against.itself import FromItself
+from pytest_ngraph.against.live import Against
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Calibration, Verdict, calibrate

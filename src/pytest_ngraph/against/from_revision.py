@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from pytest_ngraph import basecases, pairing, revision
-from pytest_ngraph.against import Found
+from pytest_ngraph.against import pairing, revision
+from pytest_ngraph.against.live import Found
+from pytest_ngraph.against.revision import collecting
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
@@ -43,7 +44,7 @@ class FromRevision:
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
         tree = self._opened.enter_context(revision.Worktree(self._revision, Path(tempfile.gettempdir())))
-        collection = basecases.collect(tree, self._arguments, rootdir=self._rootdir, sys_path=search_path())
+        collection = collecting.collect(tree, self._arguments, rootdir=self._rootdir, sys_path=search_path())
         pairs = pairing.pair(heads, collection)
         return Found(
             bases=pairs.bases,
@@ -51,7 +52,7 @@ class FromRevision:
             missing=list(pairs.missing),
             problem="; ".join((*filter(None, [collection.problem]), *tree.missing_submodules)),
             instead_of=(tree.root, self._revision.root),
-            at_base=lambda case: basecases.at_base(case, tree),
+            at_base=lambda case: collecting.at_base(case, tree),
         )
 
     def close(self) -> None:

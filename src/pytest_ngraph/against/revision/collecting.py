@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.against.pairing import BaseCase, Collection
+from pytest_ngraph.against.revision import Worktree
 from pytest_ngraph.case import Case
-from pytest_ngraph.pairing import BaseCase, Collection
-from pytest_ngraph.revision import Worktree
 from pytest_ngraph.system.child import command
 from pytest_ngraph.system.command import Finished, run
 from pytest_ngraph.system.relocation import with_paths

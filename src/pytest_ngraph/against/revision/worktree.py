@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
+from pytest_ngraph.against.revision.resolve import Revision
+from pytest_ngraph.against.revision.submodules import check_out_submodules
 from pytest_ngraph.errors import NgraphError, UsageError
-from pytest_ngraph.revision.resolve import Revision
-from pytest_ngraph.revision.submodules import check_out_submodules
 from pytest_ngraph.system.command import held_back
 from pytest_ngraph.system.files import take
 from pytest_ngraph.system.git import GitFailed, git
