@@ -74,7 +74,7 @@ def _site(chosen: options.Options, config: pytest.Config) -> Site:
     """Where this run measures."""
     if not chosen.cluster.scheduler or options.is_xdist_worker(config):
         return Here()
-    from pytest_ngraph.cluster.ondemand import OnDemand
+    from pytest_ngraph.cluster.client.on_demand import OnDemand
 
     return OnDemand(chosen.cluster.scheduler, lambda: _cluster(chosen, config))
 
@@ -84,7 +84,7 @@ def _cluster(chosen: options.Options, config: pytest.Config) -> Site:
     from pytest_ngraph.cluster import check_libraries
 
     check_libraries()
-    from pytest_ngraph.cluster.site import Cluster
+    from pytest_ngraph.cluster.client.site import Cluster
 
     written = [path for path in (chosen.store, chosen.report) if path]
     cluster = Cluster(chosen.cluster.endpoint, config.rootpath, leave_out=written)

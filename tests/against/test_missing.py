@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from synthetic import case
 
-from pytest_ngraph.against.live import Against, Found
+from pytest_ngraph.against.live import Against
+from pytest_ngraph.against.origin import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.options import GateOptions

@@ -67,4 +67,4 @@ def measured_on(cluster: Cluster, device: str) -> list[str]:
 def agents_of(cluster: Cluster, device: str) -> list[psutil.Process]:
     """The processes that measure for a device."""
     children = psutil.Process(cluster.pid(device)).children()
-    return [child for child in children if "pytest_ngraph.cluster.agent" in child.cmdline()]
+    return [child for child in children if "pytest_ngraph.cluster.device.agent" in child.cmdline()]

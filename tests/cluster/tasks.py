@@ -7,7 +7,7 @@ from pathlib import Path
 
 from distributed import get_worker
 
-from pytest_ngraph.cluster.device import DevicePlugin
+from pytest_ngraph.cluster.device.device import DevicePlugin
 from pytest_ngraph.cluster.presence import KEY
 
 

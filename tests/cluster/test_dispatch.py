@@ -10,9 +10,9 @@ import pytest
 from distributed import Future
 from synthetic import case
 
-from pytest_ngraph.cluster import dispatch
-from pytest_ngraph.cluster.dispatch import Arrival, Dispatch
-from pytest_ngraph.cluster.errands import Errand
+from pytest_ngraph.cluster.client import dispatch
+from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
+from pytest_ngraph.cluster.client.errands import Errand
 from pytest_ngraph.errors import DeviceAway
 
 AWAY = "the connection to the scheduler is lost"

@@ -9,8 +9,8 @@ import pytest
 from synthetic import case, failed, measured
 
 from pytest_ngraph import store
-from pytest_ngraph.cluster import kept
-from pytest_ngraph.cluster.kept import Kept
+from pytest_ngraph.cluster.device import results
+from pytest_ngraph.cluster.device.results import Kept
 
 EAGER, TVM = case("identity"), case("tvm")
 RUN = "20261121-120000-000001-0123456789abcdef"
@@ -57,7 +57,7 @@ def test_one_that_ends_in_order_is_no_death(tmp_path: Path) -> None:
 
 
 def test_the_oldest_runs_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "RUNS", 2)
+    monkeypatch.setattr(results, "RUNS", 2)
     for number in range(4):
         found = Kept(tmp_path, f"run-{number}")
         found.add(measured(EAGER, 0.1))

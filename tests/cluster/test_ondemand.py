@@ -6,7 +6,7 @@ import pytest
 
 from pytest_ngraph.bench.local_site import Here
 from pytest_ngraph.bench.site import Site
-from pytest_ngraph.cluster.ondemand import OnDemand
+from pytest_ngraph.cluster.client.on_demand import OnDemand
 from pytest_ngraph.errors import Unreachable, UsageError
 
 NOWHERE = "--ngraph-scheduler=tcp://127.0.0.1:1"

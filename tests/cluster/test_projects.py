@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_ngraph.cluster.device.projects import UNFINISHED, Projects
 from pytest_ngraph.cluster.project import Packed, pack
-from pytest_ngraph.cluster.projects import UNFINISHED, Projects
 from pytest_ngraph.errors import NgraphError
 
 

@@ -15,11 +15,11 @@ from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.bench.work_order import Work
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Task
-from pytest_ngraph.cluster.dispatch import Arrival
-from pytest_ngraph.cluster.errands import Errand, Errands
-from pytest_ngraph.cluster.localproject import LocalProject
+from pytest_ngraph.cluster.client.dispatch import Arrival
+from pytest_ngraph.cluster.client.errands import Errand, Errands
+from pytest_ngraph.cluster.client.local_project import LocalProject
+from pytest_ngraph.cluster.client.remote import TRIES, RemoteBench
 from pytest_ngraph.cluster.project import Packed
-from pytest_ngraph.cluster.remote import TRIES, RemoteBench
 from pytest_ngraph.errors import DeviceAway, NgraphError
 from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.record import Phase, Record

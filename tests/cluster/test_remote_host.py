@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cluster.devices import ORIN
-from pytest_ngraph.cluster.remotehost import RemoteHost
+from pytest_ngraph.cluster.client.remote_host import RemoteHost
 from pytest_ngraph.system.installed import is_importable
 
 

@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from cluster.devices import ORIN
+from pytest_ngraph.cluster.client.site import Cluster
 from pytest_ngraph.cluster.presence import Present
 from pytest_ngraph.cluster.security import Endpoint
-from pytest_ngraph.cluster.site import Cluster
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.wording import counted
@@ -45,8 +45,8 @@ class Mixed(Broken):
 @pytest.fixture
 def connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[type], Cluster]:
     def connect(link: type) -> Cluster:
-        monkeypatch.setattr("pytest_ngraph.cluster.site.Link", link)
-        monkeypatch.setattr("pytest_ngraph.cluster.quiet.settle", lambda: None)
+        monkeypatch.setattr("pytest_ngraph.cluster.client.site.Link", link)
+        monkeypatch.setattr("pytest_ngraph.cluster.engine_settings.settle", lambda: None)
         return Cluster(cast("Endpoint", None), tmp_path)
 
     return connect

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.cluster.unit import unit
+from pytest_ngraph.cluster.device.unit import unit
 
 COMMAND = ["/bin/echo", "--folder=/srv/a b", "--name=50%", 'say "$x"']
 

@@ -16,10 +16,11 @@ from unittest.mock import patch
 
 from distributed import Worker, get_worker
 
-from pytest_ngraph.cluster import quiet, task
+from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.assignment import Task
-from pytest_ngraph.cluster.device import DevicePlugin, Membership
-from pytest_ngraph.cluster.devicefolder import DeviceFolder
+from pytest_ngraph.cluster.device import task
+from pytest_ngraph.cluster.device.device import DevicePlugin, Membership
+from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.presence import KEY, introduction, resource
 from pytest_ngraph.cluster.security import endpoint
 from pytest_ngraph.record import Phase, Record, Round
@@ -64,7 +65,7 @@ async def join(address: str, name: str, folder: Path) -> Worker:
         nthreads=1,
         resources={resource(name): 1},
         memory_limit=0,
-        dashboard_address=quiet.NO_DASHBOARD,
+        dashboard_address=engine_settings.NO_DASHBOARD,
         local_directory=str(membership.folder.scratch),
         plugins=(DevicePlugin(membership, lambda: None),),
         startup_information={KEY: lambda _: introduction(name)},
@@ -81,7 +82,7 @@ async def serve(address: str, count: int, folder: Path) -> None:
 
 def main() -> None:
     address, count, case_s, folder = sys.argv[1:]
-    quiet.settle()
+    engine_settings.settle()
     simulated = partial(measure, case_s=float(case_s))
     with patch.object(task, "measure", simulated), patch.object(task, "lacking", lacking):
         asyncio.run(serve(address, int(count), Path(folder)))

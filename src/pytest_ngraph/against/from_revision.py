@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from pytest_ngraph.against import pairing, revision
-from pytest_ngraph.against.live import Found
+from pytest_ngraph.against.origin import Found
 from pytest_ngraph.against.revision import collecting
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case

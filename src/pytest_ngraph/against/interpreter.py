@@ -10,7 +10,7 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_ngraph.against.live import Found
+from pytest_ngraph.against.origin import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_ngraph.against.live import Found
+from pytest_ngraph.against.origin import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Collection, Sequence
 
+from pytest_ngraph.against.origin import Origin
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.free_cores import Patience
-from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Calibration, Rule, Verdict, is_enough, missing, verdict
@@ -21,50 +18,6 @@ from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.options import GateOptions
 from pytest_ngraph.record import Record
 from pytest_ngraph.wording import counted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What an origin has.
-
-    bases: for each case of the head that has one, the base's case. missing: cases that only the base has.
-    problem: of finding them, in one line. The others: as in `Base`.
-    """
-
-    bases: Mapping[Case, Case]
-    home: Home
-    missing: Sequence[Case] = ()
-    problem: str = ""
-    instead_of: tuple[Path, Path] | None = None
-    at_base: Callable[[Case], Case] = lambda case: case
-    measures_equals: bool = False
-
-
-class Origin(Protocol):
-    """Where a base comes from."""
-
-    @property
-    def name(self) -> str:
-        """As people read it: `main at 1a2b3c4`."""
-        ...
-
-    @property
-    def identity(self) -> str:
-        """All that tells it from another: where it changes, what was compared with it does not stand."""
-        ...
-
-    @property
-    def description(self) -> str:
-        """Base and head, in one line."""
-        ...
-
-    def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
-        """Find what each of the head's cases, given with their node ids, is compared with."""
-        ...
-
-    def close(self) -> None:
-        """Remove what `open` made."""
-        ...
 
 
 class Against(OfCases):

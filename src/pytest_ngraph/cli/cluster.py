@@ -45,11 +45,11 @@ def declare(commands: Any) -> None:
 
 def _schedule(parsed: argparse.Namespace) -> int:
     check_libraries()
-    from pytest_ngraph.cluster import quiet, scheduler
+    from pytest_ngraph.cluster import engine_settings, scheduler
 
     default = "0.0.0.0" if parsed.tls_ca else "127.0.0.1"
     endpoint = credentials.endpoint(parsed, parsed.address or default)
-    quiet.settle(verbose=parsed.verbose)
+    engine_settings.settle(verbose=parsed.verbose)
     scheduler.serve(endpoint, partial(print, flush=True))
     return 0
 

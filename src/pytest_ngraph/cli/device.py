@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph.cli import credentials
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.cluster import check_libraries
-from pytest_ngraph.cluster.devicefolder import DeviceFolder, default_folder
-from pytest_ngraph.cluster.unit import unit
+from pytest_ngraph.cluster.device.folder import DeviceFolder, default_folder
+from pytest_ngraph.cluster.device.unit import unit
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.installed import LIBRARIES
 
@@ -68,9 +68,10 @@ def _start(parsed: argparse.Namespace) -> int:
     if parsed.print_unit:
         print(_unit(parsed, folder, endpoint.address), end="")
         return 0
-    from pytest_ngraph.cluster import device, quiet
+    from pytest_ngraph.cluster import engine_settings
+    from pytest_ngraph.cluster.device import device
 
-    quiet.settle(verbose=parsed.verbose)
+    engine_settings.settle(verbose=parsed.verbose)
     membership = device.Membership(
         name=parsed.name,
         pool=parsed.device or parsed.name,
@@ -97,7 +98,7 @@ def _list(parsed: argparse.Namespace) -> int:
 
 def _stop(parsed: argparse.Namespace) -> int:
     with _client(parsed) as client:
-        from pytest_ngraph.cluster.device import stop
+        from pytest_ngraph.cluster.device.device import stop
         from pytest_ngraph.cluster.presence import present
 
         devices = present(client)
@@ -113,10 +114,10 @@ def _stop(parsed: argparse.Namespace) -> int:
 
 def _client(parsed: argparse.Namespace) -> Client:
     check_libraries()
-    from pytest_ngraph.cluster import quiet
+    from pytest_ngraph.cluster import engine_settings
     from pytest_ngraph.cluster.connection import connect
 
-    quiet.settle(verbose=parsed.verbose)
+    engine_settings.settle(verbose=parsed.verbose)
     return connect(credentials.endpoint(parsed, parsed.scheduler))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import dask
 from distributed import Scheduler
 
-from pytest_ngraph.cluster import quiet
+from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
 
@@ -36,7 +36,7 @@ async def _serve(endpoint: Endpoint, tell: Callable[[str], None]) -> None:
         security=endpoint.security,
         allowed_failures=DEATHS,
         dashboard=False,
-        dashboard_address=quiet.NO_DASHBOARD,
+        dashboard_address=engine_settings.NO_DASHBOARD,
     )
     try:
         await scheduler

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from pytest_ngraph.cluster.agentprocess import AgentEnded, AgentProcess
 from pytest_ngraph.cluster.assignment import Assignment, Task
-from pytest_ngraph.cluster.devicefolder import DeviceFolder
+from pytest_ngraph.cluster.device.agent_process import AgentEnded, AgentProcess
+from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.errors import NgraphError
 
 IDLE_S = 60.0

@@ -11,11 +11,11 @@ from typing import Any
 from distributed import Worker, get_worker
 
 from pytest_ngraph.cluster.assignment import Task
-from pytest_ngraph.cluster.devicefolder import DeviceFolder
+from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.projects import Projects
+from pytest_ngraph.cluster.device.resident import Resident, Stopped
 from pytest_ngraph.cluster.presence import KEY
 from pytest_ngraph.cluster.project import Packed
-from pytest_ngraph.cluster.projects import Projects
-from pytest_ngraph.cluster.resident import Resident, Stopped
 
 TELL_S = 1.0
 """Between two messages on how far the rounds are."""

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from dask.typing import Key
 from distributed import Future
 
-from pytest_ngraph.cluster import task
-from pytest_ngraph.cluster.errands import Errand, Errands
-from pytest_ngraph.cluster.link import GOODBYE_S, LOST, Link
+from pytest_ngraph.cluster.client.errands import Errand, Errands
+from pytest_ngraph.cluster.client.link import GOODBYE_S, LOST, Link
+from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.presence import resource
 from pytest_ngraph.errors import DeviceAway, NgraphError
 

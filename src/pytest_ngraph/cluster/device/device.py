@@ -12,9 +12,10 @@ from typing import Any
 
 from distributed import Status, Worker, WorkerPlugin
 
-from pytest_ngraph.cluster import quiet, task
+from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.connection import probe
-from pytest_ngraph.cluster.devicefolder import DeviceFolder
+from pytest_ngraph.cluster.device import task
+from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.presence import KEY, condition, introduction, resource
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
@@ -156,7 +157,7 @@ class Member:
             memory_limit=0,
             death_timeout=JOIN_S,
             dashboard=False,
-            dashboard_address=quiet.NO_DASHBOARD,
+            dashboard_address=engine_settings.NO_DASHBOARD,
             local_directory=str(membership.folder.scratch),
             plugins=(DevicePlugin(membership, self.stop),),
             startup_information={KEY: lambda _: introduction(membership.pool)},

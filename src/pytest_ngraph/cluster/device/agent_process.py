@@ -13,8 +13,8 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from pytest_ngraph.cluster.assignment import Assignment, Task
-from pytest_ngraph.cluster.devicefolder import DeviceFolder
-from pytest_ngraph.cluster.projects import Projects
+from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.errors import NgraphError
 
 GRACE_S = 10.0
@@ -39,7 +39,7 @@ class AgentProcess:
         project, *base = (self._held.enter_context(projects.held(digest)) for digest in assignment.projects)
         self._stderr = self._held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (closed with what is held)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pytest_ngraph.cluster.agent"],
+            [sys.executable, "-m", "pytest_ngraph.cluster.device.agent"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -11,7 +11,7 @@ from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.work_order import Work
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import Assignment, BaseAssignment, Task
-from pytest_ngraph.cluster.localproject import LocalProject
+from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.project import Packed, pack
 from pytest_ngraph.record import Record
 

@@ -10,8 +10,8 @@ from distributed.scheduler import KilledWorker
 
 from pytest_ngraph.bench.work_order import Work
 from pytest_ngraph.case import Case
-from pytest_ngraph.cluster.dispatch import Arrival, Dispatch
-from pytest_ngraph.cluster.errands import Errand, Errands
+from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
+from pytest_ngraph.cluster.client.errands import Errand, Errands
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.record import Failure, FailureKind, Record
 

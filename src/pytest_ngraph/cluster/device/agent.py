@@ -1,4 +1,4 @@
-"""The child process of a device that measures for one session: `python -m pytest_ngraph.cluster.agent`.
+"""The child process of a device that measures for one session: `python -m pytest_ngraph.cluster.device.agent`.
 
 It reads JSON lines: first where it is and its `Assignment`, then a `Task` for each group. For each it answers
 `{"case": place, "record": {...}}` once a record is on disk, in between what a bench tells (`"phase"`, `"compiling"`,
@@ -29,7 +29,7 @@ from pytest_ngraph.bench.process import Home
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task
-from pytest_ngraph.cluster.kept import Kept
+from pytest_ngraph.cluster.device.results import Kept
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Rule, is_enough
 from pytest_ngraph.machine.devices import Device

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.bench.work_order import Work
-from pytest_ngraph.cluster import quiet
-from pytest_ngraph.cluster.dispatch import Dispatch
-from pytest_ngraph.cluster.errands import Errands
+from pytest_ngraph.cluster import engine_settings
+from pytest_ngraph.cluster.client.dispatch import Dispatch
+from pytest_ngraph.cluster.client.errands import Errands
+from pytest_ngraph.cluster.client.link import LOST, Link
+from pytest_ngraph.cluster.client.local_project import LocalProject
+from pytest_ngraph.cluster.client.remote import RemoteBench
+from pytest_ngraph.cluster.client.remote_host import RemoteHost
 from pytest_ngraph.cluster.files import top
-from pytest_ngraph.cluster.link import LOST, Link
-from pytest_ngraph.cluster.localproject import LocalProject
 from pytest_ngraph.cluster.presence import Present
-from pytest_ngraph.cluster.remote import RemoteBench
-from pytest_ngraph.cluster.remotehost import RemoteHost
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.machine import environment_in_words
@@ -36,7 +36,7 @@ class Cluster:
     is_here = False
 
     def __init__(self, endpoint: Endpoint, rootdir: Path, leave_out: Collection[Path] = ()) -> None:
-        quiet.settle()
+        engine_settings.settle()
         self._link = Link(endpoint)
         self._project = top(rootdir).resolve()
         self._leave_out = leave_out

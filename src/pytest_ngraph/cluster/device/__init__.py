@@ -1,0 +1,1 @@
+"""A device of a cluster: a machine that joins, and measures what it is sent."""
