@@ -18,7 +18,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.workloads import frameworks
 
 if TYPE_CHECKING:
-    from pytest_ngraph.study.data import Study
+    from pytest_ngraph.report.study.data import Study
 
 
 # How long an example takes says how busy the machine is.
@@ -104,6 +104,6 @@ def synthetic() -> Study:
     pytest.importorskip("polars")
     import formula
 
-    from pytest_ngraph.study.data import Study
+    from pytest_ngraph.report.study.data import Study
 
     return Study.of(formula.runs())

@@ -22,8 +22,8 @@ import numpy as np
 from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
+from pytest_ngraph.report.study.families import BLOCKS, CONVOLUTIONAL, HYBRID, TRANSFORMER, architecture
 from pytest_ngraph.store import Journal, Run
-from pytest_ngraph.study.families import BLOCKS, CONVOLUTIONAL, HYBRID, TRANSFORMER, architecture
 
 DATA = Path(__file__).parent / "data"
 MODELS = {row["timm_name"]: row for row in csv.DictReader((DATA / "table4_models.csv").open())}

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ngraph import resume, store, study
+from pytest_ngraph import resume, store
 from pytest_ngraph.against.stored import Compare
 from pytest_ngraph.artifact import Model, Target
 from pytest_ngraph.case import Case
@@ -36,6 +36,7 @@ from pytest_ngraph.machine.host import HERE
 from pytest_ngraph.metrics.cells import READINGS, Cells
 from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.record import Agreement, Record
+from pytest_ngraph.report import study
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import SCHEMA, SUFFIX
 from pytest_ngraph.store.baselines import Baseline
@@ -115,25 +116,25 @@ class Report:
             pass
 
     def _make_study(self) -> None:
-        from pytest_ngraph.study.data import Study
+        from pytest_ngraph.report.study.data import Study
 
         self._study = Study.of(self._runs())
 
     def _write_tables(self) -> None:
-        from pytest_ngraph.study.tables import TABLES
-        from pytest_ngraph.study.tables.files import write
+        from pytest_ngraph.report.study.tables import TABLES
+        from pytest_ngraph.report.study.tables.files import write
 
         self._tables = [make(self._study) for make in TABLES.values()]
         write(self._tables, self._folder / study.TABLES)
 
     def _write_records(self) -> None:
-        from pytest_ngraph.study import records
+        from pytest_ngraph.report.study import records
 
         records.write(self._study, self._folder)
 
     def _write_page(self) -> None:
-        from pytest_ngraph.study import page
-        from pytest_ngraph.study.figures import FIGURES
+        from pytest_ngraph.report.study import page
+        from pytest_ngraph.report.study.figures import FIGURES
 
         page.write(self._study, [make(self._study) for make in FIGURES.values()], self._tables, self._folder)
 

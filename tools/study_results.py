@@ -19,12 +19,13 @@ from pathlib import Path
 
 import telling
 
-from pytest_ngraph import store, study
+from pytest_ngraph import store
+from pytest_ngraph.report import study
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures import FIGURES
+from pytest_ngraph.report.study.figures.files import write_one
+from pytest_ngraph.report.study.findings import findings
 from pytest_ngraph.store import Run
-from pytest_ngraph.study.data import Study
-from pytest_ngraph.study.figures import FIGURES
-from pytest_ngraph.study.figures.files import write_one
-from pytest_ngraph.study.findings import findings
 from pytest_ngraph.wording import counted
 
 PAGE = telling.ROOT / "docs" / "results.md"

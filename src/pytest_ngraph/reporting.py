@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph import study
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.fixtures import SESSION
+from pytest_ngraph.report import study
 from pytest_ngraph.session import Session
 from pytest_ngraph.wording import seen_from
 
@@ -48,7 +48,7 @@ def tell(reporter: pytest.TerminalReporter) -> None:
 
 def _write(session: Session, folder: Path) -> Path:
     from pytest_ngraph.metrics import DEFINITIONS
-    from pytest_ngraph.study.data import Study
+    from pytest_ngraph.report.study.data import Study
 
     conclusion = session.judging.conclusion
     every = conclusion.metrics if conclusion else ()

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 from synthetic import case, noisy
 
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures import FIGURES
 from pytest_ngraph.store import Run
-from pytest_ngraph.study.data import Study
-from pytest_ngraph.study.figures import FIGURES
 
 HOSTILE = """</script><script>alert("x")</script>,'&\\n<b>"""
 

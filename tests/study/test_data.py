@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.report.study import columns
+from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.store import Run
-from pytest_ngraph.study import columns
-from pytest_ngraph.study.data import Study
 
 
 def one(frame: pl.DataFrame, **values: object) -> dict[str, object]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph.study.families import Architecture, architecture
+from pytest_ngraph.report.study.families import Architecture, architecture
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from synthetic import case, measured, noisy
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.record import Record
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures import FIGURES
+from pytest_ngraph.report.study.figures import rows as drawn
+from pytest_ngraph.report.study.figures.files import write
+from pytest_ngraph.report.study.figures.pareto import on_front
+from pytest_ngraph.report.study.figures.theme import ON_PAGE, PRINTED
 from pytest_ngraph.store import Run
-from pytest_ngraph.study.data import Study
-from pytest_ngraph.study.figures import FIGURES
-from pytest_ngraph.study.figures import rows as drawn
-from pytest_ngraph.study.figures.files import write
-from pytest_ngraph.study.figures.pareto import on_front
-from pytest_ngraph.study.figures.theme import ON_PAGE, PRINTED
 
 
 def study_of(*records: Record, before: tuple[Record, ...] = ()) -> Study:

@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 import pytest
 from drawing import HOSTILE, hostile_study
 
-from pytest_ngraph.study.data import Study
-from pytest_ngraph.study.figures import FIGURES
-from pytest_ngraph.study.page import contents, render
-from pytest_ngraph.study.tables import TABLES
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures import FIGURES
+from pytest_ngraph.report.study.page import contents, render
+from pytest_ngraph.report.study.tables import TABLES
 
 
 class Page(HTMLParser):

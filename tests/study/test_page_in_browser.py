@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from drawing import hostile_study
 
-from pytest_ngraph.study import page
-from pytest_ngraph.study.data import Study
-from pytest_ngraph.study.figures import FIGURES
-from pytest_ngraph.study.tables import TABLES
+from pytest_ngraph.report.study import page
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures import FIGURES
+from pytest_ngraph.report.study.tables import TABLES
 
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="the browser test needs playwright: pip install playwright"

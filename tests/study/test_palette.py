@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_ngraph.study.figures.palette import KNOWN, looks
+from pytest_ngraph.report.study.figures.palette import KNOWN, looks
 
 
 def test_known_compilers_look_the_same_in_every_study() -> None:

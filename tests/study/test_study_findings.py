@@ -3,9 +3,9 @@ from __future__ import annotations
 from synthetic import case, measured
 
 from pytest_ngraph.record import Record
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.findings import findings
 from pytest_ngraph.store import Run
-from pytest_ngraph.study.data import Study
-from pytest_ngraph.study.findings import findings
 
 
 def told(study: Study) -> dict[str, str]:

@@ -9,14 +9,14 @@ import pytest
 from synthetic import case, measured
 
 from pytest_ngraph.report.markdown import MOST_ROWS
+from pytest_ngraph.report.study import records
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.tables import TABLES, Table
+from pytest_ngraph.report.study.tables.display import headings
+from pytest_ngraph.report.study.tables.files import write
+from pytest_ngraph.report.study.tables.latex import escaped, latex
+from pytest_ngraph.report.study.tables.markdown import markdown
 from pytest_ngraph.store import Run
-from pytest_ngraph.study import records
-from pytest_ngraph.study.data import Study
-from pytest_ngraph.study.tables import TABLES, Table
-from pytest_ngraph.study.tables.display import headings
-from pytest_ngraph.study.tables.files import write
-from pytest_ngraph.study.tables.latex import escaped, latex
-from pytest_ngraph.study.tables.markdown import markdown
 
 HOSTILE = 'a|b<script>alert("&")</script>\\end{table}$_%#~^\nnext, line'
 

@@ -14,10 +14,10 @@ from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
 from pytest_ngraph.metrics import Metric
 from pytest_ngraph.record import Record, Round
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.tables import TABLES
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.store import Run
-from pytest_ngraph.study.data import Study
-from pytest_ngraph.study.tables import TABLES
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -61,7 +61,7 @@ def test_compile_times_are_those_of_the_largest_models(synthetic: Study) -> None
 
 
 def synthetic_size(workload: str) -> str:
-    from pytest_ngraph.study.families import architecture
+    from pytest_ngraph.report.study.families import architecture
 
     return architecture(workload).size
 

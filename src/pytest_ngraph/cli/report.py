@@ -9,14 +9,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph import store, study
+from pytest_ngraph import store
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.report import study
 from pytest_ngraph.store import Run
 from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
-    from pytest_ngraph.study.data import Study
+    from pytest_ngraph.report.study.data import Study
 
 
 def declare(commands: Any) -> None:
@@ -63,7 +64,7 @@ def _write(of: Study, parsed: argparse.Namespace) -> None:
 
 
 def _study(stores: Sequence[Path], parsed: argparse.Namespace) -> Study:
-    from pytest_ngraph.study.data import Study
+    from pytest_ngraph.report.study.data import Study
 
     of = Study.of(_runs(stores, parsed.id), _runs(parsed.before, None))
     for warning in of.warnings:

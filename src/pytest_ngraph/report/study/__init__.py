@@ -1,0 +1,96 @@
+"""The study: every table and figure that follows from some records, and one page that shows them.
+
+`data.Study` holds the records and their metrics as frames (`columns` says what is in them). `tables` and `figures` are
+pure functions of it, by name; `records` writes the raw samples; `page` puts everything into one file. Knows no pytest
+and no framework; what it needs of libraries is the extra `report`, and is imported by the functions here only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.system.installed import is_importable
+
+if TYPE_CHECKING:
+    from pytest_ngraph.report.study.data import Study
+    from pytest_ngraph.report.study.tables.table import Table
+
+LIBRARIES = ("polars", "altair", "vl_convert", "jinja2", "itables", "packaging")
+TABLES, FIGURES = "tables", "figures"
+"""Folders of a report."""
+
+
+def check_libraries() -> None:
+    """Raise `Unsupported` when a library is missing."""
+    missing = [library for library in LIBRARIES if not is_importable(library)]
+    if missing:
+        raise Unsupported(f'a report needs {", ".join(missing)}: pip install "pytest-ngraph[report]"')
+
+
+def check(folder: Path) -> None:
+    """Raise `Unsupported` when a library is missing, and `UsageError` when no report can be written to this folder."""
+    check_libraries()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".probe"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise UsageError(f"cannot write a report to {folder}: {error.strerror}. Give another folder.") from None
+
+
+def write(study: Study, folder: Path) -> list[Path]:
+    """Write the whole report into a folder. Returns its files, the page first."""
+    from pytest_ngraph.report.study import figures, page, records, tables
+    from pytest_ngraph.report.study.figures.files import write as write_figures
+    from pytest_ngraph.report.study.tables.files import write as write_tables
+
+    made_tables = [make(study) for make in tables.TABLES.values()]
+    made_figures = [make(study) for make in figures.FIGURES.values()]
+    return [
+        page.write(study, made_figures, made_tables, folder),
+        *write_figures(made_figures, folder / FIGURES),
+        *write_tables(made_tables, folder / TABLES),
+        *records.write(study, folder),
+    ]
+
+
+def write_figure(study: Study, name: str, folder: Path) -> list[Path]:
+    """Write one figure alone. Raises `UsageError` for an unknown one, and for one whose data are missing."""
+    from pytest_ngraph.report.study.figures import FIGURES as KNOWN
+    from pytest_ngraph.report.study.figures.files import write as write_figures
+
+    figure = KNOWN[_known("figure", name, KNOWN)](study)
+    if figure.missing:
+        raise UsageError(f"figure {name} has no data: {figure.missing}.")
+    return write_figures([figure], folder / FIGURES)
+
+
+def write_table(study: Study, name: str, folder: Path) -> list[Path]:
+    """Write one table alone. Raises `UsageError` for an unknown one."""
+    from pytest_ngraph.report.study.tables.files import write_one
+
+    (folder / TABLES).mkdir(parents=True, exist_ok=True)
+    return write_one(_table(study, name), folder / TABLES)
+
+
+def table_as_text(study: Study, name: str) -> str:
+    """One table as Markdown. Raises `UsageError` for an unknown one."""
+    from pytest_ngraph.report.study.tables.markdown import markdown
+
+    return markdown(_table(study, name))
+
+
+def _table(study: Study, name: str) -> Table:
+    from pytest_ngraph.report.study.tables import TABLES as KNOWN
+
+    return KNOWN[_known("table", name, KNOWN)](study)
+
+
+def _known(what: str, name: str, known: Iterable[str]) -> str:
+    if name not in known:
+        raise UsageError.unknown(what, name, known)
+    return name

@@ -1,0 +1,72 @@
+"""The study as data: everything that was recorded and what follows from it, as frames. Tables and figures read these.
+
+Of equal cases the one begun last counts; `Study.records` has the others as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from pytest_ngraph.metrics.compute import columns_of
+from pytest_ngraph.report.study import columns, frames
+from pytest_ngraph.report.study.recorded import Recorded
+
+if TYPE_CHECKING:
+    from pytest_ngraph.metrics import Metric
+    from pytest_ngraph.store import Run
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Study:
+    """The frames, with the columns of `study.columns`.
+
+    records: one row per record, raw samples included. before: the cases of what this study is compared with; without
+    rows when there is nothing.
+    """
+
+    cases: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.CASES))
+    metrics: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.METRICS))
+    inversions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.INVERSIONS))
+    machines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.MACHINES))
+    records: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.RECORDS))
+    before: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.CASES))
+
+    @classmethod
+    def of(cls, runs: Iterable[Run], before: Iterable[Run] = (), own: Iterable[Metric] = ()) -> Study:
+        """The study of these runs, of any number of stores and devices, beside earlier ones. own: the user's metrics.
+
+        Runs that come from a generator are read one at a time, which holds the records of only one in memory.
+        """
+        recorded, earlier = Recorded.of(runs), Recorded.of(before)
+        newest = recorded.newest()
+        cases = recorded.frame[newest].select(list(columns.CASES))
+        computed = columns_of(recorded.cells.take(newest))
+        metrics = [*frames.case_metrics(computed.by_name, cases), frames.metrics([*computed.wider, *own])]
+        return cls(
+            cases=cases,
+            metrics=pl.concat(metrics),
+            inversions=frames.inversions(computed.inversions),
+            machines=recorded.machines,
+            records=recorded.frame,
+            before=earlier.frame[earlier.newest()].select(list(columns.CASES)),
+        )
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before comparing: a sentence each."""
+        fingerprints = self.machines.filter(pl.col("key") == "fingerprint").group_by("device", maintain_order=True)
+        several = fingerprints.agg(pl.col("value").n_unique()).filter(pl.col("value") > 1)
+        return [
+            f"device {device} is {count} different machines, of whose equal cases the newest count. "
+            "Give each machine a profile of its own name (ini key ngraph_devices)."
+            for device, count in several.rows()
+        ]
+
+    @property
+    def measured(self) -> pl.DataFrame:
+        """The cases that have a measurement."""
+        return self.cases.filter(pl.col("outcome") == "measured")

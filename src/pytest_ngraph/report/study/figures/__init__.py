@@ -1,0 +1,41 @@
+"""The study's figures, and those beyond it. Each is a pure function of the study's frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures.ase_width import ase_width
+from pytest_ngraph.report.study.figures.break_even import break_even
+from pytest_ngraph.report.study.figures.bsr_depth import bsr_depth
+from pytest_ngraph.report.study.figures.changes import changes
+from pytest_ngraph.report.study.figures.cpu import cpu
+from pytest_ngraph.report.study.figures.depth import depth
+from pytest_ngraph.report.study.figures.figure import Figure
+from pytest_ngraph.report.study.figures.friction import friction
+from pytest_ngraph.report.study.figures.inversions import inversions
+from pytest_ngraph.report.study.figures.multiplier import multiplier
+from pytest_ngraph.report.study.figures.pareto import pareto_agreement, pareto_memory
+from pytest_ngraph.report.study.figures.reversals import reversals
+from pytest_ngraph.report.study.figures.scaling import ase, bsr
+from pytest_ngraph.report.study.figures.throughput import throughput
+
+__all__ = ["FIGURES", "Figure"]
+
+FIGURES: dict[str, Callable[[Study], Figure]] = {
+    "reversals": reversals,
+    "throughput": throughput,
+    "multiplier": multiplier,
+    "depth": depth,
+    "ase": ase,
+    "bsr": bsr,
+    "ase_width": ase_width,
+    "bsr_depth": bsr_depth,
+    "cpu": cpu,
+    "break_even": break_even,
+    "friction": friction,
+    "pareto_memory": pareto_memory,
+    "pareto_agreement": pareto_agreement,
+    "inversions": inversions,
+    "changes": changes,
+}

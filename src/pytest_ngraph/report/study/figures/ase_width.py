@@ -1,0 +1,41 @@
+"""Figure 10: how much scaling efficiency wider blocks lose."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures.cells import cells
+from pytest_ngraph.report.study.figures.figure import Figure
+from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_blocks, of_metric, side_by_side
+from pytest_ngraph.report.study.figures.theme import SEQUENTIAL
+
+
+def ase_width(study: Study) -> Figure:
+    figure = Figure(
+        name="ase_width",
+        number="10",
+        title="Batch-width friction: ASE over width and batch size",
+        note="Absolute scaling efficiency of blocks at the least depth that was measured at two widths or more; where "
+        "it falls faster at greater width, width and batch size get in each other's way.",
+    )
+    rows = of_blocks(of_metric(study, "ase"))
+    stack = ("place", "label", "compiler", "depth")
+    rows = rows.filter(pl.col("width").n_unique().over(stack) > 1, (pl.col("batch_size") > 1).any().over(stack))
+    if rows.is_empty():
+        return figure.without("needs blocks (conv, mha) at two widths or more, at batch size 1 and at another one")
+    shallowest = rows.filter(pl.col("depth") == pl.col("depth").min().over(stack[:-1]))
+    panelled = in_panels(shallowest, "{}, {}, depth {} on {}", "label", "compiler", "depth", "place")
+    shown, left_out = fitting(panelled.sort("place", "label", "compiler", "width", "batch_size"))
+    chart = cells(
+        shown,
+        "width",
+        y=alt.Y("width:O", title="width", sort="descending"),
+        colour=alt.Color("value:Q", title="ASE", scale=alt.Scale(scheme=SEQUENTIAL, domainMin=0)),  # type: ignore[arg-type]
+        text=alt.Text("value:Q", format=".2f"),
+        light_text="datum.value < 0.5",
+        title="ASE",
+        columns=side_by_side(shown, by="compiler"),
+    )
+    return figure.drawn(chart, left_out)

@@ -1,0 +1,47 @@
+"""Figure 11: batch scaling resilience of stacks of blocks."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures import panels
+from pytest_ngraph.report.study.figures.figure import Figure
+from pytest_ngraph.report.study.figures.palette import Palette
+from pytest_ngraph.report.study.figures.rows import compiled, fitting, in_panels, of_blocks, of_metric, side_by_side
+
+
+def bsr_depth(study: Study) -> Figure:
+    figure = Figure(
+        name="bsr_depth",
+        number="11",
+        title="Batch scaling resilience of blocks, by depth",
+        note="BSR of stacked blocks at the least, the middle and the greatest depth, with 95 % intervals; above the "
+        "dashed line the compiler keeps more efficiency than identity as batches grow.",
+    )
+    rows = compiled(of_blocks(of_metric(study, "bsr")))
+    rows = rows.filter((pl.col("batch_size") > 1).any().over("place", "network"))
+    if rows.is_empty():
+        return figure.without(
+            "needs blocks (conv, mha) under identity and another compiler, both at batch size 1 and at another one"
+        )
+    shown, left_out = fitting(in_panels(_three_depths(rows), "{} on {}", "network", "place"))
+    return figure.drawn(
+        panels.curves(
+            shown.sort("place", "label", "width", "depth", maintain_order=True),
+            Palette.of(study),
+            panels.batch_sizes(),
+            "BSR",
+            columns=side_by_side(shown, by="depth"),
+            reference=1,
+        ),
+        left_out,
+    )
+
+
+def _three_depths(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows at the least, the middle and the greatest depth of each stack."""
+    depth, stack = pl.col("depth"), ("place", "label", "width")
+    middle = depth.unique().sort().get(depth.n_unique() // 2)
+    chosen = (depth == depth.min().over(stack)) | (depth == middle.over(stack)) | (depth == depth.max().over(stack))
+    return rows.filter(chosen)

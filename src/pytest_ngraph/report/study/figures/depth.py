@@ -1,0 +1,40 @@
+"""Figure 7: what compilers gain on stacks of blocks as these grow deeper."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures import panels
+from pytest_ngraph.report.study.figures.figure import Figure
+from pytest_ngraph.report.study.figures.palette import Palette
+from pytest_ngraph.report.study.figures.rows import compiled, fitting, in_panels, of_blocks, of_metric, side_by_side
+
+
+def depth(study: Study) -> Figure:
+    figure = Figure(
+        name="depth",
+        number="7",
+        title="Throughput multiplier over depth",
+        note="Throughput of stacked blocks over that of identity at the same depth, width and batch size, with 95 % "
+        "intervals. A curve that rises: the compiler uses the repeated pattern.",
+    )
+    of_width = pl.when(pl.col("width").is_null()).then(pl.lit("")).otherwise(pl.format(", width {}", "width"))
+    rows = compiled(of_blocks(of_metric(study, "speedup"))).with_columns(of_width=of_width)
+    rows = in_panels(rows, "{}{}, batch {} on {}", "label", "of_width", "batch_size", "place")
+    rows = rows.filter(pl.col("depth").n_unique().over("panel") > 1)
+    rows = rows.sort("place", "label", "width", "batch_size", maintain_order=True)
+    if rows.is_empty():
+        return figure.without("needs blocks (conv, mha) under identity and another compiler at two depths or more")
+    shown, left_out = fitting(rows)
+    return figure.drawn(
+        panels.curves(
+            shown,
+            Palette.of(study),
+            panels.steps("depth", "depth [blocks]"),
+            "times identity",
+            columns=side_by_side(shown, by="batch_size"),
+            reference=1,
+        ),
+        left_out,
+    )

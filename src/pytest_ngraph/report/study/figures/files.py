@@ -1,0 +1,39 @@
+"""Figures as files: SVG, PNG and PDF."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+from pytest_ngraph.report.study.figures.figure import Figure
+from pytest_ngraph.report.study.figures.theme import PRINTED
+
+PIXELS_PER_POINT = 2.0
+LINE = 110
+"""Characters of a note below a title."""
+
+
+def write(figures: Iterable[Figure], folder: Path) -> list[Path]:
+    """Each figure that has data, in every format. Returns the files."""
+    return [path for figure in figures if figure.chart is not None for path in write_one(figure, folder)]
+
+
+def write_one(figure: Figure, folder: Path) -> list[Path]:
+    """A figure that has data, in every format."""
+    folder.mkdir(parents=True, exist_ok=True)
+    svg, png, pdf = (folder / f"{figure.name}.{ending}" for ending in ("svg", "png", "pdf"))
+    drawing = vl_convert.vegalite_to_svg(_titled(figure))
+    svg.write_text(drawing, encoding="utf-8")
+    png.write_bytes(vl_convert.svg_to_png(drawing, scale=PIXELS_PER_POINT))
+    pdf.write_bytes(vl_convert.svg_to_pdf(drawing))
+    return [svg, png, pdf]
+
+
+def _titled(figure: Figure) -> dict[str, Any]:
+    """The specification with heading and note: a file has no page around it."""
+    note = textwrap.wrap(f"{figure.note} {figure.left_out}", LINE)
+    return figure.spec(PRINTED) | {"title": {"text": figure.heading, "subtitle": note}}

@@ -1,0 +1,120 @@
+"""Panels of curves: one value over an axis of few steps, a curve for each compiler, with its 95 % intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from pytest_ngraph.report.study.figures.filters import INTERVAL_OPACITY, filtered
+from pytest_ngraph.report.study.figures.palette import Palette
+from pytest_ngraph.report.study.figures.rows import inlined, spans_decades
+
+WIDTH, HEIGHT = 150, 105
+"""Of a panel, in pixels."""
+SPACING = {"column": 62, "row": 88}
+"""Between the frames of `aligned` panels: room for labels, titles and headings."""
+NOTHING = alt.InlineData(values=[{}])
+"""The data of a mark that stands for no row."""
+
+
+def batch_sizes() -> alt.X:
+    """The axis of batch sizes: in steps, which for powers of two is a logarithmic one."""
+    return steps("batch_size", "batch size")
+
+
+def steps(field: str, title: str) -> alt.X:
+    """An axis with a step for each value that there is."""
+    return alt.X(f"{field}:O", title=title, axis=alt.Axis(labelAngle=0))
+
+
+def axis(field: str, title: str, *, log: bool = False) -> alt.Y:
+    """A vertical axis for a number. title: with the unit."""
+    # Flush, so that no label reaches above its frame, on which the heading stands.
+    if log:
+        decades = alt.Axis(tickCount=4, format="~s", labelFlush=True)
+        return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(type="log"), axis=decades)
+    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, labelFlush=True))
+
+
+def curves(
+    rows: pl.DataFrame, palette: Palette, x: alt.X, title: str, *, columns: int, reference: float | None = None
+) -> alt.FacetChart:
+    """A panel for each value of the column `panel`.
+
+    rows: with columns value, low, high. title: of the vertical axis, with the unit; the axis is logarithmic where
+    values span decades. columns: panels side by side. reference: where a dashed line is drawn.
+    """
+    log = spans_decades(rows)
+    y, low = (axis(field, title, log=log) for field in ("value", "low"))
+    base = alt.Chart().encode(x=x, color=palette.colour(rows["compiler"]))
+    layers: list[alt.Chart] = [] if reference is None else [line_at(reference)]
+    layers += [
+        base.mark_line(strokeWidth=1.5).encode(y=y),
+        base.mark_rule(opacity=INTERVAL_OPACITY, strokeWidth=1.5).encode(y=low, y2="high:Q"),
+        base.mark_point(filled=True, size=32, opacity=1).encode(
+            y=y, shape=palette.symbol(rows["compiler"]), tooltip=tooltip(rows, title)
+        ),
+    ]
+    return aligned(layers, positive(rows) if log else rows, ("value", "low", "high"), columns)
+
+
+def aligned(layers: Sequence[alt.Chart], rows: pl.DataFrame, fields: Sequence[str], columns: int) -> alt.FacetChart:
+    """As `in_a_grid`, with the panels' frames in line: for axes that have short labels, numbers as a rule."""
+    panel = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+    grid: alt.FacetChart = in_a_grid(panel, rows, fields, columns).properties(bounds="flush", spacing=SPACING)
+    return grid
+
+
+def in_a_grid(
+    panel: alt.LayerChart, rows: pl.DataFrame, fields: Sequence[str], columns: int, **held_by: tuple[str, ...]
+) -> alt.FacetChart:
+    """The layers drawn once for each value of `panel`, in the order of the rows, each with axes of its own.
+
+    fields: the columns that the layers encode, beside those of the scope. columns: panels side by side. held_by: as of
+    `filters.filtered`.
+    """
+    order = rows.select("panel").unique(maintain_order=True).with_row_index("panel_order")
+    ordered = rows.join(order, on="panel", how="left", maintain_order="left")
+    # The device on a line of its own: beside each other, long names would run into one another.
+    header = alt.Header(labelExpr="split(datum.label, ' on ')")
+    facet = alt.Facet("panel:N", title=None, sort=alt.EncodingSortField("panel_order", op="min"), header=header)
+    grid: alt.FacetChart = panel.facet(facet, columns=columns, data=inlined(ordered, "panel", "panel_order", *fields))
+    with_own_axes: alt.FacetChart = grid.resolve_scale(x="independent", y="independent")
+    return filtered(with_own_axes, **held_by)
+
+
+def line_at(value: float) -> alt.Chart:
+    """A dashed horizontal line."""
+    line: alt.Chart = alt.Chart(NOTHING).mark_rule(strokeDash=[3, 3], opacity=0.6).encode(y=alt.datum(value))
+    return line
+
+
+def tooltip(rows: pl.DataFrame, title: str) -> list[alt.Tooltip]:
+    """What a point says: where it belongs to, the value and its interval."""
+    return [*scope(rows), *numbers(title)]
+
+
+def numbers(title: str) -> list[alt.Tooltip]:
+    """A value and its interval, in a tooltip."""
+    fields = (("value", title), ("low", "95 % interval, low"), ("high", "95 % interval, high"))
+    return [alt.Tooltip(f"{name}:Q", title=text, format=".4~g") for name, text in fields]
+
+
+def scope(rows: pl.DataFrame) -> list[alt.Tooltip]:
+    """What a mark belongs to, in a tooltip."""
+    fields = (
+        ("network", "workload"),
+        ("family", "family"),
+        ("compiler", "compiler"),
+        ("batch_size", "batch size"),
+        ("place", "device"),
+    )
+    return [alt.Tooltip(f"{name}:N", title=text) for name, text in fields if name in rows.columns]
+
+
+def positive(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose bounds a logarithmic axis can show; an interval that reaches zero is not drawn."""
+    drawable = (pl.col("low") > 0) & pl.col("high").is_finite()
+    return rows.with_columns(pl.when(drawable).then("low").alias("low"), pl.when(drawable).then("high").alias("high"))

@@ -1,0 +1,105 @@
+"""What throughput costs: memory, and agreement with eager PyTorch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import altair as alt
+import polars as pl
+
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures import panels
+from pytest_ngraph.report.study.figures.figure import Figure
+from pytest_ngraph.report.study.figures.filters import INTERVAL_OPACITY
+from pytest_ngraph.report.study.figures.palette import Palette
+from pytest_ngraph.report.study.figures.rows import (
+    CELL,
+    compiled,
+    fitting,
+    in_panels,
+    named,
+    of_metric,
+    of_models,
+    side_by_side,
+    spans_decades,
+)
+
+MIB = 2**20
+
+
+class Cost(NamedTuple):
+    """The axis of what is paid for throughput. title: with the unit. labels: their format, in d3's language."""
+
+    title: str
+    scale: alt.Scale
+    labels: str
+
+
+def pareto_memory(study: Study) -> Figure:
+    figure = Figure(
+        name="pareto_memory",
+        title="Throughput against peak memory",
+        note="Every compiler and batch size of a model: throughput with its 95 % interval over the process's resident "
+        "peak, or the accelerator's where there is one. The line joins those that none beats in both (the Pareto "
+        "front); the numbers at it are batch sizes.",
+    )
+    memory = pl.coalesce("device_memory_bytes", "peak_memory_bytes") / MIB
+    rows = of_models(named(study.measured)).with_columns(
+        cost=memory, value="throughput", low="throughput_low", high="throughput_high"
+    )
+    rows = rows.filter(pl.col("cost").is_not_null())
+    if rows.is_empty():
+        return figure.without("needs a measured model whose memory was recorded")
+    return _drawn(figure, study, rows, Cost("memory [MiB]", alt.Scale(zero=False), ",.0f"), "samples/s")
+
+
+def pareto_agreement(study: Study) -> Figure:
+    figure = Figure(
+        name="pareto_agreement",
+        title="Throughput multiplier against agreement",
+        note="Every compiler and batch size of a model: throughput over that of identity, with its 95 % interval, over "
+        "the greatest error of its outputs relative to eager PyTorch in fp32 (less is better). The line joins those "
+        "that none beats in both; the numbers at it are batch sizes. Outputs without any error are not drawn.",
+    )
+    errors = study.measured.select(*CELL, cost="agreement_error")
+    rows = compiled(of_models(of_metric(study, "speedup"))).join(
+        errors, on=CELL, how="inner", nulls_equal=True, maintain_order="left"
+    )
+    rows = rows.filter(pl.col("cost") > 0)
+    if rows.is_empty():
+        return figure.without("needs a verified model under identity and under another compiler")
+    return _drawn(figure, study, rows, Cost("relative error", alt.Scale(type="log"), "~e"), "times identity")
+
+
+def _drawn(figure: Figure, study: Study, rows: pl.DataFrame, cost: Cost, value: str) -> Figure:
+    shown, left_out = fitting(in_panels(rows, "{} on {}", "network", "place"))
+    return figure.drawn(_chart(on_front(shown), Palette.of(study), cost, value), left_out)
+
+
+def on_front(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with a column `front`: whether no other one of the panel has as much value at less cost."""
+    ordered = rows.sort("cost", "value", descending=[False, True], maintain_order=True)
+    best_so_far = pl.col("value").cum_max().shift(1).over("panel")
+    fronted = ordered.with_columns(front=best_so_far.is_null() | (pl.col("value") > best_so_far))
+    order = rows.select("panel").unique(maintain_order=True)
+    return order.join(fronted, on="panel", how="left", maintain_order="left_right")
+
+
+def _chart(rows: pl.DataFrame, palette: Palette, cost: Cost, value: str) -> alt.FacetChart:
+    log = spans_decades(rows)
+    y, low = (panels.axis(field, value, log=log) for field in ("value", "low"))
+    x = alt.X("cost:Q", title=cost.title, scale=cost.scale, axis=alt.Axis(tickCount=3, format=cost.labels))
+    base = alt.Chart().encode(x=x)
+    compiler = palette.colour(rows["compiler"])
+    front = base.transform_filter("datum.front")
+    tooltip = [*panels.tooltip(rows, value), alt.Tooltip("cost:Q", title=cost.title, format=".4~g")]
+    layers = [
+        front.mark_line(interpolate="step-after", strokeWidth=1, opacity=0.5, color="#888888").encode(y=y),
+        base.mark_rule(opacity=INTERVAL_OPACITY).encode(y=low, y2="high:Q", color=compiler),
+        base.mark_point(filled=True, size=32, opacity=1).encode(
+            y=y, color=compiler, shape=palette.symbol(rows["compiler"]), tooltip=tooltip
+        ),
+        front.mark_text(dy=-8).encode(y=y, text="batch_size:N"),
+    ]
+    drawable = panels.positive(rows) if log else rows
+    return panels.aligned(layers, drawable, ("cost", "value", "low", "high", "front"), side_by_side(rows))

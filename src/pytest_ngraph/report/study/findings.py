@@ -1,0 +1,175 @@
+"""What the data say, in a few sentences with numbers and intervals: what a reader should know before any figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from pytest_ngraph.metrics.text import with_interval
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures.inversions import by_compiling, strongest_first
+from pytest_ngraph.report.study.figures.rows import compiled, named, of_metric
+from pytest_ngraph.stats import Estimate
+from pytest_ngraph.wording import counted
+
+MOST = 4
+"""Places, compilers or reasons that one sentence names; tables have the others."""
+PROBLEM = 60
+"""Characters of a failure's reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """topic: what it is about, as a heading. sentences: what the data say of it."""
+
+    topic: str
+    sentences: tuple[str, ...]
+
+
+def findings(study: Study) -> list[Finding]:
+    """Those topics on which the data say something."""
+    made = [Finding(topic, tuple(tell(study))) for topic, tell in TOPICS.items()]
+    return [finding for finding in made if finding.sentences]
+
+
+def _fastest(study: Study) -> Iterator[str]:
+    ranked = _ranked(named(study.measured))
+    for place, own in _by_place(ranked):
+        sure = own.filter("sure").partition_by("compiler", maintain_order=True)
+        undecided = own.height - sum(cells.height for cells in sure)
+        most_first = sorted(sure, key=lambda cells: -cells.height)
+        wins = [f"{cells.item(0, 'compiler')} is fastest in {_cells(cells)}" for cells in most_first]
+        told = [*wins[:MOST], *([f"{undecided:,} are too close to call"] if undecided else [])]
+        yield f"On {place}, of {counted(own.height, 'cell')} (a workload at a batch size): {', '.join(told)}."
+    best = compiled(of_metric(study, "speedup")).filter(pl.col("low") > 1).sort("low", descending=True).head(1)
+    for row in best.iter_rows(named=True):
+        yield (
+            f"The greatest gain over identity: × {_interval(row)} by {row['compiler']} "
+            f"({row['network']}, batch size {row['batch_size']}, {row['place']})."
+        )
+
+
+def _cells(cells: pl.DataFrame) -> str:
+    """How many, and where they are few, which: `2 (resnet18 at 1 and 8)`."""
+    if cells.height > MOST:
+        return f"{cells.height:,}"
+    sizes = pl.col("batch_size").sort().cast(pl.String).str.join(" and ")
+    named = cells.group_by("network", maintain_order=True).agg(sizes)
+    return f"{cells.height} ({', '.join(f'{network} at {at}' for network, at in named.rows())})"
+
+
+def _ranked(measured: pl.DataFrame) -> pl.DataFrame:
+    """The fastest compiler of each workload and batch size at which there is a choice. sure: its interval lies above
+    all others."""
+    return (
+        measured.sort("throughput", descending=True, maintain_order=True)
+        .group_by("place", "network", "batch_size", maintain_order=True)
+        .agg(
+            pl.col("compiler").first(),
+            others=pl.len() - 1,
+            sure=(pl.col("throughput_low").first() > pl.col("throughput_high").slice(1).max())
+            & pl.col("throughput_high").slice(1).is_not_null().all(),
+        )
+        .filter(pl.col("others") > 0)
+        .with_columns(pl.col("sure").fill_null(False))
+    )
+
+
+def _reversed(study: Study) -> Iterator[str]:
+    own = by_compiling(study.inversions)
+    for row in strongest_first(own).head(1).iter_rows(named=True):
+        before, after = _interval(row, "before"), _interval(row, "after")
+        yield (
+            f"Compiling reverses which of two workloads is faster in {counted(own.height, 'case')}. The strongest: on "
+            f"{row['device']} at batch size {row['batch_size']}, {row['workload_a']} runs × {before} as fast as "
+            f"{row['workload_b']} under identity, but × {after} under {row['compiler']}."
+        )
+    across = study.inversions.filter(pl.col("device") != pl.col("reference_device")).height
+    if across:
+        yield f"Between compilers of two devices, the order of workloads is reversed in {counted(across, 'case')}."
+
+
+def _batching(study: Study) -> Iterator[str]:
+    reached = _saturated(named(study.measured))
+    friction = of_metric(study, "friction")
+    for place, own in _by_place(reached):
+        stops = own.sort("stops", "compiler", descending=[True, False]).select("compiler", "stops").rows()
+        sizes = _listed([f"{size:g} for {compiler}" for compiler, size in stops])
+        yield (
+            f"On {place}, batches pay until {sizes} (of up to {own.item(0, 'largest')}; medians over the workloads): "
+            "larger ones are not faster beyond doubt."
+        )
+    for place, own in _by_place(friction):
+        medians = own.group_by("compiler").agg(
+            value=pl.col("value").median(), low=pl.col("value").min(), high=pl.col("value").max()
+        )
+        for row in medians.sort("value", "compiler").head(1).iter_rows(named=True):
+            yield (
+                f"On {place}, {row['compiler']} keeps most efficiency as batches grow: median friction "
+                f"{row['value']:.2f} ({row['low']:.2f} to {row['high']:.2f} over its workloads; 0 is perfect, 1 "
+                "saturated)."
+            )
+
+
+def _saturated(measured: pl.DataFrame) -> pl.DataFrame:
+    """Per place and compiler: the median over workloads of the batch size at which throughput is as good as highest."""
+    curve = ("place", "compiler", "network")
+    several = measured.filter(pl.col("batch_size").n_unique().over(curve) > 1, pl.col("throughput_low").is_not_null())
+    as_good = pl.col("throughput_high") >= pl.col("throughput_low").max().over(curve)
+    return (
+        several.filter(as_good)
+        .group_by(curve, maintain_order=True)
+        .agg(pl.col("batch_size").min())
+        .group_by("place", "compiler", maintain_order=True)
+        .agg(stops=pl.col("batch_size").quantile(0.5, "lower"))
+        .join(several.group_by("place").agg(largest=pl.col("batch_size").max()), on="place", maintain_order="left")
+    )
+
+
+def _failing(study: Study) -> Iterator[str]:
+    counts = named(study.cases).group_by("place", "compiler", maintain_order=True).agg(
+        failed=(pl.col("outcome") == "failed").sum(),
+        unstable=((pl.col("outcome") == "measured") & ~pl.col("stable")).sum(),
+        cases=(pl.col("outcome") != "skipped").sum(),
+        reason=pl.col("reason").filter(pl.col("outcome") == "failed").mode().sort().first(),
+    )  # fmt: skip
+    failing = counts.filter(pl.col("failed") > 0).sort("failed", descending=True, maintain_order=True)
+    for row in failing.head(MOST).iter_rows(named=True):
+        most_often = row["reason"] if len(row["reason"]) <= PROBLEM else row["reason"][: PROBLEM - 1] + "…"
+        yield (
+            f"{row['compiler']} fails in {row['failed']} of {counted(row['cases'], 'case')} on {row['place']}; "
+            f"most often: {most_often}."
+        )
+    unstable = counts.filter(pl.col("unstable") > 0).sort("unstable", descending=True, maintain_order=True)
+    told = [f"{row['unstable']} of {row['compiler']} on {row['place']}" for row in unstable.iter_rows(named=True)]
+    if told:
+        yield f"Cases that did not settle within their budget: {_listed(told)}."
+
+
+TOPICS: dict[str, Callable[[Study], Iterator[str]]] = {
+    "Fastest compiler": _fastest,
+    "Rank inversions": _reversed,
+    "Batching": _batching,
+    "Failures and noise": _failing,
+}
+
+
+def _by_place(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The rows of each of the first places."""
+    for place in rows["place"].unique(maintain_order=True).head(MOST):
+        yield place, rows.filter(pl.col("place") == place)
+
+
+def _interval(row: dict[str, Any], name: str = "") -> str:
+    """A ratio in a row and its interval. name: of its column; its bounds are `_low` and `_high`."""
+    names = (name, f"{name}_low", f"{name}_high") if name else ("value", "low", "high")
+    return with_interval(Estimate(*(row[each] for each in names)))
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """The first texts, and how many more there are."""
+    more = [f"{len(texts) - MOST} more"] if len(texts) > MOST else []
+    return ", ".join([*texts[:MOST], *more])

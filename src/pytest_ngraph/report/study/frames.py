@@ -1,0 +1,179 @@
+"""From records, metrics and environments to frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Scope
+from pytest_ngraph.metrics.cells import Cells, flattened
+from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.record import Record
+from pytest_ngraph.report.study import columns
+from pytest_ngraph.report.study.families import Architecture, architecture
+from pytest_ngraph.stats import Floats
+from pytest_ngraph.store import Run
+
+NOTHING = Architecture("", "")
+"""Of a metric that extends over workloads."""
+ABSENT = (float("nan"),) * 3
+"""In the place of an estimate."""
+
+
+def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
+    """One row per record, with the columns of `columns.RECORDS`. cells: what was measured of each."""
+    facts = {
+        "case": [record.case.id for record in recorded],
+        "run": [record.run for record in recorded],
+        **_scopes([record.case for record in recorded]),
+        "outcome": [_outcome(record, problem) for record, problem in zip(recorded, cells.problems, strict=True)],
+        "reason": cells.problems,
+        **_throughputs(cells),
+        "compile_s": [record.compile_s for record in recorded],
+        "cpu_percent": [record.cpu_percent for record in recorded],
+        "peak_memory_bytes": [record.peak_memory_bytes for record in recorded],
+        "device_memory_bytes": [record.device_memory_bytes for record in recorded],
+        "agreement_error": [record.agreement.error if record.agreement else None for record in recorded],
+        "agreement_tolerance": [record.agreement.tolerance if record.agreement else None for record in recorded],
+        "stable": [record.stable for record in recorded],
+        "parameters": [record.model.parameters for record in recorded],
+        "mult_adds": [record.model.mult_adds for record in recorded],
+        "flops": [record.model.flops for record in recorded],
+        "pressure_percent": [record.contention.pressure_percent for record in recorded],
+        "rounds": [len(record.rounds) for record in recorded],
+        "started_at": [record.started_at for record in recorded],
+        **_rounds(recorded),
+    }
+    return pl.DataFrame(facts, schema=columns.RECORDS, strict=False)
+
+
+def case_metrics(by_name: Mapping[str, Column], cases: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The metrics of cases, with the columns of `columns.METRICS`: a frame for each name. cases: a row for each row."""
+    scopes = cases.select(list(columns.SCOPE))
+    for name, column in by_name.items():
+        reasons = [""] * cases.height
+        for row, reason in column.absent.items():
+            reasons[row] = reason
+        found = column.estimates
+        yield scopes.with_columns(
+            pl.lit(name).alias("metric"),
+            pl.Series("value", found.values).fill_nan(None),
+            _bounded(found.lows, found.lows, found.highs).alias("low"),
+            _bounded(found.highs, found.lows, found.highs).alias("high"),
+            pl.Series("absent", reasons, pl.String),
+            pl.lit(DEFINITIONS[name].unit).alias("unit"),
+            pl.lit("").alias("against"),
+        ).select(list(columns.METRICS))
+
+
+def metrics(every: Sequence[Metric]) -> pl.DataFrame:
+    """Metrics of any scope, with the columns of `columns.METRICS`."""
+    values, lows, highs = np.array([metric.estimate or ABSENT for metric in every], dtype=np.float64).reshape(-1, 3).T
+    facts = {
+        "metric": [metric.name for metric in every],
+        "value": pl.Series(values).fill_nan(None),
+        "low": _bounded(lows, lows, highs),
+        "high": _bounded(highs, lows, highs),
+        "absent": [metric.absent for metric in every],
+        "unit": [DEFINITIONS[metric.name].unit if metric.name in DEFINITIONS else "" for metric in every],
+        **_scopes([metric.scope for metric in every]),
+        "against": [metric.scope.against if isinstance(metric.scope, Scope) else "" for metric in every],
+    }
+    return pl.DataFrame(facts, schema=columns.METRICS, strict=False)
+
+
+def inversions(found: Sequence[Inversion]) -> pl.DataFrame:
+    """One row per inversion, with the columns of `columns.INVERSIONS`."""
+    facts = {
+        "reference_device": [each.winner.device for each in found],
+        "reference_compiler": [each.winner.compiler for each in found],
+        "device": [each.device for each in found],
+        "compiler": [each.compiler for each in found],
+        "batch_size": [each.winner.batch_size for each in found],
+        "precision": [each.winner.precision for each in found],
+        "objective": [each.winner.objective for each in found],
+        "workload_a": [each.winner.network_label for each in found],
+        "workload_b": [each.loser.network_label for each in found],
+        "before": [each.before.value for each in found],
+        "before_low": [each.before.low for each in found],
+        "before_high": [each.before.high for each in found],
+        "after": [each.after.value for each in found],
+        "after_low": [each.after.low for each in found],
+        "after_high": [each.after.high for each in found],
+    }
+    return pl.DataFrame(facts, schema=columns.INVERSIONS)
+
+
+def machine(run: Run) -> pl.DataFrame:
+    """One row for each device of a run and each fact of its environment."""
+    facts = [(device, run.environment_of(device).items()) for device in run.devices]
+    rows = [(device, run.id, key, value) for device, items in facts for key, value in items]
+    return pl.DataFrame(rows, schema=columns.MACHINES, orient="row")
+
+
+def _scopes(scopes: Sequence[Case | Scope]) -> dict[str, list[Any]]:
+    """The columns of `columns.SCOPE`."""
+    labels = [scope.model_label for scope in scopes]
+    known = {label: architecture(label) if label else NOTHING for label in dict.fromkeys(labels)}
+    groups = [known[label] for label in labels]
+    return {
+        "device": [scope.device for scope in scopes],
+        "workload": [scope.workload for scope in scopes],
+        "label": [label or None for label in labels],
+        "family": [group.family or None for group in groups],
+        "size": [group.size for group in groups],
+        "style": [group.style for group in groups],
+        "compiler": [scope.compiler for scope in scopes],
+        "batch_size": [scope.batch_size for scope in scopes],
+        "depth": [scope.depth for scope in scopes],
+        "width": [scope.width for scope in scopes],
+        "precision": [scope.precision for scope in scopes],
+        "objective": [scope.objective for scope in scopes],
+    }
+
+
+def _outcome(record: Record, problem: str) -> str:
+    return "failed" if problem and record.outcome == "measured" else record.outcome
+
+
+def _throughputs(cells: Cells) -> dict[str, pl.Series]:
+    """Latency, and throughput with its bounds."""
+    latency = cells.latency_s
+    throughput = latency.dividing(cells.batch_sizes)
+    return {
+        "latency_s": pl.Series(latency.values).fill_nan(None),
+        "throughput": pl.Series(throughput.values).fill_nan(None),
+        "throughput_low": _bounded(throughput.lows, latency.lows, latency.highs),
+        "throughput_high": _bounded(throughput.highs, latency.lows, latency.highs),
+    }
+
+
+def _rounds(recorded: Sequence[Record]) -> dict[str, pl.Series]:
+    """Iterations and seconds of each round, as lists, which are cut from flat arrays: so millions stay small."""
+    iterations, elapsed_s = flattened(record.rounds for record in recorded)
+    counts = [len(record.rounds) for record in recorded]
+    return {
+        "iterations": _lists(pl.Series(iterations).cast(pl.Int64), counts),
+        "elapsed_s": _lists(pl.Series(elapsed_s), counts),
+    }
+
+
+def _lists(flat: pl.Series, counts: Sequence[int]) -> pl.Series:
+    """Consecutive stretches of these lengths, one list each."""
+    rows = pl.DataFrame({"row": np.repeat(np.arange(len(counts)), counts), "one": flat})
+    lists = rows.group_by("row", maintain_order=True).agg("one")
+    every = pl.DataFrame({"row": np.arange(len(counts))})
+    return every.join(lists, on="row", how="left", maintain_order="left")["one"].fill_null([])
+
+
+def _bounded(bounds: Floats, lows: Floats, highs: Floats) -> pl.Series:
+    """Bounds of intervals; null where there were too few rounds for an interval, and where there is no estimate.
+
+    An infinite upper bound alone is one: compile time may never be paid back.
+    """
+    unknown = np.isnan(bounds) | (np.isinf(highs) & (lows <= 0))
+    return pl.Series(np.where(unknown, np.nan, bounds)).fill_nan(None)

@@ -1,0 +1,44 @@
+"""What was recorded, read run by run, so that only one run's records are in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from pytest_ngraph.metrics.cells import Cells
+from pytest_ngraph.metrics.sampled import Rows
+from pytest_ngraph.report.study import columns, frames
+from pytest_ngraph.store import Run
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recorded:
+    """Every record of some runs, those begun first first. frame: with the columns of `columns.RECORDS`. cells: the same
+    rows. machines: with the columns of `columns.MACHINES`."""
+
+    frame: pl.DataFrame
+    cells: Cells
+    machines: pl.DataFrame
+
+    @classmethod
+    def of(cls, runs: Iterable[Run]) -> Recorded:
+        """The runs may come from a generator. Of records begun at once, that of the earlier run comes first."""
+        parts, machines, cells = [pl.DataFrame(schema=columns.RECORDS)], [pl.DataFrame(schema=columns.MACHINES)], []
+        for run in runs:
+            cells.append(Cells.of_each(run.records))
+            parts.append(frames.records(run.records, cells[-1]))
+            machines.append(frames.machine(run))
+        frame = pl.concat(parts)
+        order = np.argsort(frame["started_at"].to_numpy(), kind="stable")
+        return cls(
+            frame=frame[order],
+            cells=Cells.joined(cells).take(order),
+            machines=pl.concat(machines).sort("run", maintain_order=True),
+        )
+
+    def newest(self) -> Rows:
+        """The row of each case's last record."""
+        return np.array(list({case: row for row, case in enumerate(self.cells.cases)}.values()), dtype=np.intp)

@@ -1,0 +1,38 @@
+"""The study's tables, and those beyond it. Each is a pure function of the study's frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.tables.changes import changes
+from pytest_ngraph.report.study.tables.compile_times import break_even, compile_times
+from pytest_ngraph.report.study.tables.deploy import deploy
+from pytest_ngraph.report.study.tables.failures import failures
+from pytest_ngraph.report.study.tables.family_means import families
+from pytest_ngraph.report.study.tables.machines import devices, libraries
+from pytest_ngraph.report.study.tables.models import architectures, blocks
+from pytest_ngraph.report.study.tables.own import own
+from pytest_ngraph.report.study.tables.reversals import inversions
+from pytest_ngraph.report.study.tables.scaling import depth_conv, depth_mha, friction
+from pytest_ngraph.report.study.tables.table import Table
+
+__all__ = ["TABLES", "Table"]
+
+TABLES: dict[str, Callable[[Study], Table]] = {
+    "devices": devices,
+    "libraries": libraries,
+    "compile_times": compile_times,
+    "architectures": architectures,
+    "blocks": blocks,
+    "families": families,
+    "depth_conv": depth_conv,
+    "depth_mha": depth_mha,
+    "break_even": break_even,
+    "friction": friction,
+    "deploy": deploy,
+    "inversions": inversions,
+    "own": own,
+    "failures": failures,
+    "changes": changes,
+}

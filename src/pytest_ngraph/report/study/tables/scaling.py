@@ -1,0 +1,62 @@
+"""How speedup scales with depth (study, Tables VII and VIII), and throughput with batch size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.tables.table import NETWORK, Table
+
+
+def depth_conv(study: Study) -> Table:
+    return _depth(study, "conv", "VII", "Depth scaling of convolutional blocks")
+
+
+def depth_mha(study: Study) -> Table:
+    return _depth(study, "mha", "VIII", "Depth scaling of MHA blocks")
+
+
+def friction(study: Study) -> Table:
+    keys = [*NETWORK, "compiler"]
+    return Table.of(
+        "friction",
+        "Friction as batches grow",
+        "The exponent of ASE(b) = b^-friction, fitted in logarithms through ASE(1) = 1: 0 scales perfectly, 1 is "
+        "saturated, above 1 batching hurts. Mitigation is identity's friction minus the compiler's. 95 % intervals.",
+        _side_by_side(study, ["friction", "friction_mitigation"], keys),
+        missing="needs a workload at batch size 1 and another one",
+    )
+
+
+def _depth(study: Study, block: str, number: str, title: str) -> Table:
+    keys = ["device", "compiler", "width", "batch_size", "precision", "objective"]
+    rows = _side_by_side(study, ["depth_slope", "depth_retention"], ["label", *keys])
+    own = rows.filter(pl.col("label").str.split(",").list.first() == block)
+    return Table.of(
+        f"depth_{block}",
+        title,
+        "Slope: least squares of the speedup over depth. Retention: the speedup of the deepest stack over that of a "
+        "single block. 95 % intervals.",
+        own if own["label"].ne(block).any() else own.drop("label"),  # told where there are arguments: mha,heads=4
+        number=number,
+        missing=f"needs {block} at two depths or more under identity and a compiler",
+    )
+
+
+def _side_by_side(study: Study, metrics: Sequence[str], keys: Sequence[str]) -> pl.DataFrame:
+    """A row for each scope and for each metric its value, its interval and, where it is absent, the reason."""
+    rows = study.metrics.filter(pl.col("metric").is_in(metrics))
+    sides = rows.select(keys).unique(maintain_order=True)
+    for metric in metrics:
+        own = rows.filter(pl.col("metric") == metric).select(
+            *keys,
+            pl.col("value").alias(metric),
+            pl.col("low").alias(f"{metric}_low"),
+            pl.col("high").alias(f"{metric}_high"),
+            pl.col("absent").alias(f"{metric}_absent"),
+        )
+        sides = sides.join(own, on=list(keys), how="left", nulls_equal=True, maintain_order="left")
+    reasons = pl.coalesce(pl.col(f"{metric}_absent").replace("", None) for metric in metrics)
+    return sides.with_columns(reasons.fill_null("").alias("absent")).drop(f"{metric}_absent" for metric in metrics)
