@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from synthetic import case
 
-from pytest_ngraph.expected import Expected
+from pytest_ngraph.session.plan import Expected
 
 EAGER, TVM, LARGER = case("identity"), case("tvm"), case("identity", batch_size=8)
 

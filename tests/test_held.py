@@ -7,9 +7,9 @@ from synthetic import case, measured
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold
 from pytest_ngraph.gate.combination import EXACTLY_EQUAL
-from pytest_ngraph.held import Held
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.options import GateOptions
+from pytest_ngraph.session.thresholds import Held
 
 ONE, EIGHT = case("tvm", 1), case("tvm", 8)
 METRICS = compute([measured(ONE, 0.1), measured(EIGHT, 0.2)])

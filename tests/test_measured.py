@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from synthetic import case, measured
 
-from pytest_ngraph.measured import Measured
 from pytest_ngraph.metrics import Metric
 from pytest_ngraph.record import Record
+from pytest_ngraph.session.results import Measured
 from pytest_ngraph.stats import Estimate
 
 CASE = case("tvm", 8)

@@ -11,7 +11,7 @@ from pytest_ngraph import store
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.record import Record
-from pytest_ngraph.session import Session
+from pytest_ngraph.session.session import Session
 
 TWO = "--compiler=identity,mine:Exact"
 

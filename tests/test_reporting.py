@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ngraph import reporting, store
 from pytest_ngraph.fixtures import SESSION
-from pytest_ngraph.session import Session
+from pytest_ngraph.session.session import Session
 
 REPORT = ("--compiler=mine:Exact", "--ngraph-report=report")
 ONE = (*REPORT, "--batch-size=4")

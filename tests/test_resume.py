@@ -8,7 +8,7 @@ import pytest
 from synthetic import case
 
 from pytest_ngraph.machine.machine import environment
-from pytest_ngraph.resume import Resumed
+from pytest_ngraph.session.resume import Resumed
 from pytest_ngraph.store import Death, Journal, Run, read, run_ids
 
 CASE = case("tvm", 8)

@@ -15,7 +15,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import DeviceAway
 from pytest_ngraph.fixtures import SESSION
 from pytest_ngraph.record import Record
-from pytest_ngraph.session import Session
+from pytest_ngraph.session.session import Session
 
 EAGER, TVM, BY_ITSELF = case("identity", 8), case("tvm", 8), case("identity", 1)
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ngraph import resume, store
+from pytest_ngraph import store
 from pytest_ngraph.against.stored import Compare
 from pytest_ngraph.artifact import Model, Target
 from pytest_ngraph.case import Case
@@ -37,6 +37,7 @@ from pytest_ngraph.metrics.cells import READINGS, Cells
 from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.record import Agreement, Record
 from pytest_ngraph.report import study
+from pytest_ngraph.session import resume
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import SCHEMA, SUFFIX
 from pytest_ngraph.store.baselines import Baseline

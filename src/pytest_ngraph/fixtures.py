@@ -17,7 +17,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, InHostTime
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.replay import observed_rounds, replay
-from pytest_ngraph.session import Session
+from pytest_ngraph.session.session import Session
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture

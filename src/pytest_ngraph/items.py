@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.gate.verdict import Verdict
     from pytest_ngraph.record import Record
-    from pytest_ngraph.session import Session
+    from pytest_ngraph.session.session import Session
 
 WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 """The exit statuses of a run that went to its end."""

@@ -28,14 +28,14 @@ from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the
     torchscript_model,
     tvm_model,
 )
-from pytest_ngraph.session import Session
+from pytest_ngraph.session.session import Session
 
 if TYPE_CHECKING:
     from pytest_ngraph.against.live import Against
     from pytest_ngraph.against.stored import Compare
     from pytest_ngraph.metrics import Metric
     from pytest_ngraph.record import Record
-    from pytest_ngraph.resume import Resumed
+    from pytest_ngraph.session.resume import Resumed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -134,7 +134,7 @@ def _resumed(chosen: options.Options) -> Resumed | None:
     """The run that this session goes on with."""
     if not (chosen.resume.run and chosen.measures):
         return None
-    from pytest_ngraph.resume import open_run
+    from pytest_ngraph.session.resume import open_run
 
     return open_run(chosen.store, chosen.resume.run, chosen.resume.retries)
 

@@ -15,7 +15,7 @@ from pytest_ngraph.fixtures import SESSION
 if TYPE_CHECKING:
     from pytest_ngraph.report.destinations import Destinations
     from pytest_ngraph.report.result import RunResult
-    from pytest_ngraph.session import Session
+    from pytest_ngraph.session.session import Session
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable by which GitHub names the file whose Markdown it shows for a step."""

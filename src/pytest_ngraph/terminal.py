@@ -12,7 +12,7 @@ import pytest
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.session import Session
+from pytest_ngraph.session.session import Session
 from pytest_ngraph.wording import seen_from
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pytest_ngraph.machine.machine import environment
 
 if TYPE_CHECKING:
     from pytest_ngraph.record import Phase, Record
-    from pytest_ngraph.resume import Resumed
+    from pytest_ngraph.session.resume import Resumed
     from pytest_ngraph.store import Journal
 
 

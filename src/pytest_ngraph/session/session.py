@@ -13,19 +13,19 @@ from pytest_ngraph.bench.site import Measures, Site
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
-from pytest_ngraph.expected import Expected
-from pytest_ngraph.judging import Judging
 from pytest_ngraph.machine.machine import environment, this_machine
-from pytest_ngraph.measured import ExtraMetrics
 from pytest_ngraph.options import Options
-from pytest_ngraph.recording import Recording
+from pytest_ngraph.session.judging import Judging
+from pytest_ngraph.session.plan import Expected
+from pytest_ngraph.session.recording import Recording
+from pytest_ngraph.session.results import ExtraMetrics
 
 if TYPE_CHECKING:
     from pytest_ngraph.against.live import Against
     from pytest_ngraph.against.stored import Compare
     from pytest_ngraph.bench.base import Base
     from pytest_ngraph.record import Record
-    from pytest_ngraph.resume import Resumed
+    from pytest_ngraph.session.resume import Resumed
     from pytest_ngraph.store import Run
 
 
@@ -277,7 +277,7 @@ class Session:
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """What an earlier record would follow from if its case were measured now."""
         from pytest_ngraph.bench.conditions import Terms
-        from pytest_ngraph.resume import would_follow_from
+        from pytest_ngraph.session.resume import would_follow_from
 
         host = self.site.host(record.case.device)
         terms = Terms(

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.held import Held
-from pytest_ngraph.measured import ExtraMetrics, Measured
 from pytest_ngraph.options import Options
+from pytest_ngraph.session.results import ExtraMetrics, Measured
+from pytest_ngraph.session.thresholds import Held
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Check, Threshold

@@ -1,0 +1,1 @@
+"""One run: what is planned, measured, recorded, resumed and judged."""
