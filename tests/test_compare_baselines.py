@@ -18,7 +18,7 @@ from pytest_ngraph.gate import baseline as baseline_gate
 from pytest_ngraph.gate.metric_gate import MetricGate, gated
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.metrics import compute
-from pytest_ngraph.options import GateOptions
+from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.store import Journal, Run, baselines
 from pytest_ngraph.store.baselines import Baseline
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.fixtures import SESSION
-from pytest_ngraph.options import Axis, parse_batch_size, split_compilers
+from pytest_ngraph.plugin.fixtures import SESSION
+from pytest_ngraph.plugin.options import Axis, parse_batch_size, split_compilers
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from repository import Repository
 
 from pytest_ngraph import store
-from pytest_ngraph.fixtures import SESSION
-from pytest_ngraph.publish import STEP_SUMMARY
+from pytest_ngraph.plugin.fixtures import SESSION
+from pytest_ngraph.plugin.summary_file import STEP_SUMMARY
 
 DOCS = Path(__file__).parents[1] / "docs" / "gate-in-ci.md"
 ONE = ("--compiler=mine:Exact", "--batch-size=4")

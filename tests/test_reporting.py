@@ -9,8 +9,9 @@ from typing import cast
 
 import pytest
 
-from pytest_ngraph import reporting, store
-from pytest_ngraph.fixtures import SESSION
+from pytest_ngraph import store
+from pytest_ngraph.plugin import report_folder
+from pytest_ngraph.plugin.fixtures import SESSION
 from pytest_ngraph.session.session import Session
 
 REPORT = ("--compiler=mine:Exact", "--ngraph-report=report")
@@ -90,9 +91,9 @@ def test_a_library_that_fails_while_drawing_is_told(tmp_path: Path, monkeypatch:
     def fails(session: object, folder: Path) -> Path:
         raise ValueError("no such scale")
 
-    monkeypatch.setattr(reporting, "_write", fails)
+    monkeypatch.setattr(report_folder, "_write", fails)
     stash = pytest.Stash()
     stash[SESSION] = cast("Session", SimpleNamespace(records=[1]))
-    stash[reporting.FOLDER] = tmp_path
-    reporting.write(cast("pytest.Config", SimpleNamespace(stash=stash)))
-    assert stash[reporting.TOLD] == f"The report could not be written to {tmp_path}: ValueError: no such scale"
+    stash[report_folder.FOLDER] = tmp_path
+    report_folder.write(cast("pytest.Config", SimpleNamespace(stash=stash)))
+    assert stash[report_folder.TOLD] == f"The report could not be written to {tmp_path}: ValueError: no such scale"

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest_ngraph
-from pytest_ngraph import compilers, fixtures, hookspecs, marks, options
+from pytest_ngraph import compilers
 from pytest_ngraph.metrics import DEFINITIONS
+from pytest_ngraph.plugin import fixtures, hookspecs, marks, options
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_ngraph.against.calibrating import Calibrating, kept
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Build, Comparison, Launch, PairedRound, Quad
-from pytest_ngraph.options import GateOptions
+from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.record import Record
 
 CASE = Case(workload="w", compiler="c", batch_size=1)

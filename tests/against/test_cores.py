@@ -9,7 +9,7 @@ import pytest
 from pytest_ngraph.against.itself import FromItself
 from pytest_ngraph.against.live import Against
 from pytest_ngraph.bench.free_cores import Patience
-from pytest_ngraph.options import GateOptions
+from pytest_ngraph.plugin.options import GateOptions
 
 CORES = (0, 2, 4, 6)
 

@@ -10,7 +10,7 @@ from pytest_ngraph.against.live import Against
 from pytest_ngraph.against.origin import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
-from pytest_ngraph.options import GateOptions
+from pytest_ngraph.plugin.options import GateOptions
 
 KEPT, SKIPPED, GONE = (case("tvm", size) for size in (1, 8, 32))
 

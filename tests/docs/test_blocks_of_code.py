@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import pytest
 import reference
 
-from pytest_ngraph import options
+from pytest_ngraph.plugin import options
 
 from .pages import BLOCK, PAGES, ROOT, Block, blocks
 

@@ -13,7 +13,7 @@ from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Calibration, Verdict, calibrate
 from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.machine.machine import this_machine
-from pytest_ngraph.options import GateOptions
+from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.record import Record
 from pytest_ngraph.system.files import user_folder, write_whole
 

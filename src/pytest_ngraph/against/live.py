@@ -15,7 +15,7 @@ from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches,
 from pytest_ngraph.gate.judge import OfCases
 from pytest_ngraph.gate.judged import Judged, decide_worse
 from pytest_ngraph.gate.pooling import Pooled
-from pytest_ngraph.options import GateOptions
+from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.record import Record
 from pytest_ngraph.wording import counted
 

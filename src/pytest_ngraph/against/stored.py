@@ -15,7 +15,7 @@ from pytest_ngraph.gate.judge import OfCases
 from pytest_ngraph.gate.judged import Judged
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.machine.host import HERE
-from pytest_ngraph.options import GateOptions
+from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run, baselines
 from pytest_ngraph.store.baselines import Baseline

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.options import GateOptions
+from pytest_ngraph.plugin.options import GateOptions
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Check, Threshold

@@ -19,7 +19,7 @@ from pytest_ngraph.system.command import Finished, run
 from pytest_ngraph.system.relocation import with_paths
 
 TIMEOUT_S = 600.0
-WRITER = command(sys.executable, "pytest_ngraph.casewriter")
+WRITER = command(sys.executable, "pytest_ngraph.plugin.case_writer")
 COLLECTED = (0, 2, 5)
 """Exit statuses of a pytest that has collected: without errors, with some, and nothing."""
 OF_OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ngraph import hookspecs, items, marks, options, publish, reporting, terminal
 from pytest_ngraph.bench.local_site import Here
 from pytest_ngraph.bench.site import Site
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.fixtures import (  # noqa: F401 (pytest finds fixtures in the plugin's namespace)
+from pytest_ngraph.plugin import hookspecs, items, marks, options, report_folder, summary_file, terminal
+from pytest_ngraph.plugin.fixtures import (  # noqa: F401 (pytest finds fixtures in the namespace of the plugin)
     SESSION,
     compile_case,
     compiled_model,
@@ -146,8 +146,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         items.announce(session.items, session.config)
-        publish.prepare(session.config)
-        reporting.prepare(session.config)
+        summary_file.prepare(session.config)
+        report_folder.prepare(session.config)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -168,15 +168,15 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     items.finish(session, exitstatus)
-    publish.publish(session.config)
-    reporting.write(session.config)
+    summary_file.publish(session.config)
+    report_folder.write(session.config)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminal.summarise(terminalreporter, terminalreporter.config.stash[SESSION])
-    publish.tell(terminalreporter)
-    reporting.tell(terminalreporter)
+    summary_file.tell(terminalreporter)
+    report_folder.tell(terminalreporter)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

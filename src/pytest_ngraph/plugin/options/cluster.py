@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.options.gate import GateOptions
-from pytest_ngraph.options.reading import ONE, Declare, path, positive, single
+from pytest_ngraph.plugin.options.gate import GateOptions
+from pytest_ngraph.plugin.options.reading import ONE, Declare, path, positive, single
 
 if TYPE_CHECKING:
     from pytest_ngraph.cluster.security import Endpoint

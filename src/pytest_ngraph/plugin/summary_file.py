@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ngraph.fixtures import SESSION
+from pytest_ngraph.plugin.fixtures import SESSION
 
 if TYPE_CHECKING:
     from pytest_ngraph.report.destinations import Destinations

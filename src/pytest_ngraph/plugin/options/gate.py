@@ -10,7 +10,7 @@ from typing import Literal, cast, get_args
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.options.reading import ONE, Declare, choice, named, path, share, whole
+from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, named, path, share, whole
 
 Policy = Literal["warn", "fail", "pass"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.options.reading import ONE, Declare, positive, single
+from pytest_ngraph.plugin.options.reading import ONE, Declare, positive, single
 
 NEWEST_UNFINISHED = "latest"
 """In place of a run: the newest that was not finished."""

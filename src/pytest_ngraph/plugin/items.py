@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
-from pytest_ngraph import marks
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import NgraphError, Unreachable, UsageError
-from pytest_ngraph.fixtures import COMPILER_FIXTURES, SESSION, observed, require
 from pytest_ngraph.machine.devices import Requirement
-from pytest_ngraph.options import is_xdist_worker, parse_thresholds
-from pytest_ngraph.replay import mark_for_replay, mark_group
-from pytest_ngraph.termination import end_on_sigterm
+from pytest_ngraph.plugin import marks
+from pytest_ngraph.plugin.fixtures import COMPILER_FIXTURES, SESSION, observed, require
+from pytest_ngraph.plugin.options import is_xdist_worker, parse_thresholds
+from pytest_ngraph.plugin.replay import mark_for_replay, mark_group
+from pytest_ngraph.plugin.sigterm import end_on_sigterm
 
 if TYPE_CHECKING:
-    from pytest_ngraph.collected import Collected
     from pytest_ngraph.gate import Threshold
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.gate.verdict import Verdict
+    from pytest_ngraph.plugin.collected import Collected
     from pytest_ngraph.record import Record
     from pytest_ngraph.session.session import Session
 
@@ -201,7 +201,7 @@ def _require_baselines(session: pytest.Session) -> None:
 
 def _collected(config: pytest.Config) -> Collected:
     """What collection generated, for stored baselines to be held against."""
-    from pytest_ngraph.collected import Collected
+    from pytest_ngraph.plugin.collected import Collected
 
     return config.stash.setdefault(COLLECTED, Collected())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.fixtures import SESSION
+from pytest_ngraph.plugin.fixtures import SESSION
 from pytest_ngraph.report import study
 from pytest_ngraph.session.session import Session
 from pytest_ngraph.wording import seen_from

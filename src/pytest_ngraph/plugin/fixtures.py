@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ngraph import marks
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, InHostTime
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.replay import observed_rounds, replay
+from pytest_ngraph.plugin import marks
+from pytest_ngraph.plugin.replay import observed_rounds, replay
 from pytest_ngraph.session.session import Session
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The process that collects a base's tests and writes their cases: `python -m pytest_ngraph.casewriter`.
+"""The process that collects a base's tests and writes their cases: `python -m pytest_ngraph.plugin.case_writer`.
 
 It reads a JSON object from standard input: `path` becomes `sys.path`, `arguments` go to pytest, and `file` gets a JSON
 line `{"nodeid", "case", "selected"}` for each case, `{"failed": nodeid, "reason"}` for what cannot be collected, and
@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import pytest
 
 from pytest_ngraph.against.revision.collecting import reason
-from pytest_ngraph.items import MISTAKES, case_of
+from pytest_ngraph.plugin.items import MISTAKES, case_of
 
 
 class CaseWriter:

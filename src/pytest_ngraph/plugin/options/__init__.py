@@ -15,11 +15,11 @@ from pytest_ngraph import compilers
 from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, load_inventory, parse_size
-from pytest_ngraph.options import cluster, gate, resume
-from pytest_ngraph.options.cluster import ClusterOptions
-from pytest_ngraph.options.gate import GateOptions
-from pytest_ngraph.options.reading import ONE, Axis, axis, choice, lines, path, positive, resolved, share, single
-from pytest_ngraph.options.resume import ResumeOptions
+from pytest_ngraph.plugin.options import cluster, gate, resume
+from pytest_ngraph.plugin.options.cluster import ClusterOptions
+from pytest_ngraph.plugin.options.gate import GateOptions
+from pytest_ngraph.plugin.options.reading import ONE, Axis, axis, choice, lines, path, positive, resolved, share, single
+from pytest_ngraph.plugin.options.resume import ResumeOptions
 from pytest_ngraph.settings import Isolation, Settings
 from pytest_ngraph.system.files import compiled_folder
 
