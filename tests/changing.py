@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate.changes import Reading, Uncompared
-from pytest_ngraph.gate.judged import Judged, decide_worse
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.verdict import Verdict
+from pytest_ngraph.gate.verdict import Judged, Verdict, decide_worse
 from pytest_ngraph.record import Record
 
 MAIN = "main at 1a2b3c4"

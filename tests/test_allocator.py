@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pytest_ngraph.allocator import KEEPING, SETS_IT
+from pytest_ngraph.worker.memory import ALLOCATOR_VARIABLES, KEEPING
 
 FAULTS_OF_A_CALL = """
 import resource
@@ -29,7 +29,7 @@ PAGES = 64 * 2**20 // os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 
 
 def faults(**variables: str) -> int:
     """Pages that the kernel hands out in a call that needs no more memory than the one before."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(SETS_IT)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(ALLOCATOR_VARIABLES)}
     command = [sys.executable, "-c", FAULTS_OF_A_CALL]
     ran = subprocess.run(command, env=inherited | variables, capture_output=True, text=True, check=True)
     return int(ran.stdout)

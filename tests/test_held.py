@@ -6,7 +6,7 @@ from synthetic import case, measured
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold
-from pytest_ngraph.gate.combination import EXACTLY_EQUAL
+from pytest_ngraph.gate.pooling import EXACTLY_EQUAL
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.session.thresholds import Held

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.plugin.terminal import RESTORE_AND_ERASE, SAVE, Status
+from pytest_ngraph.plugin.status import RESTORE_AND_ERASE, SAVE, Status
 
 
 class Terminal:

@@ -135,3 +135,28 @@ def _build(data: dict[str, Any]) -> Build:
 
 def _round(data: dict[str, Any]) -> PairedRound:
     return PairedRound(**data | {"quads": tuple(Quad(tuple(base), tuple(head)) for base, head in data["quads"])})
+
+
+MOST_STEAL_PERCENT = 2.0
+"""Time that the hypervisor takes strikes one burst and not the next; a quiet virtual machine shows none to 1 %."""
+
+
+MOST_PRESSURE_PERCENT = 10.0
+"""One thread that waits its turn for a tenth of the round delays some of the bursts by several times their length."""
+
+
+MOST_SWITCHES_PER_S = 1000
+"""Where the kernel does not tell of pressure. Threads that yield to each other at the end of every iteration switch
+some 200 times a second on a quiet machine; one that shares its core is taken off it hundreds of times more."""
+
+
+def is_disturbed(measured: PairedRound) -> bool:
+    """Whether the kernel tells of other work on the cores meanwhile. What it does not tell does not count."""
+    most_switches = MOST_SWITCHES_PER_S * measured.elapsed_s
+    crowded = measured.pressure_percent is None and (measured.involuntary_switches or 0) > most_switches
+    return crowded or is_contended(measured.pressure_percent, measured.steal_percent)
+
+
+def is_contended(pressure_percent: float | None, steal_percent: float | None) -> bool:
+    """Whether others had the cores for longer than they do on a quiet machine. None does not count."""
+    return (pressure_percent or 0) > MOST_PRESSURE_PERCENT or (steal_percent or 0) > MOST_STEAL_PERCENT

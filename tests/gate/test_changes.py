@@ -11,7 +11,7 @@ from synthetic import case, measured
 from pytest_ngraph.comparison import AloneLaunch, Comparison
 from pytest_ngraph.gate import Rule
 from pytest_ngraph.gate.changes import Uncompared, reading_of_launches, reading_of_runs, time_change
-from pytest_ngraph.gate.combination import EXACTLY_EQUAL
+from pytest_ngraph.gate.pooling import EXACTLY_EQUAL
 from pytest_ngraph.record import Record
 
 CASE = case("openvino", 8)

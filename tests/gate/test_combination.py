@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ngraph.gate.combination import EXACTLY_EQUAL, combine
-from pytest_ngraph.gate.pooling import Pooled
+from pytest_ngraph.gate.pooling import EXACTLY_EQUAL, Pooled, combine
 
 POOLED = st.builds(
     Pooled, st.floats(-1, 1), st.floats(1e-4, 1), st.floats(1, 50).map(lambda dof: round(dof, 3)), st.integers(1, 8)

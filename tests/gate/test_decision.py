@@ -13,8 +13,8 @@ from launching import PRIORS, Machine, exact, launch, paired_round, scaled, shif
 from pytest_ngraph.comparison import Launch
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Rule, decide
-from pytest_ngraph.gate.budget import is_spent
 from pytest_ngraph.gate.decision import Decision, weigh
+from pytest_ngraph.gate.rule import is_spent
 
 RULE = Rule()
 TEN = Rule(cells=10)

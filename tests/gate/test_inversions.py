@@ -7,9 +7,9 @@ from changing import Base, known
 from synthetic import case, noisy
 
 from pytest_ngraph.gate import Rule, Threshold
-from pytest_ngraph.gate.combination import EXACTLY_EQUAL
 from pytest_ngraph.gate.metric_gate import MetricGate, gated
 from pytest_ngraph.gate.metric_verdict import MetricVerdict
+from pytest_ngraph.gate.pooling import EXACTLY_EQUAL
 from pytest_ngraph.metrics import compute
 
 SECONDS = {("identity", "swin"): 0.2, ("identity", "vgg"): 0.1, ("tvm", "swin"): 0.02, ("tvm", "vgg"): 0.03}

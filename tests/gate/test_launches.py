@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from launching import Machine, exact, launch, paired_round, quad, scaled, shifted, swapped
 
-from pytest_ngraph.comparison import PairedRound
-from pytest_ngraph.gate.launches import effect, effects, is_disturbed
+from pytest_ngraph.comparison import PairedRound, is_disturbed
+from pytest_ngraph.gate.launches import effect, effects
 
 
 @pytest.mark.parametrize(

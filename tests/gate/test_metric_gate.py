@@ -11,10 +11,9 @@ from synthetic import case, failed, measured
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate import Rule, Threshold
 from pytest_ngraph.gate.changes import Reading
-from pytest_ngraph.gate.combination import EXACTLY_EQUAL, combine
 from pytest_ngraph.gate.decision import weigh
 from pytest_ngraph.gate.metric_gate import MetricGate, gated
-from pytest_ngraph.gate.pooling import Pooled
+from pytest_ngraph.gate.pooling import EXACTLY_EQUAL, Pooled, combine
 from pytest_ngraph.metrics import Metrics, compute
 from pytest_ngraph.record import Record
 

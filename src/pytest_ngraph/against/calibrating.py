@@ -8,10 +8,9 @@ from pathlib import Path
 
 from pytest_ngraph.against.itself import FromItself
 from pytest_ngraph.against.live import Against
-from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.comparison import Comparison, is_disturbed
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Calibration, Verdict, calibrate
-from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.record import Record

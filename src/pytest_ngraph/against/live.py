@@ -13,8 +13,8 @@ from pytest_ngraph.gate import Calibration, Rule, Verdict, is_enough, missing, v
 from pytest_ngraph.gate.baseline import seconds_elsewhere
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change
 from pytest_ngraph.gate.judge import OfCases
-from pytest_ngraph.gate.judged import Judged, decide_worse
 from pytest_ngraph.gate.pooling import Pooled
+from pytest_ngraph.gate.verdict import Judged, decide_worse
 from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.record import Record
 from pytest_ngraph.wording import counted

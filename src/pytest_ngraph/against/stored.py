@@ -12,8 +12,8 @@ from pytest_ngraph.gate import Rule, Verdict
 from pytest_ngraph.gate import baseline as gate_baseline
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_runs
 from pytest_ngraph.gate.judge import OfCases
-from pytest_ngraph.gate.judged import Judged
 from pytest_ngraph.gate.pooling import Pooled
+from pytest_ngraph.gate.verdict import Judged
 from pytest_ngraph.machine.host import HERE
 from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.record import Record

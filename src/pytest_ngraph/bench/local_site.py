@@ -38,8 +38,8 @@ class Here:
     def open(self, work: Work) -> Bench:
         from pytest_ngraph.bench.bench import Bench
         from pytest_ngraph.bench.conditions import Terms
-        from pytest_ngraph.bench.noted import NotedProgress
         from pytest_ngraph.bench.process import Home
+        from pytest_ngraph.bench.progress import NotedProgress
 
         terms = Terms(common=work.settings, profiles=work.profiles, machine=HERE.machine, threads=work.threads)
         return Bench(

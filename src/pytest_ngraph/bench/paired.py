@@ -14,9 +14,8 @@ from pytest_ngraph.bench.base import Opponent
 from pytest_ngraph.bench.free_cores import Patience
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
-from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad
+from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad, is_disturbed
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.machine import contention
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.settings import Settings

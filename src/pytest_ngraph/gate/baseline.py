@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import is_contended
 from pytest_ngraph.gate.changes import Uncompared
-from pytest_ngraph.gate.judged import Judged
-from pytest_ngraph.gate.launches import DRAWS, Effect, is_contended
+from pytest_ngraph.gate.launches import DRAWS, Effect
 from pytest_ngraph.gate.pooling import Pooled, Prior, departure, pool
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.student import t_quantile
-from pytest_ngraph.gate.verdict import Verdict
+from pytest_ngraph.gate.verdict import Judged, Verdict
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate, bootstrap_medians
 from pytest_ngraph.wording import counted

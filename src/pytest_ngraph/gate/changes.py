@@ -8,13 +8,11 @@ from typing import NamedTuple, Protocol
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, Comparison
-from pytest_ngraph.gate.combination import EXACTLY_EQUAL, combine
 from pytest_ngraph.gate.decision import weigh
-from pytest_ngraph.gate.judged import Judged
 from pytest_ngraph.gate.launches import Effect
-from pytest_ngraph.gate.pooling import Pooled, Prior, departure, pool
+from pytest_ngraph.gate.pooling import EXACTLY_EQUAL, Pooled, Prior, combine, departure, pool
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.verdict import VerdictName
+from pytest_ngraph.gate.verdict import Judged, VerdictName
 from pytest_ngraph.record import Record
 
 READINGS: Mapping[str, Prior] = {

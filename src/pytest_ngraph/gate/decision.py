@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from pytest_ngraph.comparison import Comparison, Launch, Placement
-from pytest_ngraph.gate.budget import is_spent
 from pytest_ngraph.gate.launches import effects
 from pytest_ngraph.gate.pooling import Pooled, pool
-from pytest_ngraph.gate.rule import Look, Rule
+from pytest_ngraph.gate.rule import Look, Rule, is_spent
 
 Decision = Literal["regressed", "improved", "unchanged", "undecided"]
 

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate.changes import Changes, Uncompared
-from pytest_ngraph.gate.combination import combine
 from pytest_ngraph.gate.metric_verdict import MetricVerdict
-from pytest_ngraph.gate.pooling import Pooled
+from pytest_ngraph.gate.pooling import Pooled, combine
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.metrics import Inversion
 from pytest_ngraph.metrics.text import number

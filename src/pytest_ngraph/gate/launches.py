@@ -12,14 +12,6 @@ import numpy.typing as npt
 from pytest_ngraph.comparison import Launch, PairedRound
 from pytest_ngraph.stats import Floats
 
-MOST_STEAL_PERCENT = 2.0
-"""Time that the hypervisor takes strikes one burst and not the next; a quiet virtual machine shows none to 1 %."""
-MOST_PRESSURE_PERCENT = 10.0
-"""One thread that waits its turn for a tenth of the round delays some of the bursts by several times their length."""
-MOST_SWITCHES_PER_S = 1000
-"""Where the kernel does not tell of pressure. Threads that yield to each other at the end of every iteration switch
-some 200 times a second on a quiet machine; one that shares its core is taken off it hundreds of times more."""
-
 FASTEST_SHARE = 0.25
 """Of an arm's bursts: these count. Other work only ever delays a burst, so that the fastest tell what a model takes
 (Chen and Revels 2016, arXiv:1608.04295): `tools/launch_spread.py` shows what that gains. To leave out disturbed rounds
@@ -34,18 +26,6 @@ class Effect(NamedTuple):
 
     log_ratio: float
     standard_error: float
-
-
-def is_disturbed(measured: PairedRound) -> bool:
-    """Whether the kernel tells of other work on the cores meanwhile. What it does not tell does not count."""
-    most_switches = MOST_SWITCHES_PER_S * measured.elapsed_s
-    crowded = measured.pressure_percent is None and (measured.involuntary_switches or 0) > most_switches
-    return crowded or is_contended(measured.pressure_percent, measured.steal_percent)
-
-
-def is_contended(pressure_percent: float | None, steal_percent: float | None) -> bool:
-    """Whether others had the cores for longer than they do on a quiet machine. None does not count."""
-    return (pressure_percent or 0) > MOST_PRESSURE_PERCENT or (steal_percent or 0) > MOST_STEAL_PERCENT
 
 
 def effects(launches: Iterable[Launch]) -> list[Effect]:

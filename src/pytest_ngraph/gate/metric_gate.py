@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.gate.changes import READINGS, Uncompared
-from pytest_ngraph.gate.combination import combine
 from pytest_ngraph.gate.inversions import judge_inversions
 from pytest_ngraph.gate.judge import Judge
 from pytest_ngraph.gate.ledger import Ledger
 from pytest_ngraph.gate.metric_verdict import MetricVerdict, judge_change
+from pytest_ngraph.gate.pooling import combine
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.thresholds import Threshold
 from pytest_ngraph.metrics import Inversion, Metric, Metrics, Scope

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -95,3 +95,26 @@ def _moderated(effects: Sequence[Effect], prior: Prior) -> tuple[float, float, f
 def _trust(squares: float, dof: int, prior: Prior) -> float:
     """What of its weight the prior keeps: all, unless launches that it describes would hardly ever differ so much."""
     return min(1.0, f_tail(squares / dof, dof, prior.dof) / IMPROBABLE) if dof else 1.0
+
+
+EXACTLY_EQUAL = Pooled(0.0, 0.0, math.inf, 0)
+"""The log ratio of two that start from the same graph, weights and options."""
+
+
+def combine(terms: Iterable[tuple[float, Pooled]]) -> Pooled:
+    """The sum of weights times log ratios that are independent of each other: each is to come once.
+
+    Variances add; the degrees of freedom are Welch's (1947) and Satterthwaite's (1946). What is known exactly adds
+    nothing to either. launches: the fewest that one of the others rests on.
+    """
+    weighted = [(weight, pooled) for weight, pooled in terms if weight and pooled.standard_error]
+    if not weighted:
+        return EXACTLY_EQUAL
+    variances = [(weight * pooled.standard_error) ** 2 for weight, pooled in weighted]
+    total = math.fsum(variances)
+    return Pooled(
+        mean=math.fsum(weight * pooled.mean for weight, pooled in weighted),
+        standard_error=math.sqrt(total),
+        dof=1 / sum((v / total) ** 2 / pooled.dof for v, (_, pooled) in zip(variances, weighted, strict=True)),
+        launches=min(pooled.launches for _, pooled in weighted),
+    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from pytest_ngraph.comparison import Placement
+from pytest_ngraph.comparison import Launch, Placement
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate.pooling import Prior
 
@@ -91,3 +91,15 @@ class Rule:
         sizes = [size for size in LOOKS if size < self.most_launches] + [self.most_launches]
         spent = [(size / self.most_launches) ** 2 for size in sizes]
         return tuple(Look(size, now - before) for size, now, before in zip(sizes, spent, [0.0, *spent], strict=False))
+
+
+MOST_MEASURED_S = 10.0
+"""Seconds of all launches together, but for the fewest that a regression takes."""
+
+
+def is_spent(launches: Sequence[Launch], rule: Rule) -> bool:
+    """Whether no launch may be added. That is a matter of their number and length, never of what they found."""
+    fresh = sum(launch.fresh for launch in launches)
+    seconds = [launch.elapsed_s for launch in launches]
+    late = sum(seconds) + max(seconds, default=0.0) > MOST_MEASURED_S
+    return fresh >= rule.most_launches or (late and fresh >= LOOKS[0])

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import Comparison, PairedRound
+from pytest_ngraph.comparison import Comparison, PairedRound, is_disturbed
 from pytest_ngraph.gate.decision import Evidence, weigh
-from pytest_ngraph.gate.launches import is_disturbed
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import LOOKS, Rule
 from pytest_ngraph.gate.student import t_quantile
@@ -185,3 +184,24 @@ def in_percent(confidence: float) -> str:
     """With as many decimals as tell it from 100."""
     decimals = max(0, math.ceil(-math.log10(100 * (1 - confidence))))
     return f"{100 * confidence:.{decimals}f}"
+
+
+class Judged(NamedTuple):
+    """What a log ratio says. margin: the one that is tolerated, however widened. tail: what the interval that shows why
+    leaves out at either end."""
+
+    name: VerdictName
+    margin: float
+    tail: float
+
+
+def decide_worse(worse: Pooled, rule: Rule) -> Judged:
+    """Worse or better by more than the margin, beyond the uncertainty. Unchanged is what is surely not worse by it."""
+    level = rule.corrected_level
+    if worse.p_above(rule.limit) <= level:
+        return Judged("regressed", rule.limit, level)
+    if worse.p_below(-rule.limit) <= level:
+        return Judged("improved", rule.limit, level)
+    if worse.high(rule.miss) < rule.limit:
+        return Judged("unchanged", rule.limit, rule.miss)
+    return Judged("inconclusive", rule.limit, level)

@@ -28,6 +28,7 @@ from pytest_ngraph.plugin.fixtures import (  # noqa: F401 (pytest finds fixtures
     torchscript_model,
     tvm_model,
 )
+from pytest_ngraph.plugin.status import Status
 from pytest_ngraph.session.session import Session
 
 if TYPE_CHECKING:
@@ -65,9 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
     def extra_metrics(records: Sequence[Record]) -> list[Metric]:
         return list(chain.from_iterable(config.hook.pytest_ngraph_metrics(records=records)))
 
-    config.stash[SESSION] = Session(
-        chosen, terminal.Status(config), on_record, extra_metrics, against, baselines, resumed, site
-    )
+    config.stash[SESSION] = Session(chosen, Status(config), on_record, extra_metrics, against, baselines, resumed, site)
 
 
 def _site(chosen: options.Options, config: pytest.Config) -> Site:

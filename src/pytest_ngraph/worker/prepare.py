@@ -10,13 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import allocator, compilers
+from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers import CompiledModel, Compiler
 from pytest_ngraph.machine import provenance
 from pytest_ngraph.record import Agreement
+from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.cache import Cache, Entry
 from pytest_ngraph.workloads import frameworks
 from pytest_ngraph.workloads.verify import verify
@@ -93,7 +94,7 @@ def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:
     """Import what the compiler works with. with_torch: PyTorch first, whose tensors are the inputs of a program or an
     ONNX file, whatever compiles it."""
     frameworks.disable_telemetry()
-    allocator.keep_freed_memory()
+    memory.keep_freed_memory()
     with frameworks.without_garbage_collection():
         for library in (*(["torch"] if with_torch else []), *compiler.libraries):
             import_module(library)

@@ -15,7 +15,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ngraph import allocator
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD
@@ -93,7 +92,7 @@ class Worker:
         self._announce("compile")
         ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, kept)
         model = self._models[arm] = ready.model
-        allocator.give_back()
+        memory.trim()
         self._announce("warm-up")
         warmup, seconds = warm_up(model, model.stopwatch, window_s=round_s, budget_s=warmup_s)
         self._announce("verify")

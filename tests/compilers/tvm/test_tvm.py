@@ -10,12 +10,13 @@ import psutil
 import pytest
 import tvm
 
-from pytest_ngraph import allocator, compilers
+from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.tvm import Tvm, gpu, pipeline
 from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.worker import memory
 from pytest_ngraph.workloads.verify import verify
 
 from .. import unusual
@@ -92,8 +93,8 @@ def test_a_closed_model_leaves_nothing_in_the_pool(exported: Export, tmp_path: P
     model = compiled(Tvm(), exported, CONV, tmp_path)
     model()
     model.close()
-    allocator.give_back()
+    memory.trim()
     left = psutil.Process().memory_info().rss
     tvm.get_global_func("vm.builtin.memory_manager.clear")()
-    allocator.give_back()
+    memory.trim()
     assert left - psutil.Process().memory_info().rss < ACTIVATION_BYTES

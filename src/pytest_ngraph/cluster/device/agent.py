@@ -24,9 +24,8 @@ from typing import Any, TextIO
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.conditions import Terms
-from pytest_ngraph.bench.noted import NotedProgress
 from pytest_ngraph.bench.process import Home
-from pytest_ngraph.bench.progress import Progress, Silent
+from pytest_ngraph.bench.progress import NotedProgress, Progress, Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task
 from pytest_ngraph.cluster.device.results import Kept
