@@ -8,13 +8,14 @@ import pytest
 from changing import MAIN, Base, known
 from synthetic import case, measured
 
+from pytest_ngraph.against.options import Policy
 from pytest_ngraph.gate import Threshold, Verdict
 from pytest_ngraph.gate.verdict import VerdictName
 from pytest_ngraph.machine.devices import BUILT_IN
-from pytest_ngraph.plugin.options import Axis, GateOptions, Options
-from pytest_ngraph.plugin.options.gate import Policy
+from pytest_ngraph.plugin.options import Axis, GateOptions
 from pytest_ngraph.record import Record
 from pytest_ngraph.session.judging import Judging
+from pytest_ngraph.session.options import Options
 from pytest_ngraph.settings import Settings
 
 AXES = ("devices", "compilers", "batch_sizes", "precisions", "objectives")

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ngraph.against.pairing import function_of
 from pytest_ngraph.case import Case
-from pytest_ngraph.plugin.options import Options
+from pytest_ngraph.session.options import Options
 
 
 class Collected:

@@ -14,7 +14,8 @@ from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.host import HERE, Host
-from pytest_ngraph.plugin.options import Axis, Options, parse_batch_size, parse_compiler, parse_whole
+from pytest_ngraph.plugin.options import Axis, parse_batch_size, parse_compiler, parse_whole
+from pytest_ngraph.session.options import Options
 
 MARKERS = (
     "ngraph(workload, compiler, batch_size, depth, width, precision, objective, device, model_args): "

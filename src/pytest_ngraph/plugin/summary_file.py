@@ -46,7 +46,7 @@ def tell(reporter: pytest.TerminalReporter) -> None:
 def _destinations(config: pytest.Config) -> Destinations | None:
     """Where to write; None when there is nothing to be written. A step summary needs no option once there is a base."""
     session = config.stash[SESSION]
-    file = session.options.gate.summary
+    file = session.options.summary
     step_summary = os.environ.get(STEP_SUMMARY) if session.judging.judges or file else None
     if not (session.options.measures and (file or step_summary)):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.plugin.options import Options
+from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.results import ExtraMetrics, Measured
 from pytest_ngraph.session.thresholds import Held
 

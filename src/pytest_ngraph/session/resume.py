@@ -13,8 +13,8 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import provenance
 from pytest_ngraph.machine.host import Host
-from pytest_ngraph.plugin.options.resume import NEWEST_UNFINISHED
 from pytest_ngraph.record import Failure, Record
+from pytest_ngraph.session.options import NEWEST_UNFINISHED
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal, Run, conforms
 from pytest_ngraph.wording import counted

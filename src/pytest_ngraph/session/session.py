@@ -14,8 +14,8 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.machine.machine import environment, this_machine
-from pytest_ngraph.plugin.options import Options
 from pytest_ngraph.session.judging import Judging
+from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.plan import Expected
 from pytest_ngraph.session.recording import Recording
 from pytest_ngraph.session.results import ExtraMetrics

@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.gate import GateOptions
 from pytest_ngraph.plugin.options.reading import ONE, Declare, path, positive, single
+from pytest_ngraph.session.options import ClusterOptions
 
 if TYPE_CHECKING:
-    from pytest_ngraph.cluster.security import Endpoint
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOptions:
-    """scheduler: its address; empty to measure on this machine. tls_ca, tls_cert, tls_key: files in PEM.
-    insecure: whether the way to the scheduler may be open to others. wait_s: seconds to wait for absent devices.
-    """
-
-    scheduler: str = ""
-    tls_ca: str = ""
-    tls_cert: str = ""
-    tls_key: str = ""
-    insecure: bool = False
-    wait_s: float = 0.0
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """The scheduler. Raises `UsageError` where address and certificates do not fit."""
-        from pytest_ngraph.cluster.security import CLIENT, endpoint, read_credentials
-
-        credentials = read_credentials(self.tls_ca, self.tls_cert, self.tls_key, CLIENT)
-        return endpoint(self.scheduler, credentials, insecure=self.insecure, spelling=CLIENT)
+    pass
 
 
 DEFAULTS = ClusterOptions()

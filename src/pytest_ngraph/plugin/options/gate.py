@@ -2,58 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 import pytest
 
+from pytest_ngraph.against.options import GateOptions, Policy
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, named, path, share, whole
-
-Policy = Literal["warn", "fail", "pass"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateOptions:
-    """against: the git revision that cases are compared with; empty for none. against_python: likewise, an interpreter.
-    calibrate: compare every case with itself, to learn this machine's noise.
-    margin: slowdown that is tolerated, as a share. level: chance, over the whole run, of calling regressed what is not.
-    inconclusive: what becomes of a test that could not be decided.
-    threads: cores that a comparison runs on; None for those of the device's that other work leaves free.
-    compare: names of the stored baselines to compare with. save: the name of the one that this run is added to.
-    foreign_baseline: whether those of other machines will do.
-    summary: the file for the Markdown that shows the run in a pull request; None for none.
-    """
-
-    against: str = ""
-    against_python: str = ""
-    calibrate: bool = False
-    margin: float = 0.01
-    level: float = 0.01
-    inconclusive: Policy = "warn"
-    threads: int | None = None
-    compare: tuple[str, ...] = ()
-    save: str = ""
-    foreign_baseline: bool = False
-    summary: Path | None = None
-
-    @property
-    def compares(self) -> bool:
-        """Whether there is anything to compare with."""
-        return self.calibrate or bool(self.against or self.against_python)
-
-    @property
-    def failing(self) -> Collection[str]:
-        """The verdicts that fail a test."""
-        return ("regressed", "inconclusive") if self.inconclusive == "fail" else ("regressed",)
-
-    @property
-    def has_base(self) -> bool:
-        """Whether another revision, environment or run is compared with."""
-        return bool(self.against or self.against_python or self.compare)
-
+from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, named, share, whole
 
 DEFAULTS = GateOptions()
 
@@ -130,13 +85,6 @@ def declare(add: Declare) -> None:
         kind="bool",
         action="store_true",
     )
-    add(
-        "--ngraph-summary",
-        "ngraph_summary",
-        "Write what the run comes to as Markdown for a pull request, and beside it as JSON",
-        metavar="FILE",
-        **ONE,
-    )
 
 
 def read(config: pytest.Config) -> GateOptions:
@@ -164,5 +112,4 @@ def read(config: pytest.Config) -> GateOptions:
         compare=tuple(dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())),
         save=save,
         foreign_baseline=bool(config.getoption("ngraph_foreign_baseline") or config.getini("ngraph_foreign_baseline")),
-        summary=path(config, "summary"),
     )

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 import pytest
 
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.session.options import Axis, Value
 
-Value = TypeVar("Value")
 ONE: dict[str, Any] = {"kind": "string"}
 """What `Declare` is told of an option with one value."""
 
@@ -21,23 +20,6 @@ class Declare(Protocol):
     """Adds an option and the ini key that it overrides to pytest's parser. Other keywords are argparse's."""
 
     def __call__(self, flag: str, ini: str, help_: str, *, kind: Any = "args", **keywords: Any) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Axis(Generic[Value]):
-    """What the command line and the ini file say of one axis of the cases; None where they are silent."""
-
-    command_line: tuple[Value, ...] | None
-    ini: tuple[Value, ...] | None
-
-    def values(self, mark: tuple[Value, ...] | None, default: tuple[Value, ...]) -> tuple[Value, ...]:
-        """The mark decides what can run and the command line narrows it; where the mark is silent, the command line
-        decides, then the ini file, then the default."""
-        if mark is None:
-            return self.command_line or self.ini or default
-        if self.command_line is None:
-            return mark
-        return tuple(value for value in mark if value in self.command_line)
 
 
 def axis(

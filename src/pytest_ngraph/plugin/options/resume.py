@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options.reading import ONE, Declare, positive, single
-
-NEWEST_UNFINISHED = "latest"
-"""In place of a run: the newest that was not finished."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeOptions:
-    """run: the run to go on with; empty for a new one. retries: how often a case is measured again that was running
-    when its run died. max_seconds: after which no further group of cases is begun; None for no limit."""
-
-    run: str = ""
-    retries: int = 1
-    max_seconds: float | None = None
-
+from pytest_ngraph.session.options import NEWEST_UNFINISHED, ResumeOptions
 
 DEFAULTS = ResumeOptions()
 

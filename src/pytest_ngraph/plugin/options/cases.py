@@ -1,0 +1,97 @@
+"""Options that say which cases there are: devices, compilers, batch sizes, precisions, objectives."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Collection, Iterable
+from typing import Any, TypedDict
+
+import pytest
+
+from pytest_ngraph import compilers
+from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.plugin.options.reading import Declare, axis
+from pytest_ngraph.session.options import Axis
+
+
+class Axes(TypedDict):
+    """The axes of the cases, under their names in `Options`."""
+
+    devices: Axis[str]
+    compilers: Axis[str]
+    batch_sizes: Axis[int]
+    precisions: Axis[str]
+    objectives: Axis[str]
+
+
+def declare(add: Declare) -> None:
+    """Add the options and their ini keys."""
+    many: dict[str, Any] = {"action": "append", "metavar": "NAME[,NAME...]"}
+    add(
+        "--device",
+        "ngraph_device",
+        "Device profiles to measure as: cpu (default), xeon, gpu, orin, or your own",
+        **many,
+    )
+    add("--compiler", "ngraph_compiler", "Compilers, with options: openvino:streams=2. Default: all installed", **many)
+    add("--batch-size", "ngraph_batch_size", "Batch sizes. Default: 1", **many)
+    add("--precision", "ngraph_precision", f"Precisions: {', '.join(PRECISIONS)}. Default: fp32", **many)
+    add("--objective", "ngraph_objective", f"Objectives: {', '.join(OBJECTIVES)}. Default: latency", **many)
+
+
+def read(config: pytest.Config, inventory: Collection[str]) -> Axes:
+    """Return the axes of this run. Raises `UsageError` for a value that does not exist or is not allowed."""
+    return Axes(
+        devices=axis(config, "device", lambda text: _one_of("device", text, inventory)),
+        compilers=axis(config, "compiler", parse_compiler, split_compilers),
+        batch_sizes=axis(config, "batch_size", parse_batch_size),
+        precisions=axis(config, "precision", lambda text: _one_of("precision", text, PRECISIONS)),
+        objectives=axis(config, "objective", lambda text: _one_of("objective", text, OBJECTIVES)),
+    )
+
+
+def parse_compiler(text: str) -> str:
+    """The canonical text of a compiler. A registered one must exist and have the options given; one by import string
+    is found when the cases are made, since a test's folder can be imported from only then."""
+    spec = CompilerSpec.parse(text)
+    if ":" not in spec.name:
+        compilers.resolve(str(spec))
+    return str(spec)
+
+
+def parse_batch_size(value: object) -> int:
+    """A batch size from a mark or the command line."""
+    return parse_whole("batch size", value)
+
+
+def parse_whole(name: str, value: Any) -> int:
+    """A whole number from 1 up, in text or as one of NumPy's too. name: what it is, for people."""
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"\s*\d{1,9}\s*", value) else value
+    try:
+        whole = 0 if isinstance(number, bool) else operator.index(number)
+    except TypeError:
+        whole = 0
+    if whole < 1:
+        raise UsageError(f"{name} {value!r} is not a whole number from 1 up.")
+    return whole
+
+
+def split_compilers(text: str) -> list[str]:
+    """`identity,openvino:streams=2,hint=x` is two compilers: a part with `=` but no colon continues the one before."""
+    parts: list[str] = []
+    for part in text.split(","):
+        if parts and "=" in part and ":" not in part:
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part)
+    return parts
+
+
+def _one_of(what: str, value: str, allowed: Iterable[str]) -> str:
+    names = list(allowed)
+    if value not in names:
+        hint = "Define your own in the file that the ini key ngraph_devices names." if what == "device" else ""
+        raise UsageError.unknown(what, value, names, hint)
+    return value

@@ -1,0 +1,95 @@
+"""Options that say how a case is measured: for how long, how precisely, within which limits, from which cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast, get_args
+
+import pytest
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.devices import parse_size
+from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, path, positive, share, single
+from pytest_ngraph.settings import Isolation, Settings
+from pytest_ngraph.system.files import compiled_folder
+
+DEFAULTS = Settings()
+
+
+def declare(add: Declare) -> None:
+    """Add the options and their ini keys."""
+    add(
+        "--ngraph-budget",
+        "ngraph_budget",
+        f"Seconds of measuring per case. Default: {DEFAULTS.budget_s:g}",
+        metavar="SECONDS",
+        **ONE,
+    )
+    add(
+        "--ngraph-precision-target",
+        "ngraph_precision_target",
+        "Stop measuring when the median is known within this share. Default: 1%",
+        metavar="SHARE",
+        **ONE,
+    )
+    add(
+        "--ngraph-timeout",
+        "ngraph_timeout",
+        f"Seconds that a case may spend in one phase. Default: {DEFAULTS.timeout_s:g}",
+        metavar="SECONDS",
+        **ONE,
+    )
+    add(
+        "--ngraph-memory",
+        "ngraph_memory",
+        "Resident memory at which a case's worker is killed: 8GiB. Default: 80% of the machine's",
+        metavar="SIZE",
+        **ONE,
+    )
+    add(
+        "--ngraph-isolation",
+        "ngraph_isolation",
+        "One worker process per compiler (default), or a fresh one per case",
+        metavar="compiler|case",
+        **ONE,
+    )
+    add(
+        "--ngraph-cache",
+        "ngraph_cache",
+        "Folder of compiled artifacts, or off. Default: the user's cache folder",
+        metavar="DIR|off",
+        **ONE,
+    )
+    add(
+        "--ngraph-cache-size",
+        "ngraph_cache_size",
+        "Size that the folder of compiled artifacts is kept below. Default: 10GiB",
+        metavar="SIZE",
+        **ONE,
+    )
+
+
+def read(config: pytest.Config) -> Settings:
+    """Return the settings of this run. Raises `UsageError` for a value that is not allowed."""
+    memory = single(config, "memory")
+    return Settings(
+        budget_s=positive(config, "budget", DEFAULTS.budget_s),
+        precision_target=share(config, "precision_target", DEFAULTS.precision_target),
+        timeout_s=positive(config, "timeout", DEFAULTS.timeout_s),
+        memory_bytes=parse_size(memory) if memory else None,
+        cache=_cache(config),
+        cache_bytes=parse_size(single(config, "cache_size") or f"{DEFAULTS.cache_bytes}B"),
+        isolation=cast("Isolation", choice(config, "isolation", get_args(Isolation), DEFAULTS.isolation)),
+        smoke=bool(config.getoption("benchmark_disable", False) and not config.getoption("benchmark_enable", False)),
+    )
+
+
+def _cache(config: pytest.Config) -> Path | None:
+    if single(config, "cache") == "off":
+        return None
+    if given := path(config, "cache"):
+        return given
+    try:
+        return compiled_folder()
+    except UsageError:  # a user without a home, for whom nothing is kept
+        return None

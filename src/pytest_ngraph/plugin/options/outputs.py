@@ -1,0 +1,61 @@
+"""Options that say where results go, and which metrics fail the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ngraph.plugin.options.reading import ONE, Declare, lines
+
+if TYPE_CHECKING:
+    from pytest_ngraph.gate import Threshold
+
+
+def declare(add: Declare) -> None:
+    """Add the options and their ini keys."""
+    add(
+        "--ngraph-store",
+        "ngraph_store",
+        "Folder of the recorded runs. Default: .ngraph in pytest's root folder",
+        metavar="DIR",
+        **ONE,
+    )
+    add(
+        "--ngraph-fail-on",
+        "ngraph_fail_on",
+        "Fail when a metric breaches this: 'bsr<0.9', 'ase[b=16]<0.5', 'speedup<1.2 if compiler=openvino'; against a "
+        "base also when it is worse by more than this: 'bsr:5%'",
+        kind="linelist",
+        action="append",
+        metavar="THRESHOLD",
+    )
+    add(
+        "--ngraph-report",
+        "ngraph_report",
+        "Write every table and figure of the run into this folder, and a page that shows them",
+        metavar="DIR",
+        **ONE,
+    )
+    add(
+        "--ngraph-summary",
+        "ngraph_summary",
+        "Write what the run comes to as Markdown for a pull request, and beside it as JSON",
+        metavar="FILE",
+        **ONE,
+    )
+
+
+def thresholds(config: pytest.Config) -> tuple[Threshold, ...]:
+    """Return the thresholds that every case is held to. Raises `UsageError` for one that cannot be read."""
+    return parse_thresholds(lines(config, "ngraph_fail_on"))
+
+
+def parse_thresholds(texts: Sequence[str]) -> tuple[Threshold, ...]:
+    """Thresholds from a mark, the command line or the ini file."""
+    if not texts:
+        return ()
+    from pytest_ngraph.gate import Threshold
+
+    return tuple(Threshold.parse(text) for text in texts)

@@ -1,0 +1,112 @@
+"""The options of a run, as plain data: they are read once, in `plugin/options/`, and never change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from pytest_ngraph.against.options import GateOptions
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_ngraph.cluster.security import Endpoint
+    from pytest_ngraph.gate import Threshold
+
+Value = TypeVar("Value")
+NEWEST_UNFINISHED = "latest"
+"""Stands for the newest run that was not finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis(Generic[Value]):
+    """What the command line and the ini file say about one axis of the cases; None where they are silent."""
+
+    command_line: tuple[Value, ...] | None
+    ini: tuple[Value, ...] | None
+
+    def values(self, mark: tuple[Value, ...] | None, default: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Return the values to use.
+
+        The mark decides what can run, and the command line narrows it. Where the mark is silent, the command line
+        decides, then the ini file, then the default.
+        """
+        if mark is None:
+            return self.command_line or self.ini or default
+        if self.command_line is None:
+            return mark
+        return tuple(value for value in mark if value in self.command_line)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeOptions:
+    """When a run ends, and how it goes on.
+
+    Attributes:
+        run: The run to go on with; empty for a new one.
+        retries: How often a case is measured again that was running when its run died.
+        max_seconds: No group of cases begins after this time; None for no limit.
+    """
+
+    run: str = ""
+    retries: int = 1
+    max_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """Which scheduler to reach, and with which credentials.
+
+    Attributes:
+        scheduler: Its address; empty to measure on this machine.
+        tls_ca: The authority's certificate, a PEM file.
+        tls_cert: This user's certificate, a PEM file.
+        tls_key: The key of that certificate, a PEM file.
+        insecure: Whether the connection to a scheduler on another machine may be unencrypted.
+        wait_s: Seconds to wait for absent devices.
+    """
+
+    scheduler: str = ""
+    tls_ca: str = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+    insecure: bool = False
+    wait_s: float = 0.0
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The scheduler. Raises `UsageError` where address and certificates do not fit."""
+        from pytest_ngraph.cluster.security import CLIENT, endpoint, read_credentials
+
+        credentials = read_credentials(self.tls_ca, self.tls_cert, self.tls_key, CLIENT)
+        return endpoint(self.scheduler, credentials, insecure=self.insecure, spelling=CLIENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of a run, checked.
+
+    Attributes:
+        inventory: Device profiles by name.
+        report: The folder for the report; None for none.
+        summary: The file for the Markdown that shows the run in a pull request; None for none.
+        measures: False where nothing is timed: tests are only listed, models are called once, or pytest-xdist
+            distributes the tests.
+    """
+
+    inventory: dict[str, Device]
+    devices: Axis[str]
+    compilers: Axis[str]
+    batch_sizes: Axis[int]
+    precisions: Axis[str]
+    objectives: Axis[str]
+    settings: Settings
+    store: Path
+    thresholds: tuple[Threshold, ...]
+    gate: GateOptions = GateOptions()
+    resume: ResumeOptions = ResumeOptions()
+    cluster: ClusterOptions = ClusterOptions()
+    report: Path | None = None
+    summary: Path | None = None
+    measures: bool = True
