@@ -9,7 +9,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.gate.changes import Reading, Uncompared
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.verdict import Judged, Verdict, decide_worse
+from pytest_ngraph.gate.verdict import Assessment, Verdict, decide_worse
 from pytest_ngraph.record import Record
 
 MAIN = "main at 1a2b3c4"
@@ -47,7 +47,7 @@ class Base:
     def reading(self, case: Case, metric: str) -> Reading:
         return self.readings[case, metric]
 
-    def decide(self, worse: Pooled, rule: Rule) -> Judged:
+    def decide(self, worse: Pooled, rule: Rule) -> Assessment:
         return decide_worse(worse, rule)
 
     def expect(self, cases: Collection[Case]) -> None:

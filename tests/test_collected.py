@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.plugin.collected import Collected
+from pytest_ngraph.plugin.collected import CollectedCases
 from pytest_ngraph.plugin.fixtures import SESSION
 
 KEPT, GONE = (Case(workload="resnet18", compiler="identity", batch_size=size) for size in (1, 8))
@@ -17,7 +17,7 @@ OF_ANOTHER = Case(workload="resnet50", compiler="identity", batch_size=8)
 @pytest.fixture
 def is_gone(pytester: pytest.Pytester) -> Callable[..., bool]:
     """Whether a case that a test had is gone, where `test_it.py::test_speed` now has another one."""
-    collected = Collected()
+    collected = CollectedCases()
     collected.add("folder/test_it.py::test_speed", [KEPT])
 
     def lacks(*arguments: str, case: Case = GONE, test: str = "folder/test_it.py::test_speed[x]") -> bool:
@@ -39,7 +39,7 @@ def test_what_the_test_no_longer_has_is_gone(is_gone: Callable[..., bool]) -> No
 
 
 def test_a_folder_may_have_brackets_in_its_name(pytester: pytest.Pytester) -> None:
-    collected = Collected()
+    collected = CollectedCases()
     collected.add("[gpu]/test_it.py::test_speed", [KEPT])
     config = pytester.parseconfigure("--lf")
     options = config.stash[SESSION].options

@@ -11,28 +11,28 @@ import pytest
 from synthetic import case, measured
 
 from pytest_ngraph.against import stored
-from pytest_ngraph.against.stored import Compare
+from pytest_ngraph.against.options import GateOptions
+from pytest_ngraph.against.stored import StoredBase
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold
 from pytest_ngraph.gate import baseline as baseline_gate
 from pytest_ngraph.gate.metric_gate import MetricGate, gated
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.metrics import compute
-from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.store import Journal, Run, baselines
 from pytest_ngraph.store.baselines import Baseline
 
 ONE, TWO, THREE = (case("openvino", size) for size in (1, 2, 3))
 
 
-def against(**seconds: float) -> Compare:
+def against(**seconds: float) -> StoredBase:
     """Compared with a baseline of one run, of the cases that are named with their seconds."""
     cases = {"one": ONE, "two": TWO, "three": THREE}
     records = tuple(measured(cases[name], value, nodeid=f"test_it.py::{name}") for name, value in seconds.items())
-    return Compare(Baseline(name="v1", runs=(Run(id="1", environment=environment(), records=records),)), 0.01, 0.01)
+    return StoredBase(Baseline(name="v1", runs=(Run(id="1", environment=environment(), records=records),)), 0.01, 0.01)
 
 
-def names(of: Compare) -> dict[Any, str]:
+def names(of: StoredBase) -> dict[Any, str]:
     return {each.case: each.name for each in of.verdicts.values()}
 
 

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from synthetic import case
 
-from pytest_ngraph.session.plan import Expected
+from pytest_ngraph.session.plan import Plan
 
 EAGER, TVM, LARGER = case("identity"), case("tvm"), case("identity", batch_size=8)
 
 
 def test_cases_that_differ_in_their_compiler_are_a_group() -> None:
-    expected = Expected()
+    expected = Plan()
     for each in (EAGER, LARGER, TVM):
         expected.add(each, f"test_{each.id}")
     assert expected.groups == [[EAGER, TVM], [LARGER]]
@@ -17,7 +17,7 @@ def test_cases_that_differ_in_their_compiler_are_a_group() -> None:
 
 
 def test_the_first_test_that_asks_is_known() -> None:
-    expected = Expected()
+    expected = Plan()
     assert EAGER not in expected
     expected.add(EAGER, "first")
     expected.add(EAGER, "second")

@@ -4,28 +4,28 @@ import pytest
 from changing import Base, known
 from synthetic import case, measured
 
+from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold
 from pytest_ngraph.gate.pooling import EXACTLY_EQUAL
 from pytest_ngraph.metrics import compute
-from pytest_ngraph.plugin.options import GateOptions
-from pytest_ngraph.session.thresholds import Held
+from pytest_ngraph.session.thresholds import SessionThresholds
 
 ONE, EIGHT = case("tvm", 1), case("tvm", 8)
 METRICS = compute([measured(ONE, 0.1), measured(EIGHT, 0.2)])
 AGAINST_MAIN = GateOptions(against="main")
 
 
-def held(*texts: str, by: float = 0.0, error: float = 0.002) -> Held:
+def held(*texts: str, by: float = 0.0, error: float = 0.002) -> SessionThresholds:
     """Held to a base whose batches of eight took this log ratio less."""
-    ours = Held(map(Threshold.parse, texts))
+    ours = SessionThresholds(map(Threshold.parse, texts))
     base = Base(times={ONE: EXACTLY_EQUAL, EIGHT: known(by, error)})
     ours.to_bases([ONE, EIGHT], [base], AGAINST_MAIN)
     return ours
 
 
 def test_what_needs_a_base_is_refused_without_one() -> None:
-    ours = Held([Threshold.parse("bsr<0.9")])
+    ours = SessionThresholds([Threshold.parse("bsr<0.9")])
     ours.to_bases([ONE], [], GateOptions())
     ours.add(ONE, "test_it.py::test", [Threshold.parse("throughput:5%")])
     with pytest.raises(UsageError, match=r"'throughput:5%' compares with a base, which this run has not"):
@@ -33,7 +33,7 @@ def test_what_needs_a_base_is_refused_without_one() -> None:
 
 
 def test_what_needs_a_base_is_passed_over_while_calibrating() -> None:
-    ours = Held([Threshold.parse("throughput:5%")])
+    ours = SessionThresholds([Threshold.parse("throughput:5%")])
     ours.to_bases([ONE], [], GateOptions(calibrate=True))
     assert ours.verdicts_of(ONE, lambda: METRICS) == []
     assert ours.conclude(METRICS).breaches == []
@@ -70,7 +70,7 @@ def test_what_selects_nothing_or_is_absent_is_told() -> None:
 
 
 def test_a_tests_own_limits_are_its_own() -> None:
-    ours = Held([])
+    ours = SessionThresholds([])
     ours.add(EIGHT, "test_it.py::gated", [Threshold.parse("throughput<100")])
     assert ours.breaches_of(EIGHT, "test_it.py::free", lambda: METRICS) == []
     (breach,) = ours.breaches_of(EIGHT, "test_it.py::gated", lambda: METRICS)

@@ -8,14 +8,13 @@ import pytest
 from changing import MAIN, Base, known
 from synthetic import case, measured
 
-from pytest_ngraph.against.options import Policy
+from pytest_ngraph.against.options import GateOptions, Policy
 from pytest_ngraph.gate import Threshold, Verdict
 from pytest_ngraph.gate.verdict import VerdictName
 from pytest_ngraph.machine.devices import BUILT_IN
-from pytest_ngraph.plugin.options import Axis, GateOptions
 from pytest_ngraph.record import Record
-from pytest_ngraph.session.judging import Judging
-from pytest_ngraph.session.options import Options
+from pytest_ngraph.session.judging import Judgement
+from pytest_ngraph.session.options import Axis, Options
 from pytest_ngraph.settings import Settings
 
 AXES = ("devices", "compilers", "batch_sizes", "precisions", "objectives")
@@ -29,7 +28,9 @@ class Decided(Base):
         assert record.case in self.verdicts
 
 
-def judging(*thresholds: str, policy: Policy = "warn", by: float = 0.0, error: float = 0.002, **names: str) -> Judging:
+def judging(
+    *thresholds: str, policy: Policy = "warn", by: float = 0.0, error: float = 0.002, **names: str
+) -> Judgement:
     """Of a session that measured two cases beside a base. by: what both became slower by, for the metrics. names: of
     the verdicts on them."""
     called: dict[str, VerdictName] = {"one": "unchanged", "eight": "unchanged"} | names  # type: ignore[assignment]
@@ -45,7 +46,7 @@ def judging(*thresholds: str, policy: Policy = "warn", by: float = 0.0, error: f
         gate=GateOptions(against="main", inconclusive=policy),
         **dict.fromkeys(AXES, Axis(None, None)),  # type: ignore[arg-type]  # by name
     )
-    ours = Judging(options, [base], lambda records: ())
+    ours = Judgement(options, [base], lambda records: ())
     ours.hold_to_bases([ONE, EIGHT])
     ours.enter(measured(ONE, 0.1))
     ours.enter(measured(EIGHT, 0.2))

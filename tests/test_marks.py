@@ -13,8 +13,7 @@ from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import BUILT_IN, Device
 from pytest_ngraph.plugin.marks import ARGUMENTS, arguments, cases, nothing_left, obstacle
-from pytest_ngraph.plugin.options import Axis
-from pytest_ngraph.session.options import Options
+from pytest_ngraph.session.options import Axis, Options
 from pytest_ngraph.settings import Settings
 
 SILENT: Axis[Any] = Axis(None, None)

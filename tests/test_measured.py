@@ -8,7 +8,7 @@ from synthetic import case, measured
 
 from pytest_ngraph.metrics import Metric
 from pytest_ngraph.record import Record
-from pytest_ngraph.session.results import Measured
+from pytest_ngraph.session.results import Results
 from pytest_ngraph.stats import Estimate
 
 CASE = case("tvm", 8)
@@ -18,7 +18,7 @@ def test_metrics_of_ones_own_that_cannot_be_computed_take_nothing_with_them() ->
     def broken(records: Sequence[Record]) -> list[Metric]:
         raise KeyError("accuracy")
 
-    ours = Measured(broken)
+    ours = Results(broken)
     ours.enter(measured(CASE, 0.5))
     for metrics in (ours.metrics_around(CASE, own=True), ours.metrics()):
         assert metrics[CASE]["throughput"].estimate
@@ -35,7 +35,7 @@ def test_what_a_metric_of_ones_own_lacks_before_the_end_is_no_mistake() -> None:
         faster = by_case[other].rounds[0].sample_s / by_case[CASE].rounds[0].sample_s
         return [Metric("mine.relative", CASE, Estimate.exactly(faster))]
 
-    ours = Measured(relative)
+    ours = Results(relative)
     ours.enter(measured(CASE, 0.5))
     assert "mine.relative" not in ours.metrics_around(CASE, own=True)[CASE]
     ours.enter(measured(other, 0.5))

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.fixtures import SESSION
-from pytest_ngraph.plugin.options import Axis, parse_batch_size, split_compilers
+from pytest_ngraph.plugin.options import parse_batch_size
+from pytest_ngraph.plugin.options.cases import split_compilers
+from pytest_ngraph.session.options import Axis
 
 
 @pytest.mark.parametrize(

@@ -104,8 +104,8 @@ def test_the_workflow_of_the_docs_runs(project: pytest.Pytester) -> None:
         (project.path / name).rename(benchmarks / name)
     result = project.runpytest(*shlex.split(command)[1:], *ONE, "--collect-only")
     assert result.ret == 0
-    options = project.parseconfigure(*shlex.split(command)[1:], "--collect-only").stash[SESSION].options.gate
-    assert (options.against, options.threads) == ("origin/${{ github.base_ref }}...", 1)
+    options = project.parseconfigure(*shlex.split(command)[1:], "--collect-only").stash[SESSION].options
+    assert (options.gate.against, options.gate.threads) == ("origin/${{ github.base_ref }}...", 1)
     uploaded = steps[-1]["with"]["path"].split()
     assert options.summary
     assert {options.summary.name, options.summary.with_suffix(".json").name, "gate.xml"} == set(uploaded)

@@ -8,7 +8,7 @@ import pytest
 from synthetic import case
 
 from pytest_ngraph.machine.machine import environment
-from pytest_ngraph.session.resume import Resumed
+from pytest_ngraph.session.resume import ResumedRun
 from pytest_ngraph.store import Death, Journal, Run, read, run_ids
 
 CASE = case("tvm", 8)
@@ -17,7 +17,7 @@ CASE = case("tvm", 8)
 def test_a_case_that_crashed_too_often_counts_as_begun_now(tmp_path: Path) -> None:
     """Of equal cases the one begun last counts: an earlier run's measurement of this one does not any more."""
     run = Run(id="1", deaths={CASE: Death(2, "compile")}, whole=False)
-    resumed = Resumed(run, Journal(tmp_path, {}), retries=1)
+    resumed = ResumedRun(run, Journal(tmp_path, {}), retries=1)
     assert resumed.stands(CASE, lambda record: {})
     record = resumed.kept[CASE]
     assert record.failure is not None

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 from synthetic import case, measured
 
-from pytest_ngraph.bench.local_site import Here
+from pytest_ngraph.bench.local_site import LocalSite
 from pytest_ngraph.bench.progress import Silent
-from pytest_ngraph.bench.site import Measures
-from pytest_ngraph.bench.work_order import Work
+from pytest_ngraph.bench.site import Measurer
+from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import DeviceAway
 from pytest_ngraph.plugin.fixtures import SESSION
@@ -31,13 +31,13 @@ class Counting(Silent):
         self.counts["finished"] += 1
 
 
-class Instant(Here):
+class Instant(LocalSite):
     """away: whether the device is gone."""
 
     def __init__(self, *, away: bool = False) -> None:
         self.is_away = away
 
-    def open(self, work: Work) -> Measures:  # type: ignore[override]  # what it gives is no `Bench`
+    def open(self, work: WorkOrder) -> Measurer:  # type: ignore[override]  # what it gives is no `Bench`
         return self
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:

@@ -98,7 +98,8 @@ def parser_of(target: str) -> Callable[[bytes], object]:
     """What is done with the bytes."""
     from pytest_ngraph import gate, store
     from pytest_ngraph.machine.devices import load_inventory
-    from pytest_ngraph.plugin.options import parse_compiler, split_compilers
+    from pytest_ngraph.plugin.options import parse_compiler
+    from pytest_ngraph.plugin.options.cases import split_compilers
     from pytest_ngraph.store import baselines
     from pytest_ngraph.worker import protocol
 

@@ -28,11 +28,11 @@ from typing import Any
 import numpy as np
 
 from pytest_ngraph import store
-from pytest_ngraph.against.stored import Compare
+from pytest_ngraph.against.stored import StoredBase
 from pytest_ngraph.artifact import Model, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine import provenance
-from pytest_ngraph.machine.host import HERE
+from pytest_ngraph.machine.host import THIS_MACHINE
 from pytest_ngraph.metrics.cells import READINGS, Cells
 from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.record import Agreement, Record
@@ -144,7 +144,7 @@ def judge_runs(folder: Path) -> None:
     """Judge each run of a store against itself."""
     for name in store.run_ids(folder):
         run = store.read(folder, name)
-        compare = Compare(Baseline(name="itself", runs=(run,)), margin=0.01, level=0.01)
+        compare = StoredBase(Baseline(name="itself", runs=(run,)), margin=0.01, level=0.01)
         compare.expect([record.case for record in run.records])
         for record in run.records:
             compare.judge(record)
@@ -159,7 +159,7 @@ def resume_runs(folder: Path) -> None:
         resumed = resume.open_run(folder, name, retries=1)
         assert resumed is not None
         for record in resumed.run.records:
-            resumed.stands(record.case, lambda own: resume.would_follow_from(own, TARGET, SETTINGS, "", HERE))
+            resumed.stands(record.case, lambda own: resume.would_follow_from(own, TARGET, SETTINGS, "", THIS_MACHINE))
         resumed.journal.close()
         if resumed.stale:
             raise RuntimeError(f"stale: {next(iter(resumed.stale.values()))}")

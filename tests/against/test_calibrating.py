@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.against.calibrating import Calibrating, kept
+from pytest_ngraph.against.calibrating import Calibrator, kept
+from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Build, Comparison, Launch, PairedRound, Quad
-from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.record import Record
 
 CASE = Case(workload="w", compiler="c", batch_size=1)
@@ -31,7 +31,7 @@ def record(pressure_percent: float) -> Record:
 
 
 def test_the_spread_between_launches_is_kept_for_this_machine() -> None:
-    run = Calibrating(GateOptions(calibrate=True))
+    run = Calibrator(GateOptions(calibrate=True))
     run.judge(record(pressure_percent=0))
     assert run.conclude() == []
     assert not run.verdicts, "nothing fails"
@@ -44,7 +44,7 @@ def test_the_spread_between_launches_is_kept_for_this_machine() -> None:
 
 def test_a_calibration_that_cannot_be_kept_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
-    run = Calibrating(GateOptions(calibrate=True))
+    run = Calibrator(GateOptions(calibrate=True))
     run.judge(record(pressure_percent=0))
     assert run.conclude() == []
     assert "Not kept for later runs: cannot write /dev/null/" in run.note
@@ -56,7 +56,7 @@ def test_nor_where_there_is_no_home_folder(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", homeless)
-    run = Calibrating(GateOptions(calibrate=True))
+    run = Calibrator(GateOptions(calibrate=True))
     run.note = "Compared on 1 core of 2."
     run.judge(record(pressure_percent=0))
     assert run.conclude() == []
@@ -65,13 +65,13 @@ def test_nor_where_there_is_no_home_folder(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_where_nothing_was_measured_that_is_told() -> None:
-    run = Calibrating(GateOptions(calibrate=True))
+    run = Calibrator(GateOptions(calibrate=True))
     run.conclude()
     assert run.note == "Not calibrated: no case was measured."
 
 
 def test_a_busy_machine_is_not_calibrated() -> None:
-    run = Calibrating(GateOptions(calibrate=True))
+    run = Calibrator(GateOptions(calibrate=True))
     run.judge(record(pressure_percent=50))
     run.conclude()
     assert "Not calibrated: 20 of 20 rounds were disturbed" in run.note
@@ -79,7 +79,7 @@ def test_a_busy_machine_is_not_calibrated() -> None:
 
 
 def test_a_case_is_decided_after_five_launches() -> None:
-    run = Calibrating(GateOptions(calibrate=True))
+    run = Calibrator(GateOptions(calibrate=True))
     comparison = record(0).comparison
     assert comparison is not None
     assert run.is_decided(comparison)
@@ -87,7 +87,7 @@ def test_a_case_is_decided_after_five_launches() -> None:
 
 
 def test_what_cannot_be_read_is_no_calibration(tmp_path: Path) -> None:
-    run = Calibrating(GateOptions(calibrate=True))
+    run = Calibrator(GateOptions(calibrate=True))
     run.judge(record(0))
     run.conclude()
     (file,) = tmp_path.glob("**/calibrations/*.json")
@@ -96,7 +96,7 @@ def test_what_cannot_be_read_is_no_calibration(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_cut_short_is_no_calibration() -> None:
-    run = Calibrating(GateOptions(calibrate=True))
+    run = Calibrator(GateOptions(calibrate=True))
     run.judge(record(0))
     run.is_whole = False
     run.conclude()

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_ngraph.against.itself import FromItself
-from pytest_ngraph.against.live import Against
-from pytest_ngraph.bench.free_cores import Patience
-from pytest_ngraph.plugin.options import GateOptions
+from pytest_ngraph.against.live import LiveBase
+from pytest_ngraph.against.options import GateOptions
+from pytest_ngraph.bench.free_cores import FreeCores
 
 CORES = (0, 2, 4, 6)
 
 
-class Counted(Patience):
+class Counted(FreeCores):
     """So many cores are free. Counts how often it is asked."""
 
     def __init__(self, free: int) -> None:
@@ -27,8 +27,8 @@ class Counted(Patience):
         return self.free
 
 
-def against(free: int, **options: int) -> Against:
-    return Against(FromItself(), GateOptions(**options), patience=Counted(free))  # type: ignore[arg-type]  # by name
+def against(free: int, **options: int) -> LiveBase:
+    return LiveBase(FromItself(), GateOptions(**options), patience=Counted(free))  # type: ignore[arg-type]  # by name
 
 
 @pytest.mark.parametrize("free", [0, 4])
@@ -49,7 +49,7 @@ def test_fewer_where_other_work_has_some() -> None:
 
 def test_once_decided_it_stays() -> None:
     patience = Counted(3)
-    run = Against(FromItself(), GateOptions(), patience=patience)
+    run = LiveBase(FromItself(), GateOptions(), patience=patience)
     run.threads(CORES)
     patience.free = 4
     assert run.threads(CORES) == 3

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from synthetic import case
 
-from pytest_ngraph.against.live import Against
+from pytest_ngraph.against.live import LiveBase
+from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.origin import Found
 from pytest_ngraph.bench.process import Home
 from pytest_ngraph.case import Case
-from pytest_ngraph.plugin.options import GateOptions
 
 KEPT, SKIPPED, GONE = (case("tvm", size) for size in (1, 8, 32))
 
@@ -29,7 +29,7 @@ class Base:
 
 
 def test_a_case_that_the_head_has_and_does_not_measure_is_not_missing() -> None:
-    run = Against(Base(), GateOptions(against="main"))
+    run = LiveBase(Base(), GateOptions(against="main"))
     run.expect({KEPT, SKIPPED})
     run.open([("test_it.py::test", KEPT)])
     assert [(each.case, each.name) for each in run.verdicts.values()] == [(GONE, "missing")]

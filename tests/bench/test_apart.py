@@ -9,7 +9,7 @@ from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.base import Opponent
-from pytest_ngraph.bench.free_cores import Patience
+from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.comparison import Comparison
@@ -59,7 +59,7 @@ def arm(dies_of: str = "") -> ApartArm:
         lambda which: cast("WorkerProcess", processes[which]),
         Comparison(against="python3", placement="apart"),
         Opponent(case=CASE, artifact=artifact),
-        Patience(),
+        FreeCores(),
     )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph.bench.local_site import Here
+from pytest_ngraph.bench.local_site import LocalSite
 from pytest_ngraph.machine import gpus, machine
 
 
@@ -14,4 +14,4 @@ def test_the_header_does_not_ask_the_driver_of_the_gpus(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(gpus, "found", asked)
     machine.this_machine.cache_clear()
-    assert "core" in Here().describe(["cpu"])
+    assert "core" in LocalSite().describe(["cpu"])

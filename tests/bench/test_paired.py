@@ -13,7 +13,7 @@ from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.base import Opponent
-from pytest_ngraph.bench.free_cores import Patience
+from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.paired import SLOW, PairedArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case
@@ -69,7 +69,7 @@ class Process:
         }
 
 
-class Watched(Patience):
+class Watched(FreeCores):
     """Tells for what it waited. lasts: whether it would."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ def calm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_ngraph.bench.paired.is_disturbed", lambda measured: False)
 
 
-def arm(process: Process, patience: Patience, base: Case = CASE) -> PairedArm:
+def arm(process: Process, patience: FreeCores, base: Case = CASE) -> PairedArm:
     artifact = Artifact(folder=Path(), case=CASE)
     ours = PairedArm(
         CASE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_ngraph.bench.free_cores import LONGEST_S, LOOK_S, Patience
+from pytest_ngraph.bench.free_cores import LONGEST_S, LOOK_S, FreeCores
 
 
 class Machine:
@@ -14,8 +14,8 @@ class Machine:
         self.now_s = 0.0
         self.busy_until_s = busy_until_s
 
-    def patience(self) -> Patience:
-        return Patience(self.idle, lambda: self.now_s, self.sleep)
+    def patience(self) -> FreeCores:
+        return FreeCores(self.idle, lambda: self.now_s, self.sleep)
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds

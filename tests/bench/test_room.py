@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph.bench.headroom import Room
+from pytest_ngraph.bench.headroom import Headroom
 
 
 @pytest.mark.parametrize(
@@ -15,5 +15,5 @@ from pytest_ngraph.bench.headroom import Room
     ],
 )
 def test_another_arm_fits_while_as_much_as_the_greediest_needs_is_left(in_use: list[float], fit: list[bool]) -> None:
-    room = Room(iter(in_use).__next__)
+    room = Headroom(iter(in_use).__next__)
     assert [room.is_left() for _ in in_use] == fit

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_ngraph.cluster.presence import Present
+from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.machine.machine import environment, this_machine
 
-ORIN = Present(
+ORIN = JoinedDevice(
     name="orin-1",
     pool="orin",
     address="tcp://orin",

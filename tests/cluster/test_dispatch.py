@@ -12,7 +12,7 @@ from synthetic import case
 
 from pytest_ngraph.cluster.client import dispatch
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
-from pytest_ngraph.cluster.client.errands import Errand
+from pytest_ngraph.cluster.client.errands import SentGroup
 from pytest_ngraph.errors import DeviceAway
 
 AWAY = "the connection to the scheduler is lost"
@@ -95,7 +95,7 @@ def test_a_scheduler_that_stays_away_is_waited_for_once() -> None:
     ours = over(way)
     for _ in range(2):
         with pytest.raises(DeviceAway, match=AWAY):
-            ours.send([Errand(0, (case(),), {})])
+            ours.send([SentGroup(0, (case(),), {})])
         with pytest.raises(DeviceAway, match=AWAY):
             ours.receive()
     assert way.restored == 1
@@ -104,7 +104,7 @@ def test_a_scheduler_that_stays_away_is_waited_for_once() -> None:
 def test_a_device_that_stays_away_is_given_up() -> None:
     way = Way(is_up=True)
     ours = over(way)
-    ours.send([Errand(0, (case(device="xeon"),), {"group": 0}), Errand(1, (case(device="orin"),), {"group": 1})])
+    ours.send([SentGroup(0, (case(device="xeon"),), {"group": 0}), SentGroup(1, (case(device="orin"),), {"group": 1})])
     while len(ours.gone) < 2:
         assert ours.receive() == []
     assert "device orin has been away" in ours.gone["orin"]
@@ -114,7 +114,7 @@ def test_a_device_that_stays_away_is_given_up() -> None:
 def test_what_comes_together_is_fetched_in_one_request() -> None:
     way = Way(is_up=True)
     ours = over(way)
-    errands = [Errand(number, (case(),), {"group": number}) for number in range(3)]
+    errands = [SentGroup(number, (case(),), {"group": number}) for number in range(3)]
     ours.send(errands)
     for future, status in zip(way.futures, ("finished", "error", "finished"), strict=True):
         future.become(status)
@@ -127,7 +127,7 @@ def test_what_comes_together_is_fetched_in_one_request() -> None:
 def test_what_finished_beside_something_lost_is_not_lost() -> None:
     way = Way(is_up=True)
     ours = over(way)
-    ours.send([Errand(number, (case(),), {"group": number}) for number in range(2)])
+    ours.send([SentGroup(number, (case(),), {"group": number}) for number in range(2)])
     way.futures[0].become("lost")
     way.futures[1].become("finished")
     assert len(ours.receive()) == 1
@@ -149,6 +149,6 @@ def test_what_was_submitted_before_the_way_was_lost_is_sent_once() -> None:
 
     way = Breaking(is_up=True)
     ours = over(way)
-    ours.send([Errand(number, (case(device=name),), {"group": number}) for number, name in enumerate(["a", "b"])])
+    ours.send([SentGroup(number, (case(device=name),), {"group": number}) for number, name in enumerate(["a", "b"])])
     assert len(ours._under_way) == 2
     assert len(way.futures) == 3

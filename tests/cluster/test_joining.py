@@ -15,7 +15,7 @@ from cluster.remote_project import RemoteProject, agents_of
 from cluster.tasks import wait_for_file
 from pytest_ngraph.bench.lock import LOCK, exclusive
 from pytest_ngraph.cluster.connection import connect
-from pytest_ngraph.cluster.presence import Present, present, resource
+from pytest_ngraph.cluster.presence import JoinedDevice, present, resource
 from pytest_ngraph.cluster.security import endpoint
 from pytest_ngraph.machine.machine import Machine
 
@@ -24,7 +24,7 @@ def client_of(cluster: Cluster) -> Client:
     return connect(endpoint(cluster.address, None))
 
 
-def the_device(client: Client) -> Present:
+def the_device(client: Client) -> JoinedDevice:
     (found,) = present(client)
     return found
 

@@ -10,23 +10,23 @@ from synthetic import case, failed, measured
 
 from pytest_ngraph import store
 from pytest_ngraph.cluster.device import results
-from pytest_ngraph.cluster.device.results import Kept
+from pytest_ngraph.cluster.device.results import DeviceResults
 
 EAGER, TVM = case("identity"), case("tvm")
 RUN = "20261121-120000-000001-0123456789abcdef"
 
 
-def die(of: Kept) -> None:
+def die(of: DeviceResults) -> None:
     """As a process does that is killed: nothing is written any more."""
     of._journal.close()
 
 
 def test_a_record_is_there_for_whoever_comes_next(tmp_path: Path) -> None:
-    first = Kept(tmp_path, RUN)
+    first = DeviceResults(tmp_path, RUN)
     first.enter(EAGER, "measure")
     first.add(measured(EAGER, 0.1))
     die(first)
-    again = Kept(tmp_path, RUN)
+    again = DeviceResults(tmp_path, RUN)
     assert again.of(EAGER) == measured(EAGER, 0.1)
     assert again.of(TVM) is None
     again.close()
@@ -34,11 +34,11 @@ def test_a_record_is_there_for_whoever_comes_next(tmp_path: Path) -> None:
 
 def test_a_case_is_given_up_that_died_twice(tmp_path: Path) -> None:
     for deaths in range(2):
-        found = Kept(tmp_path, RUN)
+        found = DeviceResults(tmp_path, RUN)
         assert found.of(TVM) is None, f"given up after {deaths}"
         found.enter(TVM, "compile")
         die(found)
-    found = Kept(tmp_path, RUN)
+    found = DeviceResults(tmp_path, RUN)
     record = found.of(TVM)
     assert record is not None
     assert record.failure is not None
@@ -50,7 +50,7 @@ def test_a_case_is_given_up_that_died_twice(tmp_path: Path) -> None:
 
 def test_one_that_ends_in_order_is_no_death(tmp_path: Path) -> None:
     for _ in range(3):
-        found = Kept(tmp_path, RUN)
+        found = DeviceResults(tmp_path, RUN)
         assert found.of(TVM) is None
         found.enter(TVM, "compile")
         found.close()
@@ -59,16 +59,16 @@ def test_one_that_ends_in_order_is_no_death(tmp_path: Path) -> None:
 def test_the_oldest_runs_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "RUNS", 2)
     for number in range(4):
-        found = Kept(tmp_path, f"run-{number}")
+        found = DeviceResults(tmp_path, f"run-{number}")
         found.add(measured(EAGER, 0.1))
         found.close()
         os.utime(tmp_path / f"run-{number}{store.SUFFIX}", (number, number))
-    Kept(tmp_path, "run-4").close()
+    DeviceResults(tmp_path, "run-4").close()
     assert store.run_ids(tmp_path) == ["run-2", "run-3"]
 
 
 def test_what_could_not_be_built_is_tried_again(tmp_path: Path) -> None:
-    found = Kept(tmp_path, RUN)
+    found = DeviceResults(tmp_path, RUN)
     found.add(failed(EAGER, "no such file", phase="build"))
     assert found.of(EAGER) is None
     found.close()

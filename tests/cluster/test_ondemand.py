@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph.bench.local_site import Here
+from pytest_ngraph.bench.local_site import LocalSite
 from pytest_ngraph.bench.site import Site
-from pytest_ngraph.cluster.client.on_demand import OnDemand
+from pytest_ngraph.cluster.client.on_demand import OnDemandSite
 from pytest_ngraph.errors import Unreachable, UsageError
 
 NOWHERE = "--ngraph-scheduler=tcp://127.0.0.1:1"
@@ -16,10 +16,10 @@ def test_it_is_reached_once_and_when_it_is_needed() -> None:
     reached: list[Site] = []
 
     def reach() -> Site:
-        reached.append(Here())
+        reached.append(LocalSite())
         return reached[-1]
 
-    site = OnDemand("tls://head:8786", reach)
+    site = OnDemandSite("tls://head:8786", reach)
     assert site.describe(["red"]) == "cluster tls://head:8786"
     assert not reached
     assert site.host("red") is site.host("red")
@@ -35,7 +35,7 @@ def test_what_keeps_it_from_being_reached_is_found_out_once() -> None:
         tries.append(True)
         raise UsageError("there is no scheduler at tls://head:8786")
 
-    site = OnDemand("tls://head:8786", reach)
+    site = OnDemandSite("tls://head:8786", reach)
     for _ in range(2):
         with pytest.raises(Unreachable, match="no scheduler at tls://head:8786"):
             site.host("red")

@@ -12,11 +12,11 @@ from distributed.scheduler import KilledWorker
 from synthetic import case, measured
 
 from pytest_ngraph.bench.progress import Silent
-from pytest_ngraph.bench.work_order import Work
+from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Task
 from pytest_ngraph.cluster.client.dispatch import Arrival
-from pytest_ngraph.cluster.client.errands import Errand, Errands
+from pytest_ngraph.cluster.client.errands import Errands, SentGroup
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.client.remote import TRIES, RemoteBench
 from pytest_ngraph.cluster.project import Packed
@@ -28,7 +28,7 @@ from pytest_ngraph.settings import Settings
 ROOT = Path("/home/somebody/project")
 ONE, TWO = case("identity"), case("identity", batch_size=2)
 LOST = KilledWorker("measure", None, 1)  # type: ignore[arg-type]  # the scheduler's own state of a worker
-Answer = Callable[[Errand], Arrival]
+Answer = Callable[[SentGroup], Arrival]
 
 
 class Way:
@@ -36,13 +36,13 @@ class Way:
 
     def __init__(self, *answers: Answer) -> None:
         self.gone: dict[str, str] = {}
-        self.sent: list[Errand] = []
+        self.sent: list[SentGroup] = []
         self.delivered: list[tuple[str, list[str]]] = []
         self.messages: deque[dict[str, Any]] = deque()
         self._answers = deque(answers)
-        self._coming: deque[Errand] = deque()
+        self._coming: deque[SentGroup] = deque()
 
-    def send(self, errands: Iterable[Errand]) -> None:
+    def send(self, errands: Iterable[SentGroup]) -> None:
         self.sent += errands
         self._coming.extend(errands)
 
@@ -59,7 +59,7 @@ class Way:
         """Nothing is under way."""
 
 
-def rows(errand: Errand) -> Arrival:
+def rows(errand: SentGroup) -> Arrival:
     """Its records, as a device gives them."""
     sent = Task.from_dict(errand.data).cases
     follows_from = {"workload": sent[0].model_label, "files": {f"{PLACE}/nets.py": "d1", "/elsewhere/weights.pt": "d2"}}
@@ -81,7 +81,7 @@ class Heard(Silent):
 
 def bench(way: Any, *groups: list[Case], heard: Heard | None = None, devices: list[str] | None = None) -> RemoteBench:
     described = [] if devices is None else devices
-    work = Work(
+    work = WorkOrder(
         settings=Settings(),
         profiles=BUILT_IN,
         groups=groups,
@@ -144,7 +144,7 @@ def test_an_error_is_the_record_of_its_cases() -> None:
 
 
 def test_a_case_without_a_record_is_one_that_failed() -> None:
-    def half(errand: Errand) -> Arrival:
+    def half(errand: SentGroup) -> Arrival:
         arrival = rows(errand)
         return arrival._replace(answer={"rows": arrival.answer["rows"][:1]})
 
@@ -170,7 +170,7 @@ def test_what_a_device_tells_is_passed_on() -> None:
 
 
 def test_what_another_machine_of_the_pool_measured_does_not_stand() -> None:
-    def elsewhere(errand: Errand) -> Arrival:
+    def elsewhere(errand: SentGroup) -> Arrival:
         record = measured(ONE, 0.1, follows_from={"machine": "other", "files": {}})
         return Arrival(errand, {"rows": [(0, record.to_dict())]})
 

@@ -17,9 +17,10 @@ from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.machine.devices import BUILT_IN, Requirement, load_inventory, parse_size
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.plugin.marks import ARGUMENTS, arguments, cases
-from pytest_ngraph.plugin.options import Axis, parse_batch_size, parse_compiler, parse_thresholds, split_compilers
+from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler, parse_thresholds
+from pytest_ngraph.plugin.options.cases import split_compilers
 from pytest_ngraph.report.summary import summary
-from pytest_ngraph.session.options import Options
+from pytest_ngraph.session.options import Axis, Options
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal
 from pytest_ngraph.worker.protocol import Message, parse

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 
 from pytest_ngraph.against.itself import FromItself
-from pytest_ngraph.against.live import Against
+from pytest_ngraph.against.live import LiveBase
+from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.comparison import Comparison, is_disturbed
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Calibration, Verdict, calibrate
 from pytest_ngraph.machine.machine import this_machine
-from pytest_ngraph.plugin.options import GateOptions
 from pytest_ngraph.record import Record
 from pytest_ngraph.system.files import user_folder, write_whole
 
@@ -20,7 +20,7 @@ LAUNCHES = 5
 """Of each case: its screen, and four in fresh processes."""
 
 
-class Calibrating(Against):
+class Calibrator(LiveBase):
     """Collects comparisons in place of verdicts."""
 
     def __init__(self, options: GateOptions) -> None:

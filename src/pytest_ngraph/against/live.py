@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.origin import Origin
 from pytest_ngraph.bench.base import Base
-from pytest_ngraph.bench.free_cores import Patience
+from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Calibration, Rule, Verdict, is_enough, missing, verdict
 from pytest_ngraph.gate.baseline import seconds_elsewhere
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change
-from pytest_ngraph.gate.judge import OfCases
+from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled
-from pytest_ngraph.gate.verdict import Judged, decide_worse
-from pytest_ngraph.plugin.options import GateOptions
+from pytest_ngraph.gate.verdict import Assessment, decide_worse
 from pytest_ngraph.record import Record
 from pytest_ngraph.wording import counted
 
 
-class Against(OfCases):
+class LiveBase(CaseJudge):
     """The base of a session, and the verdicts on what is compared with it. note: for the end of the summary. is_whole:
     whether the session went to its end, once that is known.
 
@@ -32,14 +32,14 @@ class Against(OfCases):
         origin: Origin,
         options: GateOptions,
         calibration: Calibration | None = None,
-        patience: Patience | None = None,
+        patience: FreeCores | None = None,
     ) -> None:
         self.origin = origin
         self.problem = ""
         self.note = ""
         self.is_whole = True
         self._threads = options.threads
-        self._patience = patience or Patience()
+        self._patience = patience or FreeCores()
         self._expected: Collection[Case] = ()
         self._comparisons: dict[Case, Comparison] = {}
         rule = Rule(margin=options.margin, level=options.level)
@@ -116,7 +116,7 @@ class Against(OfCases):
         """What either arm needed alone. Raises `Uncompared`."""
         return reading_of_launches(self._head(case), metric)
 
-    def decide(self, worse: Pooled, rule: Rule) -> Judged:
+    def decide(self, worse: Pooled, rule: Rule) -> Assessment:
         """As of a case: worse or better by more than the margin, beyond the uncertainty."""
         return decide_worse(worse, rule)
 

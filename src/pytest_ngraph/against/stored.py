@@ -6,16 +6,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_ngraph import gate
+from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Rule, Verdict
 from pytest_ngraph.gate import baseline as gate_baseline
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_runs
-from pytest_ngraph.gate.judge import OfCases
+from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled
-from pytest_ngraph.gate.verdict import Judged
-from pytest_ngraph.machine.host import HERE
-from pytest_ngraph.plugin.options import GateOptions
+from pytest_ngraph.gate.verdict import Assessment
+from pytest_ngraph.machine.host import THIS_MACHINE
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run, baselines
 from pytest_ngraph.store.baselines import Baseline
@@ -30,10 +30,10 @@ EnvironmentOf = Callable[[str], Mapping[str, str] | None]
 
 def of_this_machine(device: str) -> dict[str, str]:
     """Every device is this machine."""
-    return HERE.environment
+    return THIS_MACHINE.environment
 
 
-class Compare(OfCases):
+class StoredBase(CaseJudge):
     """A stored baseline, and the verdicts on what is compared with it. problem: what differs besides the code.
 
     level: the chance that this baseline may spend on calling regressed what is not.
@@ -96,7 +96,7 @@ class Compare(OfCases):
         head, records = self._pair(case)
         return reading_of_runs(head, gate_baseline.comparable_runs(head, records), metric)
 
-    def decide(self, worse: Pooled, rule: Rule) -> Judged:
+    def decide(self, worse: Pooled, rule: Rule) -> Assessment:
         """As of a case: the margin is widened by what runs differ by chance."""
         return gate_baseline.decide(worse, rule)
 
@@ -117,7 +117,7 @@ class Compare(OfCases):
 
 def load(
     folder: Path, options: GateOptions, environment_of: EnvironmentOf = of_this_machine, own: str = ""
-) -> list[Compare]:
+) -> list[StoredBase]:
     """The baselines that the options name, of the store in this folder. The level is shared among them.
 
     own: the run that is compared, where it is in the store already, since it goes on. Raises `UsageError` for a
@@ -127,7 +127,7 @@ def load(
     if not options.foreign_baseline:
         for baseline in found:
             check_machine(baseline, environment_of)
-    return [Compare(baseline, options.margin, options.level / len(found), environment_of) for baseline in found]
+    return [StoredBase(baseline, options.margin, options.level / len(found), environment_of) for baseline in found]
 
 
 def check_can_save(folder: Path, options: GateOptions, environment_of: EnvironmentOf = of_this_machine) -> None:

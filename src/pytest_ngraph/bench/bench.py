@@ -12,13 +12,13 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.alone_launches import launch_alone
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Base, Opponents
-from pytest_ngraph.bench.free_cores import Patience
+from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.group import interleave
-from pytest_ngraph.bench.headroom import Room
+from pytest_ngraph.bench.headroom import Headroom
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
-from pytest_ngraph.bench.process import HERE, Home, WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.process import OWN_HOME, Home, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.workers import EXPORTER, Workers
@@ -46,7 +46,7 @@ class Bench:
         target: Callable[[Case], Target],
         progress: Progress | None = None,
         base: Base | None = None,
-        home: Home = HERE,
+        home: Home = OWN_HOME,
     ) -> None:
         self._scratch = Scratch()
         self._folder = self._scratch.folder
@@ -57,7 +57,7 @@ class Bench:
         self._progress = progress or Silent()
         self._base = base
         self._workers = Workers(self._folder, settings.memory_bytes, home)
-        self._patience = Patience()
+        self._patience = FreeCores()
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group; one record for each, as soon as it is complete."""
@@ -101,7 +101,7 @@ class Bench:
         opponents = self._opponents(folder)
         while cases:
             arms: list[Arm] = []
-            room = Room()
+            room = Headroom()
             while cases and room.is_left():
                 arms.append(self._prepared(cases.pop(0), artifact, opponents))
             names = tuple(arm.case.compiler for arm in arms if arm.running)

@@ -13,7 +13,7 @@ from pytest_ngraph.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Conditions:
     """common: the settings of the run, on whichever machine. profiles: the devices by name. threads: the most that a
     case computes with; None for all of its device's."""
 

@@ -24,7 +24,7 @@ def idle_seconds() -> list[float]:
     return [times.idle for times in psutil.cpu_times(percpu=True)]
 
 
-class Patience:
+class FreeCores:
     """Waits for cores to become free. Where that was in vain, it waits the next time only after a while, which doubles
     each time: work that does not end is nothing to wait for."""
 

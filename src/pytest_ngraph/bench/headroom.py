@@ -10,7 +10,7 @@ RESIDENT_SHARE = 0.8
 """Of the machine's memory, that arms which are measured in turn may hold together."""
 
 
-class Room:
+class Headroom:
     """Asked before each arm of a group. The next is taken to need as much as the greediest before it: an arm keeps what
     its calls free, and so holds its memory while others run.
 

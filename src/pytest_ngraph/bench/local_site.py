@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.machine import machine
-from pytest_ngraph.machine.host import HERE, Host
+from pytest_ngraph.machine.host import THIS_MACHINE, Host
 
 if TYPE_CHECKING:
     from pytest_ngraph.bench.bench import Bench
-    from pytest_ngraph.bench.work_order import Work
+    from pytest_ngraph.bench.work_order import WorkOrder
 
 
-class Here:
+class LocalSite:
     """Every device is this machine, used as the device's profile says. Workers work in the folder that the session
     started in, wherever a test has gone since."""
 
@@ -27,25 +27,27 @@ class Here:
         return f"device {', '.join(devices)}: {machine.in_words()}"
 
     def host(self, device: str) -> Host:
-        return HERE
+        return THIS_MACHINE
 
     def environment_of(self, device: str) -> dict[str, str] | None:
-        return HERE.environment
+        return THIS_MACHINE.environment
 
     def check(self) -> None:
         """Nothing has to travel."""
 
-    def open(self, work: Work) -> Bench:
+    def open(self, work: WorkOrder) -> Bench:
         from pytest_ngraph.bench.bench import Bench
-        from pytest_ngraph.bench.conditions import Terms
+        from pytest_ngraph.bench.conditions import Conditions
         from pytest_ngraph.bench.process import Home
-        from pytest_ngraph.bench.progress import NotedProgress
+        from pytest_ngraph.bench.progress import JournaledProgress
 
-        terms = Terms(common=work.settings, profiles=work.profiles, machine=HERE.machine, threads=work.threads)
+        terms = Conditions(
+            common=work.settings, profiles=work.profiles, machine=THIS_MACHINE.machine, threads=work.threads
+        )
         return Bench(
             terms.settings,
             terms.target,
-            work.progress if terms.settings.smoke else NotedProgress(work.progress, work.enter),
+            work.progress if terms.settings.smoke else JournaledProgress(work.progress, work.enter),
             work.base,
             Home(folder=self._folder),
         )

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Opponent
-from pytest_ngraph.bench.free_cores import Patience
+from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad, is_disturbed
@@ -54,7 +54,7 @@ class PairedArm(Arm):
         start: Start,
         comparison: Comparison,
         opponent: Opponent,
-        patience: Patience,
+        patience: FreeCores,
     ) -> None:
         super().__init__(case, artifact, target, settings, lambda: start(HEAD), comparison)
         self._start = start

@@ -57,7 +57,7 @@ class Home:
     path: Sequence[str] | None = None
 
 
-HERE = Home()
+OWN_HOME = Home()
 
 
 class WorkerProcess:
@@ -76,7 +76,7 @@ class WorkerProcess:
         cores: Sequence[int],
         temporary: Path,
         memory_bytes: int | None = None,
-        home: Home = HERE,
+        home: Home = OWN_HOME,
         bound: bool = True,
         ahead: str = "",
         role: str = "",

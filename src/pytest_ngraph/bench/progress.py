@@ -57,7 +57,7 @@ class Silent:
     def measuring(self, case: Case, share: float) -> None: ...
 
 
-class NotedProgress:
+class JournaledProgress:
     """Tells another `Progress`. A phase that cannot be noted disturbs no measurement: storing the record will tell."""
 
     def __init__(self, progress: Progress, note: Callable[[Case, Phase], None]) -> None:

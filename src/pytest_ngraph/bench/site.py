@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from pytest_ngraph.bench.work_order import Work
+    from pytest_ngraph.bench.work_order import WorkOrder
     from pytest_ngraph.case import Case
     from pytest_ngraph.machine.host import Host
     from pytest_ngraph.record import Record
 
 
-class Measures(Protocol):
+class Measurer(Protocol):
     """Turns groups of cases into records."""
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
@@ -46,7 +46,7 @@ class Site(Protocol):
         """Raise `UsageError` for what would keep cases from being measured: better before the first than in it."""
         ...
 
-    def open(self, work: Work) -> Measures:
+    def open(self, work: WorkOrder) -> Measurer:
         """Make ready to measure."""
         ...
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class WorkOrder:
     """What a session has to measure, and whom to tell of it.
 
     profiles: the devices by name. threads: the most that a case computes with; None for all of its device's.

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.process import HERE, Home, WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.process import OWN_HOME, Home, WorkerFailed, WorkerProcess
 
 Role = str
 """What a worker is for: a compiler's name with its options, or one of those below."""
@@ -29,7 +29,7 @@ class Workers:
     live, unless told otherwise.
     """
 
-    def __init__(self, temporary: Path, memory_bytes: int | None, home: Home = HERE) -> None:
+    def __init__(self, temporary: Path, memory_bytes: int | None, home: Home = OWN_HOME) -> None:
         self._temporary = temporary
         self._memory_bytes = memory_bytes
         self._home = home

@@ -21,7 +21,7 @@ from pytest_ngraph.system.installed import LIBRARIES
 if TYPE_CHECKING:
     from distributed import Client
 
-    from pytest_ngraph.cluster.presence import Present
+    from pytest_ngraph.cluster.presence import JoinedDevice
 
 MACHINE = ("processor", "architecture", "memory", "gpu", "driver", "system")
 """What is told of a device's machine."""
@@ -121,7 +121,7 @@ def _client(parsed: argparse.Namespace) -> Client:
     return connect(credentials.endpoint(parsed, parsed.scheduler))
 
 
-def _lines(device: Present) -> list[str]:
+def _lines(device: JoinedDevice) -> list[str]:
     """Who it is and whether it is free; the machine; versions; compilers, and why others are none."""
     about = device.environment
     pool = f" of {device.pool}" if device.pool != device.name else ""

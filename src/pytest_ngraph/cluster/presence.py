@@ -18,7 +18,7 @@ State = Literal["free", "busy", "measured locally", "draining"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present:
+class JoinedDevice:
     """A device that has joined.
 
     pool: the device that tests ask for; the device's own name where it is the only one. machine: as data, which is
@@ -40,7 +40,7 @@ class Present:
         return [name for name, missing in self.compilers.items() if not missing]
 
 
-def present(client: Client) -> list[Present]:
+def present(client: Client) -> list[JoinedDevice]:
     """The devices of a cluster, by name."""
     assert client.scheduler is not None
     workers: dict[str, dict[str, Any]] = client.sync(client.scheduler.identity)["workers"]
@@ -69,9 +69,9 @@ def condition(*, draining: bool) -> dict[str, bool]:
     return {"draining": draining, "measuring": is_held()}
 
 
-def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> Present:
+def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDevice:
     told = worker[KEY]
-    return Present(
+    return JoinedDevice(
         name=worker["name"],
         pool=told["pool"],
         address=address,

@@ -14,7 +14,7 @@ from pytest_ngraph.gate.launches import DRAWS, Effect
 from pytest_ngraph.gate.pooling import Pooled, Prior, departure, pool
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.student import t_quantile
-from pytest_ngraph.gate.verdict import Judged, Verdict
+from pytest_ngraph.gate.verdict import Assessment, Verdict
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate, bootstrap_medians
 from pytest_ngraph.wording import counted
@@ -105,18 +105,18 @@ def is_busy(record: Record) -> bool:
     return is_contended(record.contention.pressure_percent, record.contention.steal_percent)
 
 
-def decide(distance: Pooled, rule: Rule) -> Judged:
+def decide(distance: Pooled, rule: Rule) -> Assessment:
     """Slower or faster by more than the margin, beyond what runs differ by chance: the margin is widened by that much.
     Unchanged is what is surely not slower by more than the widened one, and may well not be slower at all."""
     level = rule.corrected_level
     margin = rule.limit + t_quantile(level, distance.dof) * distance.standard_error
     if distance.p_above(rule.limit) <= level:
-        return Judged("regressed", margin, level)
+        return Assessment("regressed", margin, level)
     if distance.p_below(-rule.limit) <= level:
-        return Judged("improved", margin, level)
+        return Assessment("improved", margin, level)
     if distance.high(rule.miss) < margin and distance.low(rule.miss) < rule.limit:
-        return Judged("unchanged", margin, rule.miss)
-    return Judged("inconclusive", margin, rule.miss)
+        return Assessment("unchanged", margin, rule.miss)
+    return Assessment("inconclusive", margin, rule.miss)
 
 
 def _distance(head: Record, runs: Sequence[Record]) -> Pooled:

@@ -12,7 +12,7 @@ from pytest_ngraph.gate.decision import weigh
 from pytest_ngraph.gate.launches import Effect
 from pytest_ngraph.gate.pooling import EXACTLY_EQUAL, Pooled, Prior, combine, departure, pool
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.verdict import Judged, VerdictName
+from pytest_ngraph.gate.verdict import Assessment, VerdictName
 from pytest_ngraph.record import Record
 
 READINGS: Mapping[str, Prior] = {
@@ -48,7 +48,7 @@ class Changes(Protocol):
         """The base, as people read it."""
         ...
 
-    def decide(self, worse: Pooled, rule: Rule) -> Judged:
+    def decide(self, worse: Pooled, rule: Rule) -> Assessment:
         """What a log ratio says of a metric, above 0 where it got worse."""
         ...
 

@@ -52,7 +52,7 @@ class Judge(Changes, Protocol):
         ...
 
 
-class OfCases(ABC):
+class CaseJudge(ABC):
     """What judges have in common: the head's records by case, and the ledger of the verdicts on them."""
 
     def __init__(self, rule: Rule) -> None:

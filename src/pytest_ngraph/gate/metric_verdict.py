@@ -11,12 +11,12 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.gate.pooling import Pooled, combine
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.thresholds import Threshold
-from pytest_ngraph.gate.verdict import SAME, Judged, VerdictName, in_percent, tenths
+from pytest_ngraph.gate.verdict import SAME, Assessment, VerdictName, in_percent, tenths
 from pytest_ngraph.metrics import DEFINITIONS, Scope
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.stats import Estimate
 
-Decide = Callable[[Pooled, Rule], Judged]
+Decide = Callable[[Pooled, Rule], Assessment]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -186,7 +186,7 @@ def in_percent(confidence: float) -> str:
     return f"{100 * confidence:.{decimals}f}"
 
 
-class Judged(NamedTuple):
+class Assessment(NamedTuple):
     """What a log ratio says. margin: the one that is tolerated, however widened. tail: what the interval that shows why
     leaves out at either end."""
 
@@ -195,13 +195,13 @@ class Judged(NamedTuple):
     tail: float
 
 
-def decide_worse(worse: Pooled, rule: Rule) -> Judged:
+def decide_worse(worse: Pooled, rule: Rule) -> Assessment:
     """Worse or better by more than the margin, beyond the uncertainty. Unchanged is what is surely not worse by it."""
     level = rule.corrected_level
     if worse.p_above(rule.limit) <= level:
-        return Judged("regressed", rule.limit, level)
+        return Assessment("regressed", rule.limit, level)
     if worse.p_below(-rule.limit) <= level:
-        return Judged("improved", rule.limit, level)
+        return Assessment("improved", rule.limit, level)
     if worse.high(rule.miss) < rule.limit:
-        return Judged("unchanged", rule.limit, rule.miss)
-    return Judged("inconclusive", rule.limit, level)
+        return Assessment("unchanged", rule.limit, rule.miss)
+    return Assessment("inconclusive", rule.limit, level)

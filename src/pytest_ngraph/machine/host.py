@@ -96,4 +96,4 @@ class ThisMachine:
         return source_files.digests(paths)
 
 
-HERE: Host = ThisMachine()
+THIS_MACHINE: Host = ThisMachine()

@@ -9,12 +9,12 @@ from typing import Any
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.machine.host import HERE, Host
+from pytest_ngraph.machine.host import THIS_MACHINE, Host
 from pytest_ngraph.record import Failure
 from pytest_ngraph.settings import Settings
 
 
-def of_compiling(case: Case, target: Target, graph: str, host: Host = HERE) -> dict[str, Any]:
+def of_compiling(case: Case, target: Target, graph: str, host: Host = THIS_MACHINE) -> dict[str, Any]:
     """Everything that a compiled artifact follows from. graph: the digest of what the compiler starts from. host: the
     machine that compiles."""
     machine = host.machine
@@ -44,7 +44,7 @@ def of_measuring(
     files: Mapping[str, str],
     against: str = "",
     failure: Failure | None = None,
-    host: Host = HERE,
+    host: Host = THIS_MACHINE,
 ) -> dict[str, Any]:
     """Everything that a record follows from, as JSON-ready data.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ngraph.bench.local_site import Here
+from pytest_ngraph.bench.local_site import LocalSite
 from pytest_ngraph.bench.site import Site
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.plugin import hookspecs, items, marks, options, report_folder, summary_file, terminal
@@ -29,14 +29,15 @@ from pytest_ngraph.plugin.fixtures import (  # noqa: F401 (pytest finds fixtures
     tvm_model,
 )
 from pytest_ngraph.plugin.status import Status
+from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.session import Session
 
 if TYPE_CHECKING:
-    from pytest_ngraph.against.live import Against
-    from pytest_ngraph.against.stored import Compare
+    from pytest_ngraph.against.live import LiveBase
+    from pytest_ngraph.against.stored import StoredBase
     from pytest_ngraph.metrics import Metric
     from pytest_ngraph.record import Record
-    from pytest_ngraph.session.resume import Resumed
+    from pytest_ngraph.session.resume import ResumedRun
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,24 +70,24 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SESSION] = Session(chosen, Status(config), on_record, extra_metrics, against, baselines, resumed, site)
 
 
-def _site(chosen: options.Options, config: pytest.Config) -> Site:
+def _site(chosen: Options, config: pytest.Config) -> Site:
     """Where this run measures."""
     if not chosen.cluster.scheduler or options.is_xdist_worker(config):
-        return Here()
-    from pytest_ngraph.cluster.client.on_demand import OnDemand
+        return LocalSite()
+    from pytest_ngraph.cluster.client.on_demand import OnDemandSite
 
-    return OnDemand(chosen.cluster.scheduler, lambda: _cluster(chosen, config))
+    return OnDemandSite(chosen.cluster.scheduler, lambda: _cluster(chosen, config))
 
 
-def _cluster(chosen: options.Options, config: pytest.Config) -> Site:
+def _cluster(chosen: Options, config: pytest.Config) -> Site:
     """The devices of a cluster. Raises `UsageError` for one that cannot be reached or lacks a device."""
     from pytest_ngraph.cluster import check_libraries
 
     check_libraries()
-    from pytest_ngraph.cluster.client.site import Cluster
+    from pytest_ngraph.cluster.client.site import ClusterSite
 
     written = [path for path in (chosen.store, chosen.report) if path]
-    cluster = Cluster(chosen.cluster.endpoint, config.rootpath, leave_out=written)
+    cluster = ClusterSite(chosen.cluster.endpoint, config.rootpath, leave_out=written)
     devices = chosen.devices.command_line or chosen.devices.ini or ()
     machines = [machine for device in devices for machine in chosen.inventory[device].machines]
     try:
@@ -97,28 +98,28 @@ def _cluster(chosen: options.Options, config: pytest.Config) -> Site:
     return cluster
 
 
-def _against(chosen: options.Options, config: pytest.Config) -> Against | None:
+def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
     """What this run is compared with."""
     gate = chosen.gate
     if not (gate.compares and chosen.measures):
         return None
-    from pytest_ngraph.against.calibrating import Calibrating, kept
+    from pytest_ngraph.against.calibrating import Calibrator, kept
     from pytest_ngraph.against.from_revision import FromRevision
     from pytest_ngraph.against.interpreter import FromInterpreter
-    from pytest_ngraph.against.live import Against
+    from pytest_ngraph.against.live import LiveBase
 
     if gate.calibrate:
-        return Calibrating(gate)
+        return Calibrator(gate)
     if gate.against_python:
-        return Against(FromInterpreter(gate.against_python, config.rootpath), gate, kept())
+        return LiveBase(FromInterpreter(gate.against_python, config.rootpath), gate, kept())
     started = config.invocation_params
     arguments = [str(argument) for argument in started.args]
     calibration = None if chosen.cluster.scheduler else kept()
     origin = FromRevision(gate.against, arguments, started.dir, config.rootpath, config.args)
-    return Against(origin, gate, calibration)
+    return LiveBase(origin, gate, calibration)
 
 
-def _baselines(chosen: options.Options, site: Site, resumed: Resumed | None) -> list[Compare]:
+def _baselines(chosen: Options, site: Site, resumed: ResumedRun | None) -> list[StoredBase]:
     """The stored baselines that this run is compared with, once it is sure that it can be saved as one."""
     gate = chosen.gate
     if not ((gate.compare or gate.save) and chosen.measures):
@@ -129,7 +130,7 @@ def _baselines(chosen: options.Options, site: Site, resumed: Resumed | None) -> 
     return stored.load(chosen.store, gate, site.environment_of, own=resumed.run.id if resumed else "")
 
 
-def _resumed(chosen: options.Options) -> Resumed | None:
+def _resumed(chosen: Options) -> ResumedRun | None:
     """The run that this session goes on with."""
     if not (chosen.resume.run and chosen.measures):
         return None

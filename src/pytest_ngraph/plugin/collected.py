@@ -13,7 +13,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.session.options import Options
 
 
-class Collected:
+class CollectedCases:
     """The test functions that were collected, by node id, and the cases that were generated for them."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.gate.verdict import Verdict
-    from pytest_ngraph.plugin.collected import Collected
+    from pytest_ngraph.plugin.collected import CollectedCases
     from pytest_ngraph.record import Record
     from pytest_ngraph.session.session import Session
 
@@ -33,7 +33,7 @@ NOTHING_MEASURED = (
 )
 OBSTACLE = pytest.StashKey[str]()
 MISTAKES = pytest.StashKey[list[str]]()
-COLLECTED = pytest.StashKey["Collected"]()
+COLLECTED = pytest.StashKey["CollectedCases"]()
 
 
 def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
@@ -199,11 +199,11 @@ def _require_baselines(session: pytest.Session) -> None:
         baseline.require(selected, lambda case, nodeid: _collected(config).lacks(case, nodeid, config, ours.options))
 
 
-def _collected(config: pytest.Config) -> Collected:
+def _collected(config: pytest.Config) -> CollectedCases:
     """What collection generated, for stored baselines to be held against."""
-    from pytest_ngraph.plugin.collected import Collected
+    from pytest_ngraph.plugin.collected import CollectedCases
 
-    return config.stash.setdefault(COLLECTED, Collected())
+    return config.stash.setdefault(COLLECTED, CollectedCases())
 
 
 def case_of(item: pytest.Item) -> Case | None:

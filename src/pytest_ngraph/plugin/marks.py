@@ -13,9 +13,9 @@ from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device
-from pytest_ngraph.machine.host import HERE, Host
-from pytest_ngraph.plugin.options import Axis, parse_batch_size, parse_compiler, parse_whole
-from pytest_ngraph.session.options import Options
+from pytest_ngraph.machine.host import THIS_MACHINE, Host
+from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler, parse_whole
+from pytest_ngraph.session.options import Axis, Options
 
 MARKERS = (
     "ngraph(workload, compiler, batch_size, depth, width, precision, objective, device, model_args): "
@@ -59,7 +59,7 @@ def cases(
     given: Mapping[str, Any],
     options: Options,
     fixed_compilers: tuple[str, ...] = (),
-    host: Callable[[str], Host] = lambda device: HERE,
+    host: Callable[[str], Host] = lambda device: THIS_MACHINE,
 ) -> list[Case]:
     """The cases of a test: those of one group (all but the compiler) in a row, small batch sizes first.
 
@@ -188,7 +188,7 @@ def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
     return tuple(sorted(value.items()))
 
 
-def obstacle(case: Case, device: Device, host: Host = HERE) -> str:
+def obstacle(case: Case, device: Device, host: Host = THIS_MACHINE) -> str:
     """What is known to stand in the way of this case on the device as it is; empty when nothing is.
 
     host: its machine.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.session.options import Options
-from pytest_ngraph.session.results import ExtraMetrics, Measured
-from pytest_ngraph.session.thresholds import Held
+from pytest_ngraph.session.results import ExtraMetrics, Results
+from pytest_ngraph.session.thresholds import SessionThresholds
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Check, Threshold
@@ -37,7 +37,7 @@ class Conclusion(NamedTuple):
         return "regressed" in names
 
 
-class Judging:
+class Judgement:
     """judges: what records are compared with. extra_metrics: the users' own metrics for some records.
 
     conclusion: None before the end, and where nothing was measured.
@@ -48,8 +48,8 @@ class Judging:
         self.conclusion: Conclusion | None = None
         self._gate = options.gate
         self._is_smoke = options.settings.smoke
-        self._held = Held(options.thresholds)
-        self._measured = Measured(extra_metrics)
+        self._held = SessionThresholds(options.thresholds)
+        self._measured = Results(extra_metrics)
         self._told: set[tuple[str, str]] = set()
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pytest_ngraph.case import Case
 
 
-class Expected:
+class Plan:
     """By group: cases that are equal but for the compiler are measured together."""
 
     def __init__(self) -> None:

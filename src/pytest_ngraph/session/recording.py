@@ -14,17 +14,17 @@ from pytest_ngraph.machine.machine import environment
 
 if TYPE_CHECKING:
     from pytest_ngraph.record import Phase, Record
-    from pytest_ngraph.session.resume import Resumed
+    from pytest_ngraph.session.resume import ResumedRun
     from pytest_ngraph.store import Journal
 
 
-class Recording:
+class Recorder:
     """Opens the run when it is first needed.
 
     planned: gives the ids of the cases that tests will ask for. unsaved: why records or cases are not in the store.
     """
 
-    def __init__(self, store: Path, resumed: Resumed | None, planned: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, store: Path, resumed: ResumedRun | None, planned: Callable[[], Iterable[str]]) -> None:
         self.unsaved: dict[Case, str] = {}
         self._store = store
         self._resumed = resumed

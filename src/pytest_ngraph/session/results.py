@@ -21,7 +21,7 @@ ExtraMetrics = Callable[["Sequence[Record]"], "Iterable[Metric]"]
 """Gives the users' own metrics for some records."""
 
 
-class Measured:
+class Results:
     """records: by case. mistakes: in the users' own metrics of all records."""
 
     def __init__(self, extra_metrics: ExtraMetrics) -> None:

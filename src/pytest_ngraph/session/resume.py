@@ -23,7 +23,7 @@ FollowsFrom = Callable[[Record], dict[str, Any]]
 """Gives what a record of a case would follow from if it were measured now."""
 
 
-class Resumed:
+class ResumedRun:
     """A run that this session goes on with. journal: where its further records go.
 
     retries: how often a case is measured again that was running when the run died.
@@ -98,7 +98,7 @@ class Resumed:
         return Record.failed(case, Failure(phase=phase, kind="crashed", message=message))
 
 
-def open_run(folder: Path, name: str, retries: int) -> Resumed | None:
+def open_run(folder: Path, name: str, retries: int) -> ResumedRun | None:
     """The run of the store in this folder to go on with; None where every run is whole.
 
     Raises `UsageError` for a run that does not exist, and `StoreError` for one that another process writes to.
@@ -116,7 +116,7 @@ def open_run(folder: Path, name: str, retries: int) -> Resumed | None:
             "--ngraph-resume takes the next word for a run: write --ngraph-resume=latest before other arguments.",
         )
     journal = Journal.reopen(folder, name)
-    return Resumed(store.read(folder, name), journal, retries)
+    return ResumedRun(store.read(folder, name), journal, retries)
 
 
 def staleness(record: Record, follows_from: FollowsFrom) -> list[str]:

@@ -7,25 +7,25 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.bench.local_site import Here
+from pytest_ngraph.bench.local_site import LocalSite
 from pytest_ngraph.bench.progress import Progress
-from pytest_ngraph.bench.site import Measures, Site
+from pytest_ngraph.bench.site import Measurer, Site
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.machine.machine import environment, this_machine
-from pytest_ngraph.session.judging import Judging
+from pytest_ngraph.session.judging import Judgement
 from pytest_ngraph.session.options import Options
-from pytest_ngraph.session.plan import Expected
-from pytest_ngraph.session.recording import Recording
+from pytest_ngraph.session.plan import Plan
+from pytest_ngraph.session.recording import Recorder
 from pytest_ngraph.session.results import ExtraMetrics
 
 if TYPE_CHECKING:
-    from pytest_ngraph.against.live import Against
-    from pytest_ngraph.against.stored import Compare
+    from pytest_ngraph.against.live import LiveBase
+    from pytest_ngraph.against.stored import StoredBase
     from pytest_ngraph.bench.base import Base
     from pytest_ngraph.record import Record
-    from pytest_ngraph.session.resume import Resumed
+    from pytest_ngraph.session.resume import ResumedRun
     from pytest_ngraph.store import Run
 
 
@@ -47,9 +47,9 @@ class Session:
         progress: Progress,
         on_record: Callable[[Record], object] = lambda record: None,
         extra_metrics: ExtraMetrics = lambda records: (),
-        against: Against | None = None,
-        baselines: Sequence[Compare] = (),
-        resumed: Resumed | None = None,
+        against: LiveBase | None = None,
+        baselines: Sequence[StoredBase] = (),
+        resumed: ResumedRun | None = None,
         site: Site | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
@@ -57,18 +57,18 @@ class Session:
         self.against = against
         self.baselines = baselines
         self.resumed = resumed
-        self.site = site or Here()
-        self.judging = Judging(options, [*baselines, *([against] if against else [])], extra_metrics)
+        self.site = site or LocalSite()
+        self.judging = Judgement(options, [*baselines, *([against] if against else [])], extra_metrics)
         self.saved = ""
         self.problems: list[str] = []
         self.told: dict[str, Case] = {}
         self._is_whole = False
         self._progress = progress
         self._on_record = on_record
-        self._expected = Expected()
-        self._bench: Measures | None = None
+        self._expected = Plan()
+        self._bench: Measurer | None = None
         self._unusable: NgraphError | None = None
-        self._recording = Recording(options.store, resumed, lambda: self._expected.ids)
+        self._recording = Recorder(options.store, resumed, lambda: self._expected.ids)
         self._clock = clock
         self._started_s = clock()
         self.is_cut_short = False
@@ -228,7 +228,7 @@ class Session:
         if self.against is not None:
             self.against.close()
 
-    def _open_bench(self) -> Measures:
+    def _open_bench(self) -> Measurer:
         """What measures. Raises the error that it could not be opened with, at every try."""
         if self._unusable is not None:
             raise self._unusable
@@ -242,11 +242,11 @@ class Session:
                 raise
         return self._bench
 
-    def _opened_bench(self) -> Measures:
-        from pytest_ngraph.bench.work_order import Work
+    def _opened_bench(self) -> Measurer:
+        from pytest_ngraph.bench.work_order import WorkOrder
 
         base = self._base()
-        work = Work(
+        work = WorkOrder(
             settings=self.options.settings,
             profiles=self.options.inventory,
             threads=self._threads,
@@ -276,11 +276,11 @@ class Session:
 
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """What an earlier record would follow from if its case were measured now."""
-        from pytest_ngraph.bench.conditions import Terms
+        from pytest_ngraph.bench.conditions import Conditions
         from pytest_ngraph.session.resume import would_follow_from
 
         host = self.site.host(record.case.device)
-        terms = Terms(
+        terms = Conditions(
             common=self.options.settings,
             profiles=self.options.inventory,
             machine=host.machine,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options import GateOptions
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Check, Threshold
@@ -27,7 +27,7 @@ class Outcome(NamedTuple):
     breaches: list[str]
 
 
-class Held:
+class SessionThresholds:
     """Holds metrics to limits, and to what they were at the bases that the session compares with. alone: the cases that
     have to be launched alone, at head and base."""
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dask.typing import Key
 from distributed import Future
 
-from pytest_ngraph.cluster.client.errands import Errand, Errands
+from pytest_ngraph.cluster.client.errands import Errands, SentGroup
 from pytest_ngraph.cluster.client.link import GOODBYE_S, LOST, Link
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.presence import resource
@@ -30,7 +30,7 @@ GATHER_S = 60.0
 class Arrival(NamedTuple):
     """What became of an errand: what `task.measure` answered, or an error in its place."""
 
-    errand: Errand
+    errand: SentGroup
     answer: dict[str, Any]
     error: BaseException | None = None
 
@@ -43,13 +43,13 @@ class Dispatch:
         self._link = link
         self._errands = errands
         self._arrived: queue.SimpleQueue[Future[Any] | dict[str, Any]] = queue.SimpleQueue()
-        self._under_way: dict[Key, tuple[Future[Any], Errand]] = {}
+        self._under_way: dict[Key, tuple[Future[Any], SentGroup]] = {}
         self._looked_at = time.monotonic()
         self._away_since: dict[str, float] = {}
         self._lost = ""
         self._listen()
 
-    def send(self, errands: Iterable[Errand]) -> None:
+    def send(self, errands: Iterable[SentGroup]) -> None:
         """To the devices that they are for, in this order. Raises `DeviceAway` where the scheduler stays away."""
         self._check()
         waiting = list(errands)
@@ -94,7 +94,7 @@ class Dispatch:
             addresses = [each.address for each in self._link.present()]
             self._link.run(task.stop, self._errands.client, on=addresses, timeout_s=2 * GOODBYE_S)
 
-    def _submit(self, errands: Iterable[Errand]) -> None:
+    def _submit(self, errands: Iterable[SentGroup]) -> None:
         for device, group in groupby(sorted(errands, key=lambda errand: errand.device), lambda errand: errand.device):
             batch = list(group)
             futures = self._link.submit(task.measure, [errand.data for errand in batch], resource(device))
@@ -131,7 +131,7 @@ class Dispatch:
         arrivals += [Arrival(self._done(future), {}, error) for future, error in zip(failed, errors, strict=True)]
         return arrivals
 
-    def _done(self, future: Future[Any]) -> Errand:
+    def _done(self, future: Future[Any]) -> SentGroup:
         """The errand of a future, which is awaited no more."""
         return self._under_way.pop(future.key)[1]
 
@@ -139,7 +139,7 @@ class Dispatch:
         """All that is under way, over a new connection. What devices did meanwhile, they have stored."""
         self.send(self._restore())
 
-    def _restore(self) -> list[Errand]:
+    def _restore(self) -> list[SentGroup]:
         """Connect anew. Returns what was under way."""
         lost = [errand for _, errand in self._under_way.values()]
         self._under_way.clear()

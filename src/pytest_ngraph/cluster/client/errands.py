@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_ngraph.bench.base import Base
-from pytest_ngraph.bench.work_order import Work
+from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import Assignment, BaseAssignment, Task
 from pytest_ngraph.cluster.client.local_project import LocalProject
@@ -17,7 +17,7 @@ from pytest_ngraph.record import Record
 
 
 @dataclass(slots=True)
-class Errand:
+class SentGroup:
     """A group on its way. tries: how often it came back without records."""
 
     number: int
@@ -33,11 +33,11 @@ class Errand:
 class Errands:
     """client: names this process to the devices. Raises `UsageError` for a base that cannot travel."""
 
-    def __init__(self, work: Work, client: str, project: LocalProject) -> None:
+    def __init__(self, work: WorkOrder, client: str, project: LocalProject) -> None:
         self.client = client
         self._work = work
         self._project = project
-        self._made: list[Errand] = []
+        self._made: list[SentGroup] = []
         self._archives = {project.packed.digest: project.packed}
         self._common: dict[str, Any] = {
             "session": "" if work.settings.smoke else work.run_id(),
@@ -55,7 +55,7 @@ class Errands:
         """What devices need, by digest."""
         return self._archives
 
-    def make(self, cases: Sequence[Case]) -> Errand:
+    def make(self, cases: Sequence[Case]) -> SentGroup:
         """The errand of a group."""
         case_of = self._work.base.case_of if self._work.base else lambda case: None
         alone = self._work.base.alone if self._work.base else ()
@@ -70,7 +70,7 @@ class Errands:
             },
             alone=tuple(place for place, case in enumerate(cases) if case in alone),
         )
-        errand = Errand(len(self._made), tuple(cases), task.to_dict())
+        errand = SentGroup(len(self._made), tuple(cases), task.to_dict())
         self._made.append(errand)
         return errand
 
@@ -79,7 +79,7 @@ class Errands:
         place = message.get("case")
         return None if place is None else self._made[message["group"]].cases[place]
 
-    def record(self, errand: Errand, place: int, data: dict[str, Any]) -> Record:
+    def record(self, errand: SentGroup, place: int, data: dict[str, Any]) -> Record:
         """A record as a device gave it, with this machine's paths."""
         case, record = errand.cases[place], Record.from_dict(data)
         follows_from = dict(record.follows_from)

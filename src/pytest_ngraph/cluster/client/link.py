@@ -11,7 +11,7 @@ from typing import Any
 from distributed import Client, Future
 
 from pytest_ngraph.cluster.connection import connect
-from pytest_ngraph.cluster.presence import Present, present
+from pytest_ngraph.cluster.presence import JoinedDevice, present
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import DeviceAway, UsageError
 
@@ -40,7 +40,7 @@ class Link:
             raise ConnectionError(f"no connection to {self.address}")
         return self._client
 
-    def present(self) -> list[Present]:
+    def present(self) -> list[JoinedDevice]:
         """The devices of the cluster now."""
         return present(self._open)
 

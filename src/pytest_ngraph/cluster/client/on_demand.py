@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pytest_ngraph.bench.site import Measures, Site
-from pytest_ngraph.bench.work_order import Work
+from pytest_ngraph.bench.site import Measurer, Site
+from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.errors import NgraphError, Unreachable
 from pytest_ngraph.machine.host import Host
 
 
-class OnDemand:
+class OnDemandSite:
     """reach: gives the cluster. What it raises is `Unreachable` from then on."""
 
     is_here = False
@@ -33,7 +33,7 @@ class OnDemand:
     def check(self) -> None:
         self._reached().check()
 
-    def open(self, work: Work) -> Measures:
+    def open(self, work: WorkOrder) -> Measurer:
         return self._reached().open(work)
 
     def close(self) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 from distributed.scheduler import KilledWorker
 
-from pytest_ngraph.bench.work_order import Work
+from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
-from pytest_ngraph.cluster.client.errands import Errand, Errands
+from pytest_ngraph.cluster.client.errands import Errands, SentGroup
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.record import Failure, FailureKind, Record
 
@@ -29,7 +29,7 @@ class RemoteBench:
         self,
         dispatch: Dispatch,
         errands: Errands,
-        work: Work,
+        work: WorkOrder,
         environment: Callable[[str], dict[str, str]],
     ) -> None:
         self._dispatch = dispatch
@@ -104,7 +104,7 @@ class RemoteBench:
             return []
         return _failed(errand.cases, *_problem(errand, arrival.error))
 
-    def _of(self, errand: Errand, record: Record) -> Record:
+    def _of(self, errand: SentGroup, record: Record) -> Record:
         """The record, or that it is another machine's than those that were there when the run began: of a pool, one may
         join later, or come back with other libraries."""
         differs = _difference(record.follows_from, self._environment(errand.device))
@@ -135,7 +135,7 @@ def _difference(follows_from: Mapping[str, Any], environment: Mapping[str, str])
     return ", ".join(f"{name} {known[name]}, was {environment[name]}" for name in differing)
 
 
-def _problem(errand: Errand, error: BaseException | None) -> tuple[FailureKind, str]:
+def _problem(errand: SentGroup, error: BaseException | None) -> tuple[FailureKind, str]:
     """Why there are no records of a group, in words."""
     where = f"device {errand.device}"
     if isinstance(error, KilledWorker):

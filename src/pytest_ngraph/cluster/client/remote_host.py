@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import compilers
-from pytest_ngraph.cluster.presence import Present
+from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.machine import compiler_code, source_files
 from pytest_ngraph.machine.machine import Machine
 from pytest_ngraph.system.installed import LIBRARIES, is_importable, variables
@@ -21,7 +21,7 @@ class RemoteHost:
     """One of the machines that a device is, all of which are equal. project: top folder of the project here, which a
     device gets. Each question is asked once."""
 
-    def __init__(self, present: Present, ask: Ask, project: Path) -> None:
+    def __init__(self, present: JoinedDevice, ask: Ask, project: Path) -> None:
         self.place = f"the machine of {present.name}"
         self.machine = Machine.from_dict(present.machine)
         self.environment = dict(present.environment)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.bench.work_order import Work
+from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.client.dispatch import Dispatch
 from pytest_ngraph.cluster.client.errands import Errands
@@ -17,7 +17,7 @@ from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.client.remote import RemoteBench
 from pytest_ngraph.cluster.client.remote_host import RemoteHost
 from pytest_ngraph.cluster.files import top
-from pytest_ngraph.cluster.presence import Present
+from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.machine import environment_in_words
@@ -29,7 +29,7 @@ EQUAL = ("fingerprint", "python", *LIBRARIES)
 OWN = "pytest-ngraph"
 
 
-class Cluster:
+class ClusterSite:
     """rootdir: pytest's. leave_out: what of the project stays here. Raises `UsageError` where the scheduler cannot be
     reached."""
 
@@ -41,7 +41,7 @@ class Cluster:
         self._project = top(rootdir).resolve()
         self._leave_out = leave_out
         self._travelling: LocalProject | None = None
-        self._pools: dict[str, list[Present]] = {}
+        self._pools: dict[str, list[JoinedDevice]] = {}
         self._hosts: dict[str, RemoteHost] = {}
         self._look()
 
@@ -81,7 +81,7 @@ class Cluster:
     def check(self) -> None:
         self._travelling = LocalProject.read(self._project, self._leave_out)
 
-    def open(self, work: Work) -> RemoteBench:
+    def open(self, work: WorkOrder) -> RemoteBench:
         project = self._travelling or LocalProject.read(self._project, self._leave_out)
         errands = Errands(work, uuid.uuid4().hex, project)
         return RemoteBench(Dispatch(self._link, errands), errands, work, lambda device: self.host(device).environment)
@@ -102,7 +102,7 @@ class Cluster:
             for name in dict.fromkeys((each.pool, each.name)):
                 self._pools.setdefault(name, []).append(each)
 
-    def _checked(self, device: str) -> list[Present]:
+    def _checked(self, device: str) -> list[JoinedDevice]:
         """The members of a pool. Raises `UsageError` for one that is not there or cannot be measured on as one."""
         if device not in self._pools:
             there = ", ".join(sorted(f"{name} ({self._state(name)})" for name in self._pools)) or "none"

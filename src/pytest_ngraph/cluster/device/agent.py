@@ -23,12 +23,12 @@ from typing import Any, TextIO
 
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
-from pytest_ngraph.bench.conditions import Terms
+from pytest_ngraph.bench.conditions import Conditions
 from pytest_ngraph.bench.process import Home
-from pytest_ngraph.bench.progress import NotedProgress, Progress, Silent
+from pytest_ngraph.bench.progress import JournaledProgress, Progress, Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task
-from pytest_ngraph.cluster.device.results import Kept
+from pytest_ngraph.cluster.device.results import DeviceResults
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Rule, is_enough
 from pytest_ngraph.machine.devices import Device
@@ -76,15 +76,15 @@ class Agent:
         # The first entry is the folder that this process was started in.
         sys.path[:] = [*(str(project / entry) for entry in assignment.path), *sys.path[1:]]
         device = Device.from_dict(assignment.device)
-        terms = Terms(
+        terms = Conditions(
             common=Settings.from_dict(assignment.settings, cache=compiled_folder()),
             profiles={device.name: device},
             machine=this_machine(),
             threads=assignment.threads,
         )
         self._told = Told(say)
-        self._kept = Kept(store, f"{assignment.run_id}-{_installed()}") if assignment.session else None
-        progress: Progress = NotedProgress(self._told, self._kept.enter) if self._kept else self._told
+        self._kept = DeviceResults(store, f"{assignment.run_id}-{_installed()}") if assignment.session else None
+        progress: Progress = JournaledProgress(self._told, self._kept.enter) if self._kept else self._told
         self._bench = Bench(
             terms.settings,
             terms.target,

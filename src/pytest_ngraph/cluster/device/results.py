@@ -18,7 +18,7 @@ RUNS = 100
 """A device keeps the newest ones."""
 
 
-class Kept:
+class DeviceResults:
     """The run of a device's own store that one assignment's results go to, made where there is none.
 
     Raises `StoreError` where it cannot be read, or another process writes to it.
