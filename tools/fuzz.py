@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 INSIDE = "--inside"
 SEEDS = {
@@ -71,7 +71,7 @@ def fuzz(target: str, seconds: int) -> bool:
 def seeds(target: str) -> list[bytes]:
     if SEEDS[target]:
         return [seed.encode() for seed in SEEDS[target]]
-    from faults.test_parsing import journal_of
+    from parsing import journal_of
 
     with tempfile.TemporaryDirectory() as folder:
         return [journal_of(Path(folder)).read_bytes()]
@@ -82,12 +82,12 @@ def inside(target: str, options: Sequence[str]) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["pytest_ngraph"]):
-        from faults.test_parsing import succeeds_or_tells
+        from parsing import succeeds_or_explains
 
         parse = parser_of(target)
 
     def take(data: bytes) -> None:
-        if not succeeds_or_tells(lambda: parse(data)):
+        if not succeeds_or_explains(lambda: parse(data)):
             raise AssertionError("a message that says nothing")
 
     atheris.Setup([target, *options], take)

@@ -14,10 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import telling
-from faults.project import Project
+from fault_project import Project
 
 from pytest_ngraph.machine.machine import environment
 

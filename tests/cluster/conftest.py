@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from cluster.certificates import issued, options_for
-from cluster.network import Network, unavailable
+from cluster.network import DEVICES, Network, unavailable
 from cluster.processes import CLIENT, Cluster
-
-DEVICES = ("xeon", "gpu", "orin")
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from cluster.certificates import credentials_of, options_for
 from cluster.processes import Cluster
+
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.security import Endpoint, endpoint
 from pytest_ngraph.errors import UsageError

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from distributed import Client
-from faults.project import finished, wait_until
-
 from cluster.processes import Cluster
 from cluster.remote_project import RemoteProject, agents_of
 from cluster.tasks import wait_for_file
+from distributed import Client
+from fault_project import finished, wait_until
+
 from pytest_ngraph.bench.lock import LOCK, exclusive
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.presence import JoinedDevice, present, resource

@@ -7,10 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from faults.project import finished, wait_until
-
 from cluster.processes import Cluster
 from cluster.remote_project import RemoteProject, agents_of, measured_on
+from fault_project import finished, wait_until
+
 from pytest_ngraph.bench.lock import LOCK
 
 CASES = 10

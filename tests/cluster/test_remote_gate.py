@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from faults.project import finished
-from repository import Repository
-
 from cluster.processes import Cluster
 from cluster.remote_project import RemoteProject, measured_on
+from fault_project import finished
+from repository import Repository
 
 SLEEPS = """
 class Sleeps(Exact):

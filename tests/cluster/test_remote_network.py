@@ -7,12 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from faults.project import finished
-
-from cluster.conftest import DEVICES
-from cluster.network import Network
+from cluster.network import DEVICES, Network
 from cluster.processes import Cluster
 from cluster.remote_project import RemoteProject, measured_on
+from fault_project import finished
 
 CASES = 5
 NOTICED_S = 45.0

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from faults.project import finished, wait_until
-
 from cluster.processes import Cluster
 from cluster.remote_project import RemoteProject, agents_of, measured_on
+from fault_project import finished, wait_until
 
 
 @pytest.fixture

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled import CPU, Export, Load, require
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.process import WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel
-from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.workloads.export import export
-
-Export = Callable[[Case], Artifact]
-Load = Callable[..., CompiledModel]
-
-CPU = Target(cores=this_machine().cores[:2])
-THROUGHPUT = Target(cores=CPU.cores, objective="throughput")
 
 
 @pytest.fixture(scope="session")
@@ -66,34 +59,3 @@ def onnx_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("onnx") / "net.onnx"
     onnx.save(model, path)
     return path
-
-
-@contextmanager
-def working(compiler: str, folder: Path, target: Target = CPU) -> Iterator[WorkerProcess]:
-    """A worker that has compiled a small block and warmed it up."""
-    require(compiler)
-    case = Case(workload="conv", compiler=compiler, batch_size=1, depth=1, width=16)
-    worker = WorkerProcess(cores=target.cores, temporary=folder)
-    try:
-        artifact = worker.request("export", timeout_s=120, case=case.group.to_dict(), folder=str(folder))
-        worker.request(
-            "prepare",
-            timeout_s=300,
-            case=case.to_dict(),
-            artifact=artifact,
-            target=target.to_dict(),
-            warmup_s=0.2,
-            round_s=0.05,
-        )
-        yield worker
-    finally:
-        worker.close()
-
-
-def require(compiler: str) -> None:
-    """Skip the test where this compiler cannot run."""
-    missing = compilers.missing_library(compiler)
-    if missing:
-        pytest.skip(missing)
-    if "cpu" not in compilers.resolve(compiler).kinds:
-        pytest.skip(f"{compiler} compiles for {', '.join(compilers.resolve(compiler).kinds)}, this suite for cpu")

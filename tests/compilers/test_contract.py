@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from compiled import CPU, THROUGHPUT, Export, Load, require
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
@@ -19,8 +20,6 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, streams
 from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
 from pytest_ngraph.workloads.verify import verify
-
-from .conftest import CPU, THROUGHPUT, Export, Load, require
 
 Function = Callable[..., None]
 COMPILE_ANEW: list[Function] = []

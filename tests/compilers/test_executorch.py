@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from compiled import CPU, Export, Load
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
@@ -15,8 +16,6 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.workloads.verify import verify
-
-from .conftest import CPU, Export, Load
 
 pytest.importorskip("executorch")
 

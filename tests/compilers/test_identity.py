@@ -4,11 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from compiled import Export, Load
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.workloads.verify import verify
-
-from .conftest import Export, Load
 
 CONV = Case(workload="conv", compiler="identity", batch_size=1, width=16)
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from compiled import working
 
 from pytest_ngraph.artifact import Target
-
-from .conftest import working
 
 TARGET = Target(cores=(0, 1) if (psutil.cpu_count() or 1) > 1 else (0,))
 WATCHED_S = 0.5

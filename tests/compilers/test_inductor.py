@@ -7,6 +7,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from compiled import CPU, Export, Load
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
@@ -14,8 +15,6 @@ from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.inductor import CACHE, PACKAGE, Inductor, InductorModel
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.verify import verify
-
-from .conftest import CPU, Export, Load
 
 CASE = Case(workload="mha", compiler="inductor", batch_size=1, width=24)
 

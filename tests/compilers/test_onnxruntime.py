@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled import CPU, THROUGHPUT, Export, Load
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
@@ -15,8 +16,6 @@ from pytest_ngraph.compilers.onnxruntime import ELEMENT_TYPES, PROVIDERS, OnnxRu
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx_file import OnnxFile
 from pytest_ngraph.workloads.verify import verify
-
-from .conftest import CPU, THROUGHPUT, Export, Load
 
 ort = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")

@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compiled import CPU, THROUGHPUT, Export, Load
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.openvino import FILE, OpenVino
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.workloads.verify import verify
-
-from .conftest import CPU, THROUGHPUT, Export, Load
 
 openvino = pytest.importorskip("openvino")
 

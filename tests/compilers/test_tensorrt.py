@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 import torch
+from compiled import Export
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
@@ -19,8 +20,6 @@ from pytest_ngraph.compilers.tensorrt.model import TensorRtModel
 from pytest_ngraph.compilers.tensorrt.network import Network
 from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
 from pytest_ngraph.workloads.verify import verify
-
-from .conftest import Export
 
 MODULE = "pytest_ngraph.compilers.tensorrt"
 CONV = Case(workload="conv", compiler="tensorrt_rtx", batch_size=1, depth=2, width=8)

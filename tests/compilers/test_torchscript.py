@@ -3,12 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from compiled import CPU, Export, Load
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.torchscript import FILE, TorchScript
 from pytest_ngraph.workloads.verify import verify
-
-from .conftest import CPU, Export, Load
 
 
 @pytest.mark.parametrize("optimize", ["true", "false"])

@@ -10,10 +10,9 @@ from importlib.util import find_spec
 
 import pytest
 import reference
+from pages import BLOCK, PAGES, ROOT, Block, blocks
 
 from pytest_ngraph.plugin import options
-
-from .pages import BLOCK, PAGES, ROOT, Block, blocks
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -18,10 +18,9 @@ from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from pages import ROOT, Command, blocks, commands, split
 
 from pytest_ngraph.cli import parser
-
-from .pages import ROOT, Command, blocks, commands, split
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import follow
 import pytest
-
-from .pages import ROOT, blocks
+from pages import ROOT, blocks
 
 if sys.version_info >= (3, 11):
     import tomllib

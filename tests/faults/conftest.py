@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from faults.project import Project
+from fault_project import Project
 
 HERE = Path(__file__).parent
 

@@ -6,9 +6,8 @@ import signal
 from pathlib import Path
 
 import pytest
+from fault_project import Project, finished
 from repository import Repository
-
-from faults.project import Project, finished
 
 NETS = """
 import torch

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+from fault_project import Project, finished, wait_until
 
-from faults.project import Project, finished, wait_until
 from pytest_ngraph.record import Record
 
 LONGEST_S = 1.0

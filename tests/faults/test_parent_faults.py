@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from fault_project import Project, finished, wait_until
 
-from faults.project import Project, finished, wait_until
 from pytest_ngraph import store
 
 

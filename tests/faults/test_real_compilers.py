@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import psutil
 import pytest
+from fault_project import Project, finished
 
-from faults.project import Project, finished
 from pytest_ngraph import store
 from pytest_ngraph.record import FailureKind, Phase
 

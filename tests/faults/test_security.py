@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fault_project import Project
 from synthetic import case, measured
 
-from faults.project import Project
 from pytest_ngraph import store
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.bench.scratch import Scratch, remove_abandoned

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fault_project import Project
 
-from faults.project import Project
 from pytest_ngraph.record import Record
 
 FAILURES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.remote_project import RemoteProject
-from faults.project import Project
+from fault_project import Project
 from telling import table
 
 from cluster_costs.started import cluster, seconds_of

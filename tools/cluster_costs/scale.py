@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 from cluster.processes import HEAD, Cluster
 from cluster.remote_project import RemoteProject
-from faults.project import finished, wait_until
+from fault_project import finished, wait_until
 from telling import table
 
 from cluster_costs.devices import JOINED, names

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cluster.processes import Cluster
-from faults.project import Project
+from fault_project import Project
 
 PATIENCE_S = 3600
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cluster_costs.started import seconds_of
-from faults.project import Project
+from fault_project import Project
 from telling import table
 
 from comparing import figures

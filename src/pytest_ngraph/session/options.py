@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -104,7 +104,7 @@ class Options:
     settings: Settings
     store: Path
     thresholds: tuple[Threshold, ...]
-    gate: GateOptions = GateOptions()
+    gate: GateOptions = field(default_factory=GateOptions)
     resume: ResumeOptions = ResumeOptions()
     cluster: ClusterOptions = ClusterOptions()
     report: Path | None = None

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import kernels
 import pytest
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.tvm import cpu, database
 from pytest_ngraph.compilers.tvm.kernels import Kernel
-
-from . import conftest
 
 
 def artifact(batch_size: int = 1, digest: str = "0" * 64) -> Artifact:
@@ -70,12 +69,12 @@ def test_a_trace_is_the_same_text_before_and_after_it_is_written(host: Any, tmp_
 
 
 def tvm_kernel(function: Callable[[Any], Any]) -> Any:
-    return conftest.kernel(function, conftest.random(64, 64)).with_attr("global_symbol", "main")
+    return kernels.kernel(function, kernels.random(64, 64)).with_attr("global_symbol", "main")
 
 
 def a_kernel(function: Any, host: Any, opened: database.Database) -> Kernel:
     import tvm
 
     module = tvm.IRModule({"main": function})
-    by_rule = cpu.schedule_kernel(function, conftest.AVX2)
+    by_rule = cpu.schedule_kernel(function, kernels.AVX2)
     return Kernel("relu", module, 1, opened.tvm.commit_workload(module), by_rule, host)

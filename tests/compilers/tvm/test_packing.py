@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from kernels import AVX512, PROCESSORS, check_rule, kernel, random
 
 from pytest_ngraph.compilers.tvm import packing
 from pytest_ngraph.compilers.tvm.target import Processor
-
-from .conftest import AVX512, PROCESSORS, check_rule, kernel, random
 
 
 def test_packed_weights_hold_the_columns_of_a_tile_together() -> None:

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernels import AVX512, PROCESSORS, Array, check_rule, kernel, random
 
 from pytest_ngraph.compilers.tvm import cpu
 from pytest_ngraph.compilers.tvm.target import Processor
-
-from .conftest import AVX512, PROCESSORS, Array, check_rule, kernel, random
 
 
 def convolution(x: Array, weights: Array, stride: int, padding: int, groups: int = 1) -> Array:

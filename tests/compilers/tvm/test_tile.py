@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kernels import AVX2, AVX512, NEON
 
 from pytest_ngraph.compilers.tvm.cpu import tile
 from pytest_ngraph.compilers.tvm.target import Processor
-
-from .conftest import AVX2, AVX512, NEON
 
 PROCESSOR = st.sampled_from([AVX512, AVX2, NEON])
 EXTENT = st.integers(1, 300)

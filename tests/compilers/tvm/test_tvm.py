@@ -9,6 +9,8 @@ import numpy as np
 import psutil
 import pytest
 import tvm
+import unusual
+from compiled import CPU, Export
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
@@ -18,9 +20,6 @@ from pytest_ngraph.compilers.tvm import Tvm, gpu, pipeline
 from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.worker import memory
 from pytest_ngraph.workloads.verify import verify
-
-from .. import unusual
-from ..conftest import CPU, Export
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

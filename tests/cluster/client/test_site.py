@@ -1,0 +1,70 @@
+"""A cluster as a session sees it, over a connection that is none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from cluster.devices import ORIN
+
+from pytest_ngraph.cluster.client.site import ClusterSite
+from pytest_ngraph.cluster.presence import JoinedDevice
+from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.wording import counted
+
+
+class Broken:
+    """A link on which a device is seen, and then no more."""
+
+    address = "tcp://head:8786"
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+
+    def present(self) -> list[JoinedDevice]:
+        return [ORIN]
+
+    def run(self, *arguments: Any, **keywords: Any) -> Any:
+        raise ConnectionError("no connection to tcp://head:8786")
+
+
+class Mixed(Broken):
+    """A link on which there is a device of a later version, too, which tells more of its machine."""
+
+    def present(self) -> list[JoinedDevice]:
+        late = {**ORIN.environment, "pytest-ngraph": "9.0"}
+        machine: dict[str, list[str]] = {"accelerators": []}
+        return [ORIN, dataclasses.replace(ORIN, name="nano", pool="nano", machine=machine, environment=late)]
+
+
+@pytest.fixture
+def connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[type], ClusterSite]:
+    def connect(link: type) -> ClusterSite:
+        monkeypatch.setattr("pytest_ngraph.cluster.client.site.Link", link)
+        monkeypatch.setattr("pytest_ngraph.cluster.engine_settings.settle", lambda: None)
+        return ClusterSite(cast("Endpoint", None), tmp_path)
+
+    return connect
+
+
+def test_a_device_of_another_version_is_one_message(connected: Callable[[type], ClusterSite]) -> None:
+    cluster = connected(Mixed)
+    told = f"{this_machine().processor}, {counted(len(this_machine().cores), 'core')}"
+    assert cluster.describe(["orin", "nano"]) == f"cluster {Mixed.address}: orin ({told}), nano ({told})"
+    assert cluster.host("orin").machine == this_machine()
+    with pytest.raises(UsageError, match=r"device nano has pytest-ngraph 9\.0, and here is .* Install the same there"):
+        cluster.host("nano")
+
+
+def test_a_device_that_does_not_answer_is_one_message(connected: Callable[[type], ClusterSite]) -> None:
+    cluster = connected(Broken)
+    host = cluster.host("orin")
+    with pytest.raises(
+        UsageError, match=r"device orin-1 does not answer \(ConnectionError: no connection .* device list"
+    ):
+        host.is_importable("no_such_library_here")

@@ -1,0 +1,100 @@
+"""Addresses and certificates, before anything connects."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from cluster.certificates import credentials_of
+
+from pytest_ngraph.cluster.security import CLIENT, Credentials, endpoint, is_loopback, read_credentials
+from pytest_ngraph.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("tcp://127.0.0.1:8786", "tcp://127.0.0.1:8786"),
+        ("127.0.0.1", "tcp://127.0.0.1:8786"),
+        ("localhost:99", "tcp://localhost:99"),
+        ("tcp://[::1]:99", "tcp://[::1]:99"),
+    ],
+)
+def test_this_machine_alone_needs_no_certificates(typed: str, address: str) -> None:
+    found = endpoint(typed, None)
+    assert found.address == address
+    assert not found.security.require_encryption
+
+
+@pytest.mark.parametrize(
+    "typed", ["tcp://10.0.0.7:8786", "10.0.0.7", "0.0.0.0", "tcp://[::]:8786", "no.such.host.invalid"]
+)
+def test_beyond_this_machine_plain_text_is_refused_in_words(typed: str) -> None:
+    with pytest.raises(UsageError, match=r"whoever reaches it can run code .* say --insecure\."):
+        endpoint(typed, None)
+    with pytest.raises(UsageError, match=r"say --ngraph-insecure-cluster\."):
+        endpoint(typed, None, spelling=CLIENT)
+    assert endpoint(typed, None, insecure=True).address.startswith("tcp://")
+
+
+def test_certificates_encrypt(authority: Path) -> None:
+    for typed in ("head", "tls://head", "head:8786"):
+        found = endpoint(typed, credentials_of(authority))
+        assert (found.address, found.host, found.port) == ("tls://head:8786", "head", 8786)
+        assert found.security.require_encryption
+
+
+def test_certificates_and_address_have_to_fit(authority: Path) -> None:
+    with pytest.raises(UsageError, match="give --ngraph-tls-ca, --ngraph-tls-cert and --ngraph-tls-key"):
+        endpoint("tls://head", None, spelling=CLIENT)
+    with pytest.raises(UsageError, match=r"takes no certificate\. Write tls://head:8786"):
+        endpoint("tcp://head", credentials_of(authority))
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "tls://", "http://head", "head:port", "head:99999", "tls://head/path", "tls://a@b"]
+)
+def test_what_is_no_address_is_refused(typed: str) -> None:
+    with pytest.raises(UsageError, match="is not the address of a scheduler"):
+        endpoint(typed, None, insecure=True)
+
+
+def test_no_file_or_all_three(authority: Path) -> None:
+    files = credentials_of(authority)
+    assert read_credentials(None, None, None) is None
+    assert read_credentials(str(files.ca), str(files.cert), str(files.key)) == files
+    with pytest.raises(UsageError, match="also give --tls-cert, --tls-key"):
+        read_credentials(str(files.ca), None, "")
+
+
+def test_files_that_do_not_do(authority: Path, foreign_authority: Path, tmp_path: Path) -> None:
+    def read(files: Credentials) -> None:
+        read_credentials(str(files.ca), str(files.cert), str(files.key))
+
+    good, foreign = credentials_of(authority), credentials_of(foreign_authority)
+    with pytest.raises(UsageError, match="there is no such file"):
+        read(Credentials(ca=good.ca, cert=tmp_path / "none.pem", key=good.key))
+    with pytest.raises(UsageError, match="do not fit together"):
+        read(Credentials(ca=good.ca, cert=good.cert, key=foreign.key))
+    with pytest.raises(UsageError, match="do not fit together"):
+        read(Credentials(ca=good.key, cert=good.cert, key=good.key))
+    shutil.copy(good.key, tmp_path / "key.pem")
+    (tmp_path / "key.pem").chmod(0o640)
+    with pytest.raises(UsageError, match="others can read the key"):
+        read(Credentials(ca=good.ca, cert=good.cert, key=tmp_path / "key.pem"))
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("0.0.0.0", False),
+        ("10.0.0.2", False),
+        ("::", False),
+    ],
+)
+def test_loopback(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback

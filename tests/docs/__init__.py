@@ -1,1 +1,0 @@
-"""What the docs say, done or checked."""

@@ -1,8 +1,0 @@
-"""The tools are no package that is installed."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).parents[2] / "tools"))

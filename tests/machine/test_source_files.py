@@ -1,0 +1,56 @@
+"""Which files a workload is built from, as a process of its own notes them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import json, sys
+from pytest_ngraph.machine.source_files import FilesRead
+
+files = FilesRead()
+
+def read(name):
+    files.begin()
+    if name == "module":
+        import nets
+    else:
+        open(name).read()
+    return sorted(path.rpartition("/")[2] for path in files.digests())
+
+print(json.dumps([read(name) for name in sys.argv[1:]]))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (folder := tmp_path / "project").mkdir()
+    (folder / "a.bin").write_text("a")
+    (folder / "b.bin").write_text("b")
+    return folder
+
+
+def files_of(project: Path, *builds: str) -> list[list[str]]:
+    """The user's own files that each of these follows from. What is temporary is nobody's."""
+    (temporary := project.parent / "temporary").mkdir()
+    command = [sys.executable, "-c", SCRIPT, *builds]
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    ran = subprocess.run(command, cwd=project, env=environment, check=True, capture_output=True, text=True)
+    found: list[list[str]] = json.loads(ran.stdout)
+    return found
+
+
+def test_a_file_counts_for_what_reads_it(project: Path) -> None:
+    assert files_of(project, "a.bin", "b.bin") == [["a.bin"], ["b.bin"]]
+
+
+def test_what_a_module_reads_when_it_is_imported_counts_for_all_that_is_built_of_it_later(project: Path) -> None:
+    (project / "table.json").write_text("[]")
+    (project / "nets.py").write_text("import json\nTABLE = json.load(open('table.json'))\n")
+    assert files_of(project, "module", "a.bin") == [["nets.py", "table.json"], ["a.bin", "nets.py", "table.json"]]

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.plugin.fixtures import SESSION
+from pytest_ngraph.plugin.options import parse_batch_size
+from pytest_ngraph.plugin.options.cases import split_compilers
+from pytest_ngraph.session.options import Axis
+
+
+@pytest.mark.parametrize(
+    ("command_line", "ini", "mark", "expected"),
+    [
+        (None, None, None, (0,)),
+        (None, (3,), None, (3,)),
+        ((2,), (3,), None, (2,)),
+        (None, (3,), (1, 2), (1, 2)),
+        ((2, 9), (3,), (1, 2), (2,)),
+        ((9,), None, (1, 2), ()),
+    ],
+)
+def test_the_mark_decides_and_the_command_line_narrows(
+    command_line: tuple[int, ...] | None,
+    ini: tuple[int, ...] | None,
+    mark: tuple[int, ...] | None,
+    expected: tuple[int, ...],
+) -> None:
+    assert Axis(command_line, ini).values(mark, default=(0,)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("identity", ["identity"]),
+        ("identity,openvino", ["identity", "openvino"]),
+        ("identity,openvino:streams=2,device=CPU,tvm", ["identity", "openvino:streams=2,device=CPU", "tvm"]),
+        ("mine:Exact,mine:Other:spin=1", ["mine:Exact", "mine:Other:spin=1"]),
+    ],
+)
+def test_a_list_of_compilers_with_options(text: str, expected: list[str]) -> None:
+    assert split_compilers(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("ini", "typed", "expected"),
+    [
+        ("", "", "project/.ngraph"),
+        ("ngraph_store = kept", "", "project/kept"),
+        ("ngraph_store = kept", "--ngraph-store=here", "project/deep/here"),
+        ("", "--ngraph-store=~/runs", "home/runs"),
+        ("ngraph_store = ~/runs", "", "home/runs"),
+    ],
+)
+def test_a_path_is_relative_to_where_it_is_written(
+    ini: str, typed: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path / "project" / "deep"
+    deep.mkdir(parents=True)
+    (tmp_path / "project" / "pytest.ini").write_text(f"[pytest]\n{ini}\n")
+    (deep / "conftest.py").write_text(
+        """
+from pytest_ngraph.plugin.fixtures import SESSION
+
+def pytest_report_header(config):
+    return f"store is {config.stash[SESSION].options.store}"
+"""
+    )
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    command = [sys.executable, "-m", "pytest", *([typed] if typed else [])]
+    done = subprocess.run(command, cwd=deep, capture_output=True, text=True, check=False)
+    assert f"store is {tmp_path / expected}\n" in done.stdout
+
+
+def test_a_home_that_is_none_is_one_message(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--ngraph-report=~nobody-of-this-name/report")
+    result.stderr.fnmatch_lines(["*--ngraph-report=~nobody-of-this-name/report: there is no such home folder.*"])
+
+
+@given(st.integers(1, 10**6))
+def test_batch_sizes_are_read_as_numbers_and_as_text(size: int) -> None:
+    assert parse_batch_size(size) == parse_batch_size(str(size)) == size
+
+
+@given(st.integers(max_value=0) | st.booleans() | st.floats() | st.text(alphabet="abc-. ") | st.none())
+def test_anything_else_is_no_batch_size(value: object) -> None:
+    with pytest.raises(UsageError, match="is not a whole number from 1 up"):
+        parse_batch_size(value)
+
+
+def test_so_is_the_file_of_devices(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(pytester.mkdir("home")))
+    (pytester.path / "home" / "devices.toml").write_text("[box]\nthreads = 1\n")
+    pytester.makeini("[pytest]\nngraph_devices = ~/devices.toml\n")
+    config = pytester.parseconfigure()
+    assert "box" in config.stash[SESSION].options.inventory
+
+
+def test_the_help_shows_per_cents_as_people_write_them(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--help")
+    told = " ".join(result.stdout.str().split())
+    assert "known within this share. Default: 1% (ini: ngraph_precision_target)" in told
+    assert "%%" not in told

@@ -1,0 +1,111 @@
+"""The summary of a run, as those see it who read a pull request."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from repository import Repository
+
+from pytest_ngraph import store
+from pytest_ngraph.plugin.fixtures import SESSION
+from pytest_ngraph.plugin.summary_file import STEP_SUMMARY
+
+DOCS = Path(__file__).parents[2] / "docs" / "gate-in-ci.md"
+ONE = ("--compiler=mine:Exact", "--batch-size=4")
+
+
+@pytest.fixture(autouse=True)
+def step_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """GitHub's file, which another command of the step has written to."""
+    path = tmp_path / "step"
+    path.write_text("before\n")
+    monkeypatch.setenv(STEP_SUMMARY, str(path))
+    return path
+
+
+def test_a_run_without_a_base(project: pytest.Pytester, step_summary: Path) -> None:
+    result = project.runpytest(*ONE, "--ngraph-summary=gate.md")
+    result.assert_outcomes(passed=1)
+    page = (project.path / "gate.md").read_text()
+    assert page.startswith("**1 case measured**\n")
+    assert "\npytest --compiler=mine:Exact --batch-size=4 --ngraph-summary=gate.md " in page
+    assert step_summary.read_text() == f"before\n{page}"
+    data = json.loads((project.path / "gate.json").read_text())
+    assert data["run"] == store.read(project.path / ".ngraph").id
+    assert (data["bases"], data["verdicts"], data["results"][0]["outcome"]) == ([], [], "measured")
+
+
+def test_a_run_without_a_base_is_no_step_summary_of_its_own_accord(
+    quick_project: pytest.Pytester, step_summary: Path
+) -> None:
+    quick_project.runpytest_subprocess(*ONE).assert_outcomes(passed=1)
+    assert step_summary.read_text() == "before\n"
+
+
+def test_a_base_is_enough_for_the_step_summary(project: pytest.Pytester, step_summary: Path) -> None:
+    repository = Repository.create(project.path)
+    repository.write(".gitignore", ".ngraph\n__pycache__\n")
+    repository.commit("first")
+    project.runpytest_subprocess(*ONE, "--ngraph-against=main").assert_outcomes(passed=1)
+    text = step_summary.read_text()
+    assert re.match(r"before\n\*\*None of 1 case regressed against main at \w{7}\*\*\n", text)
+    assert text.count("**") == 2, "the base's collection adds nothing"
+    assert "| head | main at " in text
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--benchmark-disable"])
+def test_nothing_is_written_where_nothing_is_measured(
+    quick_project: pytest.Pytester, step_summary: Path, option: str
+) -> None:
+    assert quick_project.runpytest_subprocess(*ONE, "--ngraph-summary=gate.md", option).ret == 0
+    assert not (quick_project.path / "gate.md").exists()
+    assert step_summary.read_text() == "before\n"
+
+
+def test_a_folder_that_is_missing_is_told_before_anything_is_measured(project: pytest.Pytester) -> None:
+    result = project.runpytest(*ONE, "--ngraph-summary=none/gate.md")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --ngraph-summary=*none/gate.md: cannot write *: No such file or directory.*"])
+    assert store.run_ids(project.path / ".ngraph") == []
+
+
+def test_a_step_summary_that_cannot_be_written_loses_nothing(
+    quick_project: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(STEP_SUMMARY, str(tmp_path / "none" / "step"))
+    result = quick_project.runpytest_subprocess(*ONE, "--ngraph-summary=gate.md")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["The summary could not be written to *step: No such file or directory."])
+    assert (quick_project.path / "gate.md").exists()
+
+
+def test_a_run_that_ends_early_names_what_it_did_not_measure(quick_project: pytest.Pytester) -> None:
+    result = quick_project.runpytest_subprocess("-x", "--compiler=mine:Exact,mine:Wrong", "--ngraph-summary=gate.md")
+    result.assert_outcomes(failed=1, passed=1)
+    page = (quick_project.path / "gate.md").read_text()
+    assert page.startswith("**1 case measured; 1 failed; 2 not measured, because the run ended early**\n")
+    assert page.count("the run ended before its turn") == 2
+
+
+def test_the_workflow_of_the_docs_runs(project: pytest.Pytester) -> None:
+    yaml = pytest.importorskip("yaml")
+    (text,) = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    steps = yaml.safe_load(text)["jobs"]["gate"]["steps"]
+    assert steps[0]["with"]["fetch-depth"] == 0
+    (step,) = [step for step in steps if "pytest benchmarks/" in step.get("run", "")]
+    command = step["run"].replace("$BASE", step["env"]["BASE"])
+    benchmarks = project.mkdir("benchmarks")
+    for name in ("mine.py", "test_it.py"):
+        (project.path / name).rename(benchmarks / name)
+    result = project.runpytest(*shlex.split(command)[1:], *ONE, "--collect-only")
+    assert result.ret == 0
+    options = project.parseconfigure(*shlex.split(command)[1:], "--collect-only").stash[SESSION].options
+    assert (options.gate.against, options.gate.threads) == ("origin/${{ github.base_ref }}...", 1)
+    uploaded = steps[-1]["with"]["path"].split()
+    assert options.summary
+    assert {options.summary.name, options.summary.with_suffix(".json").name, "gate.xml"} == set(uploaded)

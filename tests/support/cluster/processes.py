@@ -1,0 +1,149 @@
+"""A cluster as it really is: its scheduler and each device a process of the command's, with a log of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from fault_project import wait_until
+
+COMMAND = (sys.executable, "-m", "pytest_ngraph.cli")
+HEAD, CLIENT = "head", "client"
+SUPPORT = Path(__file__).parents[1]
+
+
+class Place(Protocol):
+    """Where the processes of a cluster run. Machines are known by name."""
+
+    def address(self, machine: str) -> str:
+        """The IP address of a machine."""
+        ...
+
+    def on(self, machine: str) -> Sequence[str]:
+        """What a command begins with that is to run on a machine."""
+        ...
+
+
+class Loopback:
+    """Every machine is this one."""
+
+    def address(self, machine: str) -> str:
+        del machine
+        return "127.0.0.1"
+
+    def on(self, machine: str) -> Sequence[str]:
+        del machine
+        return ()
+
+
+class Cluster:
+    """Started and ended process by process; `close` kills what is left.
+
+    Each device has a temporary folder of its own, and so a lock of its own: those on one machine measure side by side.
+    """
+
+    def __init__(self, root: Path, place: Place | None = None, options: Sequence[str] = ()) -> None:
+        self.root = root
+        self.place = place or Loopback()
+        self._options = tuple(options)
+        self._port = _free_port()
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    @property
+    def address(self) -> str:
+        """The scheduler's."""
+        scheme = "tls" if any(option.startswith("--tls") for option in self._options) else "tcp"
+        return f"{scheme}://{self.place.address(HEAD)}:{self._port}"
+
+    @property
+    def client_options(self) -> Sequence[str]:
+        """Of a run of pytest that measures on it."""
+        tls = (option.replace("--tls", "--ngraph-tls", 1) for option in self._options)
+        return (f"--ngraph-scheduler={self.address}", *tls)
+
+    def start_scheduler(self) -> None:
+        self._start(HEAD, "cluster", "scheduler", f"--address={self.address}")
+        self.wait_for(HEAD, "scheduler at")
+
+    def start_device(self, name: str, *options: str, joins: bool = True) -> None:
+        """joins: whether to wait until it has."""
+        self._start(name, "device", "start", f"--name={name}", f"--scheduler={self.address}", *options)
+        if joins:
+            self.wait_for(name, "joined")
+
+    def run(self, *arguments: str, machine: str = HEAD) -> subprocess.CompletedProcess[str]:
+        """A command of ours that ends, with this cluster's scheduler."""
+        command = [*self.place.on(machine), *COMMAND, *arguments, f"--scheduler={self.address}", *self._options]
+        return subprocess.run(command, env=self.environment(machine), capture_output=True, text=True, timeout=60)
+
+    def environment(self, machine: str) -> dict[str, str]:
+        """What a process has there: folders of its own, and `cluster.tasks`."""
+        temporary = self.root / machine / "tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        folders = {"TMPDIR": str(temporary), "XDG_STATE_HOME": str(self.home(machine).parents[1])}
+        return kept | folders | {"PYTHONPATH": str(SUPPORT)}
+
+    def home(self, device: str) -> Path:
+        """The folder of a device."""
+        return self.root / device / "state" / "pytest-ngraph" / f"device-{device}"
+
+    def pid(self, machine: str) -> int:
+        return self._processes[machine].pid
+
+    def log(self, machine: str) -> str:
+        """What the machine's process has printed since it was started last."""
+        return self._log(machine).read_text()
+
+    def wait_for(self, machine: str, text: str, times: int = 1) -> str:
+        """Wait until the machine's process has printed this so often. Gives all that it has printed."""
+        process = self._processes[machine]
+        wait_until(lambda: self.log(machine).count(text) >= times or process.poll() is not None)
+        assert self.log(machine).count(text) >= times, self.log(machine)
+        return self.log(machine)
+
+    def signal(self, machine: str, number: signal.Signals) -> None:
+        self._processes[machine].send_signal(number)
+
+    def kill(self, machine: str) -> None:
+        """As a power failure would."""
+        self._processes[machine].kill()
+        self._processes[machine].wait(timeout=60)
+
+    def is_over(self, machine: str) -> bool:
+        """Whether the machine's process has ended, by itself or not."""
+        return self._processes[machine].poll() is not None
+
+    def ended(self, machine: str) -> int:
+        """The exit status of the machine's process, which ends by itself."""
+        return self._processes[machine].wait(timeout=60)
+
+    def _start(self, machine: str, *arguments: str) -> None:
+        environment = self.environment(machine)
+        with self._log(machine).open("w") as log:
+            self._processes[machine] = subprocess.Popen(
+                [*self.place.on(machine), *COMMAND, *arguments[:2], *self._options, *arguments[2:]],
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def _log(self, machine: str) -> Path:
+        return self.root / machine / "log"
+
+    def close(self) -> None:
+        for process in self._processes.values():
+            process.kill()
+            process.wait(timeout=60)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,20 @@
+"""Workloads that need no framework, and so no seconds: the family `plain` of `tests/support/faulty.py`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+SUPPORT = Path(__file__).parent
+ENTRY_POINTS = "[pytest_ngraph.workloads]\nplain = faulty:Plain\n"
+
+
+def put_into(project: Path) -> None:
+    """The family, the compilers of `mine.py` and those of `faulty.py`, registered as an installed distribution would:
+    runs of pytest in this folder find them, if each is a process of its own."""
+    for name in ("mine.py", "faulty.py"):
+        shutil.copy(SUPPORT / name, project)
+    information = project / "faulty-1.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1\n")
+    (information / "entry_points.txt").write_text(ENTRY_POINTS)

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from synthetic import case
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
+from pytest_ngraph.system.relocation import foreign_modules, import_path, moved, refuse_foreign, with_paths
+
+HERE, THERE = Path("/home/somebody/project"), Path("/var/copy")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/home/somebody/project/a/net.onnx", "/var/copy/a/net.onnx"),
+        ("/home/somebody/project", "/var/copy"),
+        ("/home/somebody/project/test_it.py::test[a/b]", "/var/copy/test_it.py::test[a/b]"),
+        ("/home/somebody/project-2/net.onnx", "/home/somebody/project-2/net.onnx"),
+        ("a/net.onnx", "a/net.onnx"),
+        ("package.module:function", "package.module:function"),
+    ],
+)
+def test_paths_in_the_folder_are_moved_and_nothing_else(text: str, expected: str) -> None:
+    assert moved(text, HERE, THERE) == expected
+
+
+def test_every_text_of_a_case_may_be_a_path() -> None:
+    weights = (("layers", 3), ("weights", f"{HERE}/weights.pt"))
+    found = with_paths(case(workload=f"{HERE}/net.onnx", model_args=weights), lambda text: moved(text, HERE, THERE))
+    assert found == case(workload=f"{THERE}/net.onnx", model_args=(("layers", 3), ("weights", f"{THERE}/weights.pt")))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def worktree(tmp_path: Path) -> Path:
+    return tmp_path / "base"
+
+
+def _texts(*paths: Path) -> list[str]:
+    return list(map(str, paths))
+
+
+def test_the_project_moves_and_comes_first(root: Path, worktree: Path) -> None:
+    """An editable install's `.pth` file puts the source folder at the end, and pytest a test's folder at the start."""
+    standard = Path(sysconfig.get_path("stdlib"))
+    path = _texts(root / "tests", standard, Path("/elsewhere/lib"), root / "python")
+    moved = _texts(worktree / "tests", worktree / "python", worktree / "src", worktree)
+    assert import_path(path, root, worktree) == [*moved, str(standard.resolve()), "/elsewhere/lib"]
+
+
+def test_the_empty_entry_is_the_current_folder(root: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "sub").mkdir(parents=True)
+    monkeypatch.chdir(root / "sub")
+    assert import_path([""], root, worktree)[0] == str(worktree / "sub")
+
+
+def test_an_entry_by_a_link_moves(root: Path, worktree: Path, tmp_path: Path) -> None:
+    (root / "lib").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(root)
+    assert import_path([str(tmp_path / "link" / "lib")], root, worktree)[0] == str(worktree / "lib")
+
+
+def test_an_environment_in_the_project_stays(root: Path, worktree: Path) -> None:
+    installed = root / ".venv" / "lib" / "python3" / "site-packages"
+    unusual = root / "env" / "modules"
+    unusual.mkdir(parents=True)
+    (root / "env" / "pyvenv.cfg").touch()
+    path = _texts(installed, unusual, root)
+    assert import_path(path, root, worktree) == _texts(worktree, worktree / "src", installed, unusual)
+
+
+def test_pytest_ngraph_itself_stays(root: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its own repository, the base is measured with the head's."""
+    home = root / "src"
+    monkeypatch.setattr("pytest_ngraph.system.relocation.PACKAGE_FOLDER", home / "pytest_ngraph")
+    assert import_path(_texts(root, home), root, worktree) == _texts(worktree, home)
+
+
+def test_the_folders_of_setuptools_finders(root: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finder = ModuleType("__editable___mine_1_0_finder")
+    finder.__dict__["MAPPING"] = {"mine": str(root / "lib" / "mine"), "other": "/elsewhere/other"}
+    monkeypatch.setitem(sys.modules, finder.__name__, finder)
+    assert import_path(["/elsewhere"], root, worktree) == [
+        *_texts(worktree / "lib", worktree / "src", worktree),
+        "/elsewhere",
+    ]
+
+
+def _module(file: Path | None) -> ModuleType:
+    module = ModuleType("mine")
+    module.__file__ = str(file) if file else None
+    return module
+
+
+def test_foreign_modules(root: Path, worktree: Path) -> None:
+    modules = {
+        "mine": _module(root / "src" / "mine.py"),
+        "mine.nets": _module(root / "src" / "mine" / "nets.py"),
+        "base": _module(worktree / "src" / "base.py"),
+        "numpy": _module(root / ".venv" / "lib" / "site-packages" / "numpy.py"),
+        "namespace": _module(None),
+        "json": sys.modules["json"],
+        "pytest_ngraph.errors": sys.modules["pytest_ngraph.errors"],
+    }
+    assert set(foreign_modules(root, worktree, modules)) == {"mine", "mine.nets"}
+    with pytest.raises(UsageError, match=r"code of the head: mine and 1 more came from .*mine\.py"):
+        refuse_foreign(root, worktree, modules)
+
+
+def test_modules_of_a_worktree_in_the_project_are_its_own(root: Path) -> None:
+    modules = {"base": _module(root / "tmp" / "base" / "nets.py")}
+    assert not foreign_modules(root, root / "tmp" / "base", modules)
+    refuse_foreign(root, root / "tmp" / "base", modules)
+
+
+def test_modules_of_pytest_ngraph_are_not_foreign(worktree: Path) -> None:
+    assert not foreign_modules(PACKAGE_FOLDER.parents[1], worktree, {"worker": _module(PACKAGE_FOLDER / "worker.py")})
+
+
+EDITABLE = """
+import importlib.machinery, importlib.util, json, site, sys
+from pathlib import Path
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
+from pytest_ngraph.system.relocation import foreign_modules
+from pytest_ngraph.system.relocation import import_path
+
+root, worktree = map(Path, sys.argv[1:])
+site.addsitedir(str(root / ".venv/lib/site-packages"))
+
+
+class Finder:  # as setuptools appends them
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return importlib.util.spec_from_file_location(name, root / "src" / f"{name}.py")
+
+
+sys.meta_path.append(Finder)
+sys.path[:] = import_path(sys.path, root, worktree)
+import by_finder, by_pth, installed
+assert not foreign_modules(root, worktree, sys.modules)
+print(json.dumps([module.__file__ for module in (by_pth, by_finder, installed)]))
+import only_at_head
+assert list(foreign_modules(root, worktree, sys.modules)) == ["only_at_head"]
+"""
+
+
+def test_editable_installs_in_an_environment_of_the_project(root: Path, worktree: Path) -> None:
+    """A real interpreter takes the worktree's modules, whichever way the project is installed."""
+    environment = root / ".venv" / "lib" / "site-packages"
+    for folder in (root / "src", root / "python", worktree / "src", worktree / "python", environment):
+        folder.mkdir(parents=True)
+    for home in (root, worktree):
+        (home / "src" / "by_finder.py").touch()
+        (home / "python" / "by_pth.py").touch()
+    (root / "src" / "only_at_head.py").touch()
+    (environment / "installed.py").touch()
+    (environment / "mine.pth").write_text(f"{root / 'python'}\n")
+    ran = subprocess.run([sys.executable, "-c", EDITABLE, root, worktree], check=True, capture_output=True, text=True)
+    expected = (worktree / "python" / "by_pth.py", worktree / "src" / "by_finder.py", environment / "installed.py")
+    assert json.loads(ran.stdout) == _texts(*expected)

@@ -1,0 +1,52 @@
+"""Garbage collection that is put off."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from compiled import working
+
+from pytest_ngraph.workloads import frameworks
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was() -> Iterator[None]:
+    yield
+    gc.enable()
+
+
+def test_nothing_is_collected_until_the_end() -> None:
+    with frameworks.without_garbage_collection():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_an_error_ends_it_too() -> None:
+    with pytest.raises(ValueError, match="invalid literal"), frameworks.without_garbage_collection():
+        int("no such model")
+    assert gc.isenabled()
+
+
+def test_who_collects_nothing_anyway_is_left_alone() -> None:
+    gc.disable()
+    with frameworks.without_garbage_collection():
+        pass
+    assert not gc.isenabled()
+
+
+@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino"])
+def test_a_compiler_keeps_no_identity_of_the_user(
+    compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both write one into the home folder before they send anything."""
+    (home := tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    # Under CI both are silent by themselves, and the last is what the tests themselves are run with.
+    for variable in ("XDG_CACHE_HOME", "CI", "TF_BUILD", "JENKINS_URL", "ORT_DISABLE_TELEMETRY"):
+        monkeypatch.delenv(variable, raising=False)
+    with working(compiler, tmp_path):
+        pass
+    assert list(home.rglob("*")) == []
