@@ -23,7 +23,7 @@ def test_metrics_of_ones_own_that_cannot_be_computed_take_nothing_with_them() ->
     for metrics in (ours.metrics_around(CASE, own=True), ours.metrics()):
         assert metrics[CASE]["throughput"].estimate
     (told,) = ours.mistakes
-    assert told.startswith("metrics of your own cannot be computed: KeyError: 'accuracy' (test_measured.py, line ")
+    assert told.startswith("metrics of your own cannot be computed: KeyError: 'accuracy' (test_results.py, line ")
 
 
 def test_what_a_metric_of_ones_own_lacks_before_the_end_is_no_mistake() -> None:
