@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.collected import CollectedCases
-from pytest_ngraph.plugin.fixtures import SESSION
 
 KEPT, GONE = (Case(workload="resnet18", compiler="identity", batch_size=size) for size in (1, 8))
 OF_ANOTHER = Case(workload="resnet50", compiler="identity", batch_size=8)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import BUILT_IN, Device
-from pytest_ngraph.plugin.marks import ARGUMENTS, arguments, cases, nothing_left, obstacle
+from pytest_ngraph.plugin.marks import ARGUMENTS, arguments, cases, generate, obstacle
 from pytest_ngraph.session.options import Axis, Options
 from pytest_ngraph.settings import Settings
 
@@ -74,9 +74,10 @@ def test_a_nearer_mark_overrides_a_farther() -> None:
 
 def test_nothing_left_names_the_axis() -> None:
     narrowed = options(batch_sizes=Axis((64,), None))
-    given_ = {"workload": "conv", "batch_size": [1, 8]}
-    assert cases(given_, narrowed) == []
-    assert nothing_left(given_, narrowed) == "the mark allows batch_size 1, 8, and --batch-size=64 asks for others"
+    mark = pytest.mark.ngraph(workload="conv", batch_size=[1, 8]).mark
+    found = generate([mark], narrowed)
+    assert found.cases == []
+    assert found.reason == "the mark allows batch_size 1, 8, and --batch-size=64 asks for others"
 
 
 def test_obstacles_are_of_the_device_and_the_compiler(a_case: Case) -> None:
@@ -107,5 +108,5 @@ def test_any_mark_is_read_or_refused_in_words(given_: dict[str, Any]) -> None:
 
 def test_what_gives_its_values_once_is_refused() -> None:
     """A mark may be that of several tests."""
-    with pytest.raises(UsageError, match=r"mark ngraph: generator gives its values once\. Give a list"):
+    with pytest.raises(UsageError, match=r"mark ngraph: generator can be read only once, .* Give a list"):
         cases({"workload": "conv", "batch_size": (2**power for power in range(3))}, options())

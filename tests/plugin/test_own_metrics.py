@@ -20,16 +20,16 @@ def test_a_name_without_a_dot_is_one_message_and_takes_nothing_with_it(quick_pro
     result = quick_project.runpytest_subprocess("--compiler=mine:Exact", "--ngraph-fail-on=throughput<1e-9")
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    told = [line for line in result.stdout.lines if "metric of your own is named 'score', which has no dot" in line]
-    assert len(told) == 1
+    message = [line for line in result.stdout.lines if "your metric 'score' has no dot in its name" in line]
+    assert len(message) == 1
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
     result.stdout.fnmatch_lines(["plain on cpu*"])
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
-        ("('mine.score', record.case, 1.0)", "a metric of your own is ('mine.score', *Give pytest_ngraph.Metric*"),
+        ("('mine.score', record.case, 1.0)", "returned ('mine.score', *Return pytest_ngraph.Metric*"),
         (
             "Metric('mine.score', record.case, 1.0)",
             "mine.score of plain-*the estimate 1.0. Give an Estimate*",
@@ -38,7 +38,7 @@ def test_a_name_without_a_dot_is_one_message_and_takes_nothing_with_it(quick_pro
         ("Metric('mine.score', record.case, Estimate.exactly(float('nan')))", "*has the estimate Estimate(value=nan*"),
     ],
 )
-def test_what_is_no_metric_is_one_message(quick_project: pytest.Pytester, given: str, told: str) -> None:
+def test_what_is_no_metric_is_one_message(quick_project: pytest.Pytester, given: str, message: str) -> None:
     quick_project.makeconftest(
         f"""
         from pytest_ngraph import Estimate, Metric
@@ -50,7 +50,7 @@ def test_what_is_no_metric_is_one_message(quick_project: pytest.Pytester, given:
     result = quick_project.runpytest_subprocess("--compiler=mine:Exact", "--batch-size=1")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
-    assert any(fnmatch(line, f"*{told}") for line in unwrapped(result)), result.stdout.str()
+    assert any(fnmatch(line, f"*{message}") for line in unwrapped(result)), result.stdout.str()
 
 
 def unwrapped(result: pytest.RunResult) -> list[str]:

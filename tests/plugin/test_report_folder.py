@@ -8,11 +8,11 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from judged import result
 
 from pytest_ngraph import store
 from pytest_ngraph.plugin import report_folder
-from pytest_ngraph.plugin.fixtures import SESSION
-from pytest_ngraph.session.session import Session
+from pytest_ngraph.plugin.outcomes import RESULT
 
 REPORT = ("--compiler=mine:Exact", "--ngraph-report=report")
 ONE = (*REPORT, "--batch-size=4")
@@ -88,12 +88,12 @@ def test_a_report_that_fails_in_the_end_takes_nothing_with_it(quick_project: pyt
 
 
 def test_a_library_that_fails_while_drawing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(session: object, folder: Path) -> Path:
+    def fails(result: object, folder: Path) -> Path:
         raise ValueError("no such scale")
 
     monkeypatch.setattr(report_folder, "_write", fails)
     stash = pytest.Stash()
-    stash[SESSION] = cast("Session", SimpleNamespace(records=[1]))
+    stash[RESULT] = result()
     stash[report_folder.FOLDER] = tmp_path
     report_folder.write(cast("pytest.Config", SimpleNamespace(stash=stash)))
-    assert stash[report_folder.TOLD] == f"The report could not be written to {tmp_path}: ValueError: no such scale"
+    assert stash[report_folder.PLACE] == f"The report could not be written to {tmp_path}: ValueError: no such scale"

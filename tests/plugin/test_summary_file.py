@@ -11,7 +11,7 @@ import pytest
 from repository import Repository
 
 from pytest_ngraph import store
-from pytest_ngraph.plugin.fixtures import SESSION
+from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.summary_file import STEP_SUMMARY
 
 DOCS = Path(__file__).parents[2] / "docs" / "gate-in-ci.md"

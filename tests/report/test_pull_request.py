@@ -6,6 +6,7 @@ import pytest
 from judged import BUSY, MAIN, held, judged, result, verdicts
 from synthetic import case, measured, skipped
 
+from pytest_ngraph.gate import Check, Threshold
 from pytest_ngraph.gate.verdict import Verdict
 from pytest_ngraph.report.markdown import escaped
 from pytest_ngraph.report.pull_request import headline, page
@@ -13,7 +14,12 @@ from pytest_ngraph.stats import Estimate
 
 
 def test_the_verdict_comes_first_and_the_rest_in_the_order_of_what_needs_a_reader() -> None:
-    lines = page(result(*verdicts(), breaches=["bsr<0.9 breached: slow has bsr 0.8"])).splitlines()
+    lines = page(
+        result(
+            *verdicts(),
+            checks=[Check(Threshold.parse("bsr<0.9"), None, "breached", "bsr<0.9 breached: slow has bsr 0.8")],
+        )
+    ).splitlines()
     assert lines[0] == (
         "**2 of 6 cases regressed against main at 1a2b3c4; 1 inconclusive; 1 new; 1 missing; 1 failed; "
         "1 threshold breached**"
@@ -90,7 +96,7 @@ def test_a_run_that_ended_early_says_so() -> None:
 def test_with_several_baselines_each_row_names_its_own() -> None:
     slow = judged("regressed", "slow", 1.03)
     other = dataclasses.replace(slow, name="unchanged", against="baseline v1")
-    shown = page(result(slow, other, bases=[MAIN, "baseline v1"], records=(measured(slow.case, 0.02),)))
+    shown = page(result(slow, other, bases={MAIN: "", "baseline v1": ""}, records=(measured(slow.case, 0.02),)))
     assert shown.startswith(f"**1 of 1 case regressed against {MAIN} and baseline v1**\n")
     assert f"| `slow-openvino-b8-xeon` against {MAIN} | +3.0% |" in shown
     assert "| `slow-openvino-b8-xeon` against baseline v1 | +3.0% |" in shown
@@ -113,7 +119,7 @@ def test_without_a_base_the_results_are_in_the_open() -> None:
 
 def test_what_users_name_and_libraries_say_cannot_break_the_page() -> None:
     evil = "a|b<img src=x onerror=y>\n\n# heading"
-    shown = page(result(judged("inconclusive", evil, reason=f"</details> {evil}"), bases=[f"*{evil}*"]))
+    shown = page(result(judged("inconclusive", evil, reason=f"</details> {evil}"), bases={f"*{evil}*": ""}))
     assert "<img" not in shown
     assert "\n# heading" not in shown
     assert shown.count("</details>") == shown.count("<details>")

@@ -19,11 +19,11 @@ def test_metrics_of_ones_own_that_cannot_be_computed_take_nothing_with_them() ->
         raise KeyError("accuracy")
 
     ours = Results(broken)
-    ours.enter(measured(CASE, 0.5))
+    ours.add(measured(CASE, 0.5))
     for metrics in (ours.metrics_around(CASE, own=True), ours.metrics()):
         assert metrics[CASE]["throughput"].estimate
-    (told,) = ours.mistakes
-    assert told.startswith("metrics of your own cannot be computed: KeyError: 'accuracy' (test_results.py, line ")
+    (mistake,) = ours.mistakes
+    assert mistake.startswith("metrics of your own cannot be computed: KeyError: 'accuracy' (test_results.py, line ")
 
 
 def test_what_a_metric_of_ones_own_lacks_before_the_end_is_no_mistake() -> None:
@@ -36,9 +36,9 @@ def test_what_a_metric_of_ones_own_lacks_before_the_end_is_no_mistake() -> None:
         return [Metric("mine.relative", CASE, Estimate.exactly(faster))]
 
     ours = Results(relative)
-    ours.enter(measured(CASE, 0.5))
+    ours.add(measured(CASE, 0.5))
     assert "mine.relative" not in ours.metrics_around(CASE, own=True)[CASE]
-    ours.enter(measured(other, 0.5))
+    ours.add(measured(other, 0.5))
     assert "mine.relative" in ours.metrics_around(CASE, own=True)[CASE], "of another curve"
     assert "mine.relative" not in ours.metrics_around(CASE, own=False)[CASE]
     assert "mine.relative" in ours.metrics()[CASE]

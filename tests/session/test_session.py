@@ -13,7 +13,7 @@ from pytest_ngraph.bench.site import Measurer
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import DeviceAway
-from pytest_ngraph.plugin.fixtures import SESSION
+from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.record import Record
 from pytest_ngraph.session.session import Session
 

@@ -57,8 +57,8 @@ def test_what_spans_cases_is_judged_at_the_end() -> None:
 
 def test_a_limit_of_the_run_fails_the_first_test_of_a_case_whenever_that_is_run() -> None:
     ours = held("throughput<100")
-    told = [bool(ours.breaches_of(EIGHT, f"test_it.py::{name}", lambda: METRICS)) for name in ("one", "one", "two")]
-    assert told == [True, True, False]
+    failed = [bool(ours.breaches_of(EIGHT, f"test_it.py::{name}", lambda: METRICS)) for name in ("one", "one", "two")]
+    assert failed == [True, True, False]
 
 
 def test_what_selects_nothing_or_is_absent_is_told() -> None:
@@ -77,4 +77,4 @@ def test_a_tests_own_limits_are_its_own() -> None:
     assert breach.startswith("throughput<100 breached")
     outcome = ours.conclude(METRICS)
     assert [(each.case, each.outcome) for each in outcome.checks] == [(EIGHT, "breached")]
-    assert outcome.breaches == [], "told already"
+    assert outcome.breaches == [], "the test has failed already"

@@ -1,4 +1,4 @@
-"""A run with a verdict of each kind, that nobody measured."""
+"""A made-up run with a verdict of each kind."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ BUSY = "the machine is too busy: 12 of 20 rounds disturbed, CPU pressure 61 %"
 
 
 def judged(name: VerdictName, workload: str, ratio: float | None = None, **fields: Any) -> Verdict:
-    """A verdict on a case of this workload."""
-    told: dict[str, Any] = {"against": MAIN}
+    """Return a verdict on a case of this workload."""
+    given: dict[str, Any] = {"against": MAIN}
     if ratio is not None:
-        told |= {"ratio": Estimate(ratio, ratio - 0.005, ratio + 0.005), "confidence": 0.999}
-        told |= {"launches": 4, "fresh": 3, "rounds": 20, "detectable": 0.021}
-    return Verdict(case=case("openvino", 8, workload=workload), name=name, **told | fields)
+        given |= {"ratio": Estimate(ratio, ratio - 0.005, ratio + 0.005), "confidence": 0.999}
+        given |= {"launches": 4, "fresh": 3, "rounds": 20, "detectable": 0.021}
+    return Verdict(case=case("openvino", 8, workload=workload), name=name, **given | fields)
 
 
 def held(name: VerdictName, threshold: str, of: Case, **fields: Any) -> MetricVerdict:
-    """A verdict on a metric of this case."""
-    told = {"against": MAIN} | ({"confidence": 0.999} if "change" in fields else {})
-    return MetricVerdict(threshold=Threshold.parse(threshold), scope=of, name=name, **told | fields)
+    """Return a verdict on a metric of this case."""
+    given = {"against": MAIN} | ({"confidence": 0.999} if "change" in fields else {})
+    return MetricVerdict(threshold=Threshold.parse(threshold), scope=of, name=name, **given | fields)
 
 
 def verdicts() -> list[Verdict]:
@@ -47,7 +47,7 @@ def verdicts() -> list[Verdict]:
 
 
 def result(*found: Verdict, records: tuple[Record, ...] | None = None, **fields: Any) -> RunResult:
-    """A run with these verdicts; `records` has one of each, and one that failed, unless told otherwise."""
+    """Return a run with these verdicts. By default, `records` has one per verdict, and one that failed."""
     if records is None:
         of = [v.case for v in found if v.name != "missing"]
         records = (*(measured(one, 0.02) for one in of), failed(case("tvm", 8, workload="broken")))
@@ -55,7 +55,7 @@ def result(*found: Verdict, records: tuple[Record, ...] | None = None, **fields:
         "run": Run(id="20250102-030405-6", environment={"processor": "Xeon"}, records=records),
         "metrics": compute(records),
         "verdicts": found,
-        "bases": [MAIN] if found else [],
+        "bases": {MAIN: ""} if found else {},
         "head": "feature at 5d6e7f8",
         "command": "pytest benchmarks/ --ngraph-against=main",
     }

@@ -17,11 +17,12 @@ from typing import Any, TextIO
 import pytest
 
 from pytest_ngraph.against.revision.collecting import reason
-from pytest_ngraph.plugin.items import MISTAKES, case_of
+from pytest_ngraph.plugin.collection import MISTAKES
+from pytest_ngraph.plugin.items import case_of
 
 
 class CaseWriter:
-    """A plugin that writes the cases of all collected tests, and has the rest of the run's options do nothing."""
+    """A plugin that writes the cases of all collected tests, and switches off what else the options ask for."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -30,7 +31,7 @@ class CaseWriter:
         self._depends_on_history = False
 
     def pytest_addoption(self, parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-        """`--strict-config` refuses unknown keys: know the one that `collect` sets also where nothing reads it."""
+        """Declare the key that `collect` sets, because `--strict-config` refuses unknown ones."""
         if not pluginmanager.hasplugin("cacheprovider"):
             parser.addini("cache_dir", "Nothing, without the cache", default=None)
 
@@ -62,8 +63,11 @@ class CaseWriter:
         self._write(finished=True)
 
     def _widen(self, config: pytest.Config) -> None:
-        """Collect whole files, where they exist: another revision may have other tests and parameters in them, and
-        pytest refuses a file or test that is not there."""
+        """Collect whole files, where they exist.
+
+        Another revision may have other tests and parameters in them, and pytest refuses a file or test that is
+        missing.
+        """
         folder = config.invocation_params.dir
         asked = [argument.partition("::") for argument in config.args]
         self._selection = [((folder / path).resolve(), name) for path, _, name in asked]
@@ -90,7 +94,7 @@ class CaseWriter:
 
 
 BY_HISTORY = ("lf", "stepwise")
-"""Options that select tests by what happened in earlier runs, which were not the base's."""
+"""Options that select tests by earlier runs, which were not runs of the base."""
 INERT: dict[str, object] = {
     "xmlpath": None,
     "log_file": os.devnull,  # nothing else overrides the ini file's
@@ -108,11 +112,11 @@ INERT: dict[str, object] = {
     "ngraph_against": None,
     "ngraph_against_python": None,
 }
-"""Options that would write a file of the run's, select by its history, stop at an error, or compare once more."""
+"""Options that would write one of the run's files, select by its history, stop at an error, or compare again."""
 
 
 def main() -> None:
-    """Collect as asked for."""
+    """Collect what standard input asks for."""
     request = json.loads(sys.stdin.read())
     sys.path[:] = request["path"]
     with Path(request["file"]).open("w") as out:

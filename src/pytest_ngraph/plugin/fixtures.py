@@ -1,10 +1,9 @@
-"""The fixtures: one per stage of a case's road."""
+"""The fixtures: one for each stage of a case's road."""
 
 from __future__ import annotations
 
 import dataclasses
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,31 +15,29 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, InHostTime
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.plugin import marks
-from pytest_ngraph.plugin.replay import observed_rounds, replay
-from pytest_ngraph.session.session import Session
+from pytest_ngraph.plugin.assembly import SESSION
+from pytest_ngraph.plugin.outcomes import COMPILED, require
+from pytest_ngraph.plugin.replay import replay
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
 
-    from pytest_ngraph.record import Agreement, Failure, Record
+    from pytest_ngraph.record import Agreement, Record
     from pytest_ngraph.worker.prepare import Prepared
 
-SESSION = pytest.StashKey[Session]()
-COMPILED = pytest.StashKey["dict[Case, tuple[Prepared, Agreement]]"]()
-COMPILER_FIXTURES = {
-    f"{name}_model": name
-    for name in (
-        "identity",
-        "torchscript",
-        "inductor",
-        "onnxruntime",
-        "openvino",
-        "tvm",
-        "executorch",
-        "tensorrt",
-        "tensorrt_rtx",
-    )
-}
+COMPILERS = (
+    "identity",
+    "torchscript",
+    "inductor",
+    "onnxruntime",
+    "openvino",
+    "tvm",
+    "executorch",
+    "tensorrt",
+    "tensorrt_rtx",
+)
+"""Compilers that have a fixture of their own, such as `tvm_model`."""
+COMPILER_FIXTURES = {f"{compiler}_model": compiler for compiler in COMPILERS}
 
 
 @pytest.fixture
@@ -73,26 +70,8 @@ def measurement(request: pytest.FixtureRequest, ngraph_case: Case, benchmark: Be
         unused = partial(setattr, benchmark, "skipped", True)  # else it warns that nobody used it
         request.addfinalizer(unused)  # noqa: PT021 (what follows may fail before a yield)
         if _is_for_fixtures(request):
-            require(record, session, request.node)
+            require(record, request.node)
     return record
-
-
-def require(record: Record, session: Session, item: pytest.Item) -> None:
-    """Skip or fail the test of a case that could not be measured or stored."""
-    if failure := record.failure:
-        if failure.stderr_tail:
-            item.add_report_section("of the worker", "stderr", _stderr(record.case, failure, session))
-        pytest.fail(f"{record.case.compiler} {failure.kind} in {failure.phase}: {failure.message}", pytrace=False)
-    if record.case in session.unsaved:
-        pytest.fail(session.unsaved[record.case], pytrace=False)
-    if record.outcome == "skipped":
-        pytest.skip(record.skip_reason)
-
-
-def _stderr(case: Case, failure: Failure, session: Session) -> str:
-    """The end of what the worker wrote. All cases of a workload that cannot be built have the same."""
-    first = session.told.setdefault(failure.stderr_tail, case)
-    return failure.stderr_tail if first == case else f"as of {first.id}"
 
 
 def _is_for_fixtures(request: pytest.FixtureRequest) -> bool:
@@ -153,38 +132,5 @@ def _compiler_fixture(name: str, compiler: str) -> Any:
     return model
 
 
-identity_model = _compiler_fixture("identity_model", "identity")
-torchscript_model = _compiler_fixture("torchscript_model", "torchscript")
-inductor_model = _compiler_fixture("inductor_model", "inductor")
-onnxruntime_model = _compiler_fixture("onnxruntime_model", "onnxruntime")
-openvino_model = _compiler_fixture("openvino_model", "openvino")
-tvm_model = _compiler_fixture("tvm_model", "tvm")
-executorch_model = _compiler_fixture("executorch_model", "executorch")
-tensorrt_model = _compiler_fixture("tensorrt_model", "tensorrt")
-tensorrt_rtx_model = _compiler_fixture("tensorrt_rtx_model", "tensorrt_rtx")
-
-
-def observed(item: pytest.Item) -> Record | None:
-    """The record of what a test has measured itself; None when it measured nothing, or compiled several models."""
-    compiled = item.stash.get(COMPILED, {})
-    benchmark: BenchmarkFixture | None = getattr(item, "funcargs", {}).get("benchmark")
-    if benchmark is None or benchmark.stats is None or len(compiled) != 1:
-        return None
-    from pytest_ngraph.record import Record
-    from pytest_ngraph.worker.measure import is_precise
-
-    ((case, (ready, agreement)),) = compiled.items()
-    rounds = observed_rounds(benchmark, ready.model.concurrency)
-    return Record(
-        case=case,
-        outcome="measured",
-        nodeid=item.nodeid,
-        started_at=time.time(),
-        rounds=rounds,
-        stable=is_precise(rounds, item.config.stash[SESSION].options.settings.precision_target),
-        compile_s=ready.compile_s,
-        load_s=ready.load_s,
-        agreement=agreement,
-        facts={str(name): str(value) for name, value in ready.model.facts.items()},
-        arms=(case.compiler,),
-    )
+for _name, _compiler in COMPILER_FIXTURES.items():  # pytest finds fixtures by their names in the module
+    globals()[_name] = _compiler_fixture(_name, _compiler)

@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_ngraph_record(record: Record) -> None:
-    """Called with every record as soon as it is in the store, failed and skipped ones included, and with those that a
-    resumed run has from before. One that could not be stored comes, too: its test fails."""
+    """Called with every record as soon as it is stored, failed and skipped ones included.
+
+    It is also called with records that a resumed run has from before, and with those that could not be stored, whose
+    tests fail.
+    """
 
 
 @pytest.hookspec
 def pytest_ngraph_metrics(records: Sequence[Record]) -> Sequence[Metric]:  # type: ignore[empty-body]
     """Metrics of your own, computed from the records of the run; they are summarised and can be gated.
 
-    Called at the end with all records, and before it where a threshold is about such a metric, with those by then.
+    Called at the end with all records. Where a threshold is about such a metric, it is also called before, with the
+    records so far.
     """

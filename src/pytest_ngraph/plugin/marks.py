@@ -1,10 +1,10 @@
-"""From the marks of a test to its cases. Plain data: no framework is imported and no device touched."""
+"""Marks become cases. Both are plain data: no framework is imported and no device is touched."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from _pytest.mark.structures import get_unpacked_marks
@@ -30,8 +30,10 @@ ARGUMENTS = (
 
 
 def nearest_first(item: pytest.Item) -> list[pytest.Mark]:
-    """The `ngraph` marks of a test: of its function, its class, the class's bases, its module. pytest tells those of
-    the bases before those of the class itself."""
+    """Return the `ngraph` marks of a test: of its function, its class, the class's bases, its module.
+
+    pytest lists those of the bases before those of the class itself.
+    """
     found: list[pytest.Mark] = []
     for node in reversed(item.listchain()):
         own = [mark for mark in node.own_markers if mark.name == "ngraph"]
@@ -42,8 +44,37 @@ def nearest_first(item: pytest.Item) -> list[pytest.Mark]:
     return found
 
 
+class Generated(NamedTuple):
+    """The cases of a test, and why there are none, where there are none."""
+
+    cases: list[Case]
+    reason: str
+
+
+def generate(
+    marks: Iterable[pytest.Mark],
+    options: Options,
+    fixed_compilers: tuple[str, ...] = (),
+    host: Callable[[str], Host] = lambda device: THIS_MACHINE,
+) -> Generated:
+    """Return the cases of a test that has these marks, the nearest first.
+
+    Args:
+        fixed_compilers: compilers that the test's fixtures name; they leave the test no choice.
+        host: returns the machine of a device.
+
+    Raises:
+        UsageError: a mark cannot be read, or names what does not exist.
+    """
+    given = arguments(marks)
+    found = cases(given, options, fixed_compilers[:1], host)
+    if not found and fixed_compilers:
+        given["compiler"] = fixed_compilers
+    return Generated(found, "" if found else _nothing_left(given, options))
+
+
 def arguments(marks: Iterable[pytest.Mark]) -> dict[str, Any]:
-    """The arguments of all `ngraph` marks of a test; a nearer mark (function, class, module) overrides a farther."""
+    """Merge the arguments of all `ngraph` marks of a test; a nearer mark overrides a farther one."""
     merged: dict[str, Any] = {}
     for mark in marks:
         if mark.args:
@@ -61,10 +92,7 @@ def cases(
     fixed_compilers: tuple[str, ...] = (),
     host: Callable[[str], Host] = lambda device: THIS_MACHINE,
 ) -> list[Case]:
-    """The cases of a test: those of one group (all but the compiler) in a row, small batch sizes first.
-
-    fixed_compilers: those that the test's fixtures name, which leaves it no choice. host: the machine of a device.
-    """
+    """Return the cases of a test: those of one group (all but the compiler) in a row, small batch sizes first."""
     if "workload" not in given:
         raise UsageError("mark ngraph needs a workload: ngraph(workload='resnet18').")
     devices = options.devices.values(_texts(given, "device", options.inventory), ("cpu",))
@@ -92,8 +120,8 @@ def cases(
     ]
 
 
-def nothing_left(given: Mapping[str, Any], options: Options) -> str:
-    """Why a test has no cases: which narrowing by the command line left nothing of what the mark allows."""
+def _nothing_left(given: Mapping[str, Any], options: Options) -> str:
+    """Return why a test has no cases: which option leaves nothing of what the mark allows."""
     axes: dict[str, Axis[Any]] = {
         "device": options.devices,
         "compiler": options.compilers,
@@ -121,7 +149,7 @@ def _compilers(
 
 
 def _installed(device: Device, host: Host) -> tuple[str, ...]:
-    """Every compiler that is installed and supports the device, identity first."""
+    """Return every compiler that is installed and supports the device, identity first."""
     names = [n for n in compilers.names() if device.kind in compilers.resolve(n).kinds]
     usable = [name for name in names if not host.missing_library(name)]
     return tuple(sorted(usable, key=lambda name: (name != IDENTITY, name)))
@@ -130,7 +158,7 @@ def _installed(device: Device, host: Host) -> tuple[str, ...]:
 def _workloads(
     given: Mapping[str, Any], model_args: tuple[tuple[str, Scalar], ...]
 ) -> list[tuple[str, int | None, int | None]]:
-    """Every (workload, depth, width), checked by its family."""
+    """Return every (workload, depth, width), checked by its family."""
     names = _each(given, "workload", lambda value: _text("workload", value)) or ()
     depths = _each(given, "depth", lambda value: parse_whole("depth", value)) or (None,)
     widths = _each(given, "width", lambda value: parse_whole("width", value)) or (None,)
@@ -144,15 +172,20 @@ def _workloads(
 
 
 def _listed(value: Any) -> list[Any]:
-    """One value or several, as a list. Raises `UsageError` for what gives its values once, and a mark may be several
-    tests'."""
+    """Return one value or several as a list.
+
+    Raises `UsageError` for one-shot iterators, because several tests may share a mark.
+    """
     if isinstance(value, Iterator):
-        raise UsageError(f"mark ngraph: {type(value).__name__} gives its values once. Give a list: list(...).")
+        raise UsageError(
+            f"mark ngraph: {type(value).__name__} can be read only once, and several tests may share a "
+            "mark. Give a list: list(...)."
+        )
     return [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
 
 
 def _each(given: Mapping[str, Any], name: str, parse: Callable[[Any], Any]) -> tuple[Any, ...] | None:
-    """The parsed values of one argument, in order and once each; None where the mark is silent."""
+    """Return the parsed values of one argument, in order and once each; None where the mark is silent."""
     if name not in given:
         return None
     values = tuple(dict.fromkeys(parse(value) for value in _listed(given[name])))
@@ -189,15 +222,16 @@ def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
 
 
 def obstacle(case: Case, device: Device, host: Host = THIS_MACHINE) -> str:
-    """What is known to stand in the way of this case on the device as it is; empty when nothing is.
+    """Return what stands in the way of this case on the device as it is; empty when nothing does.
 
-    host: its machine.
+    Args:
+        host: machine of the device.
     """
     return "; ".join(reason for reason in _obstacles(case, device, host) if reason)
 
 
 def _obstacles(case: Case, device: Device, host: Host) -> Iterator[str]:
-    """All of them at once: who first gets the right device should not then learn of a library that is missing."""
+    """Yield all obstacles at once, so that nobody finds the right device only to learn of a missing library."""
     compiler = compilers.resolve(case.compiler)
     name = CompilerSpec.parse(case.compiler).name
     yield device.absent(host.machine, host.place, host.is_importable)

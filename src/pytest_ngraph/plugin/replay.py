@@ -1,4 +1,4 @@
-"""Samples measured elsewhere, replayed into pytest-benchmark through its public interface."""
+"""Replay samples that a worker measured into pytest-benchmark, through its public interface."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ReplayClock:
-    """A timer whose n-th pair of readings is n-th sample apart, exactly: each pair starts at zero."""
+    """A timer whose n-th pair of readings differs by exactly the n-th sample: each pair starts at zero."""
 
     def __init__(self) -> None:
         self._readings: Iterator[float] = repeat(0.0)
@@ -46,7 +46,7 @@ def _mark(item: pytest.Item, case: Case, **keywords: Any) -> None:
 
 
 def replay(benchmark: BenchmarkFixture, item: pytest.Item, record: Record) -> None:
-    """Give pytest-benchmark the record's samples, bit by bit, and describe the case in `extra_info`."""
+    """Give pytest-benchmark the record's samples, exactly, and describe the case in `extra_info`."""
     benchmark.extra_info.update(extra_info(record))
     samples = record.samples.tolist()
     marker = item.get_closest_marker("benchmark")
@@ -56,7 +56,7 @@ def replay(benchmark: BenchmarkFixture, item: pytest.Item, record: Record) -> No
 
 
 def extra_info(record: Record) -> dict[str, Any]:
-    """What pytest-benchmark's JSON says of a case beside its samples."""
+    """Return what pytest-benchmark's JSON says of a case besides its samples."""
     case = record.case.to_dict()
     return case | {
         "throughput": record.throughput,
@@ -68,7 +68,7 @@ def extra_info(record: Record) -> dict[str, Any]:
 
 
 def observed_rounds(benchmark: BenchmarkFixture, concurrency: int) -> tuple[Round, ...]:
-    """The rounds that a test has measured itself with `benchmark(compiled_model)`."""
+    """Return the rounds that a test has measured itself with `benchmark(compiled_model)`."""
     from pytest_ngraph.record import Round
 
     assert benchmark.stats is not None

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.plugin.fixtures import SESSION
+from pytest_ngraph.plugin.assembly import SESSION
+from pytest_ngraph.plugin.outcomes import RESULT
 from pytest_ngraph.report import study
-from pytest_ngraph.session.session import Session
 from pytest_ngraph.wording import seen_from
 
+if TYPE_CHECKING:
+    from pytest_ngraph.report.result import RunResult
+
 FOLDER = pytest.StashKey[Path]()
-TOLD = pytest.StashKey[str]()
+PLACE = pytest.StashKey[str]()
 
 
 def prepare(config: pytest.Config) -> None:
@@ -25,32 +29,31 @@ def prepare(config: pytest.Config) -> None:
 
 
 def write(config: pytest.Config) -> None:
-    """Write the report of a session that is over, interrupted or not. What goes wrong is told and takes nothing with
-    it: the records are in the store."""
-    session = config.stash[SESSION]
-    if FOLDER not in config.stash or not session.records:
+    """Write the report of a session that is over, interrupted or not.
+
+    An error is reported and loses nothing: the records are in the store.
+    """
+    folder, result = config.stash.get(FOLDER, None), config.stash.get(RESULT, None)
+    if folder is None or result is None or not result.run.records:
         return
-    folder = config.stash[FOLDER]
     try:
-        page = _write(session, folder)
+        page = _write(result, folder)
     except Exception as error:  # the libraries that draw share no base of their errors
-        told = str(error) if isinstance(error, NgraphError | OSError) else f"{type(error).__name__}: {error}"
-        config.stash[TOLD] = f"The report could not be written to {folder}: {told}"
+        reason = str(error) if isinstance(error, NgraphError | OSError) else f"{type(error).__name__}: {error}"
+        config.stash[PLACE] = f"The report could not be written to {folder}: {reason}"
     else:
-        config.stash[TOLD] = f"Report: {seen_from(config.invocation_params.dir, page)}"
+        config.stash[PLACE] = f"Report: {seen_from(config.invocation_params.dir, page)}"
 
 
-def tell(reporter: pytest.TerminalReporter) -> None:
-    """Say where the report is, or why there is none."""
-    if TOLD in reporter.config.stash:
-        reporter.write_line(reporter.config.stash[TOLD])
+def show_place(reporter: pytest.TerminalReporter) -> None:
+    """Print where the report is, or why there is none."""
+    if PLACE in reporter.config.stash:
+        reporter.write_line(reporter.config.stash[PLACE])
 
 
-def _write(session: Session, folder: Path) -> Path:
+def _write(result: RunResult, folder: Path) -> Path:
     from pytest_ngraph.metrics import DEFINITIONS
     from pytest_ngraph.report.study.data import Study
 
-    conclusion = session.judging.conclusion
-    every = conclusion.metrics if conclusion else ()
-    own = [metric for metric in every if metric.name not in DEFINITIONS]
-    return study.write(Study.of([session.run], own=own), folder)[0]
+    own = [metric for metric in result.metrics if metric.name not in DEFINITIONS]
+    return study.write(Study.of([result.run], own=own), folder)[0]

@@ -9,7 +9,7 @@ import pytest
 
 
 def end_on_sigterm(config: pytest.Config) -> None:
-    """Install this for as long as the configuration lives, unless somebody else handles the signal."""
+    """End on SIGTERM from now until the configuration ends, unless somebody else handles the signal."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         return
     signal.signal(signal.SIGTERM, _end)
@@ -17,7 +17,7 @@ def end_on_sigterm(config: pytest.Config) -> None:
 
 
 def _end(*_: object) -> None:
-    """Once: the next one kills."""
+    """End the session. The next signal kills the process."""
     _restore()
     raise KeyboardInterrupt("terminated (SIGTERM)")
 

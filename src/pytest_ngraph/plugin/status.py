@@ -59,13 +59,13 @@ class Status:
             self._show(text, brief=True)
 
     def _beside_others(self, case: Case, text: str) -> str:
-        """What the case's device does, and before it what the others do."""
+        """Return what the case's device does, after what the others do."""
         self._doing.pop(case.device, None)
         self._doing[case.device] = text
         return " | ".join(self._doing.values())
 
     def _show(self, what: str, *, brief: bool) -> None:
-        """brief: part of a phase, for a live terminal only."""
+        """Show a text; a brief one, which is a part of a phase, only on a live terminal."""
         if self._started is None:
             self._started = self._clock()
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
@@ -96,7 +96,7 @@ class Status:
         return f", about {max(1, round(seconds / 60))} min left" if seconds >= 60 else f", about {seconds:.0f} s left"
 
     def _write(self, reporter: Any, text: str) -> None:
-        """Past pytest's capture, which is on while a test runs, and past its count of the line's width."""
+        """Write past pytest's capture, which is on while a test runs, and past its count of the line's width."""
         capture: Any = self._config.pluginmanager.get_plugin("capturemanager")
         with capture.global_and_fixture_disabled() if capture else nullcontext():  # `-p no:capture`
             reporter._tw._file.write(text)

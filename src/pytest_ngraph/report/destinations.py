@@ -16,15 +16,22 @@ DATA_SUFFIX = ".json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destinations:
-    """file: for the Markdown, and beside it the data; None for nowhere. step_summary: the file that GitHub shows for a
-    step, which other commands of the step write to as well; None for nowhere."""
+    """Files that the summary is written to.
+
+    Attributes:
+        file: Markdown file; the data go beside it as JSON. None for neither.
+        step_summary: file that GitHub shows for a step, which other commands of the step write to as well; None for
+            none.
+    """
 
     file: Path | None = None
     step_summary: Path | None = None
 
     def check(self) -> None:
-        """Raise `UsageError` when the file could not be written: better before measuring than after. A step summary
-        that cannot be written is told at the end: the runner set it, not the user."""
+        """Raise `UsageError` when the file could not be written: better before measuring than after.
+
+        A step summary that cannot be written is reported at the end: the runner set it, not the user.
+        """
         if self.file is None:
             return
         if self.file.suffix == DATA_SUFFIX:
@@ -41,7 +48,7 @@ class Destinations:
                 ) from None
 
     def write(self, result: RunResult) -> list[str]:
-        """Write what there is to write. Returns what could not be, a line each."""
+        """Write the summary to each file. Return a line for each file that could not be written."""
         text = page(result)
         problems = []
         if self.file is not None:

@@ -21,14 +21,14 @@ from pytest_ngraph.wording import counted
 MEASURED = {"case": LEFT, "change": RIGHT, "interval": RIGHT, "launches": RIGHT, "detectable": RIGHT}
 EXPLAINED = {"case": LEFT, "interval": RIGHT, "reason": LEFT}
 SHOWN = ("samples/s", "±%", "latency", "speedup", "compile")
-"""The figures of the results."""
+"""Figures in the table of results."""
 HELD = {"metric": LEFT, "of": LEFT, "head": RIGHT, "base": RIGHT, "change": RIGHT, "": LEFT}
-METRICS_TOLD: tuple[VerdictName, ...] = ("regressed", "inconclusive")
+COUNTED_METRICS: tuple[VerdictName, ...] = ("regressed", "inconclusive")
 LONGEST_REASON = 400
 
 
 def page(result: RunResult) -> str:
-    """The whole summary. It can be appended to what others wrote."""
+    """Return the whole summary. It can be appended to what other commands wrote."""
     lines = [f"**{escaped(headline(result))}**", ""]
     lines += _compared("Regressed", result, "regressed")
     lines += _metrics("Metrics regressed", result, "regressed")
@@ -48,7 +48,7 @@ def page(result: RunResult) -> str:
 
 
 def headline(result: RunResult) -> str:
-    """The verdict on the whole run: `1 of 24 cases regressed against main at 1a2b3c4; 2 inconclusive`."""
+    """Return the verdict on the whole run: `1 of 24 cases regressed against main at 1a2b3c4; 2 inconclusive`."""
     cases: dict[VerdictName, set[Case]] = defaultdict(set)
     for verdict in result.verdicts:
         cases[verdict.name].add(verdict.case)
@@ -71,13 +71,13 @@ def headline(result: RunResult) -> str:
         "not measured, because the run ended early": unmeasured,
     }
     metrics = Counter(verdict.name for verdict in result.metric_verdicts)
-    told = [f"{counted(metrics[name], 'metric')} {name}" for name in METRICS_TOLD if metrics[name]]
-    told += [f"{count} {what}" for what, count in further.items() if count]
+    further_parts = [f"{counted(metrics[name], 'metric')} {name}" for name in COUNTED_METRICS if metrics[name]]
+    further_parts += [f"{count} {what}" for what, count in further.items() if count]
     if result.breaches:
-        told.append(f"{counted(len(result.breaches), 'threshold')} breached")
+        further_parts.append(f"{counted(len(result.breaches), 'threshold')} breached")
     if result.problems:
-        told.append(counted(len(result.problems), "problem"))
-    return "; ".join((first, *told))
+        further_parts.append(counted(len(result.problems), "problem"))
+    return "; ".join((first, *further_parts))
 
 
 def _named(result: RunResult, name: VerdictName) -> list[Verdict]:
@@ -103,7 +103,7 @@ def _unchanged(result: RunResult) -> list[str]:
 
 
 def _metrics(title: str, result: RunResult, name: VerdictName) -> list[str]:
-    """Metrics that are held to a base's."""
+    """Return a table of metrics that are compared with a base's."""
     rows = [
         (
             code(str(v.threshold)),
@@ -124,7 +124,7 @@ def _case(verdict: Verdict, result: RunResult) -> str:
 
 
 def _named_against(name: str, against: str, result: RunResult) -> str:
-    """A case or scope, and what it was compared with where that can be several."""
+    """Name a case or scope, and its base where there are several bases."""
     return f"{code(name)} against {escaped(against)}" if len(result.bases) > 1 else code(name)
 
 
@@ -134,7 +134,7 @@ def _interval(verdict: Verdict) -> str:
 
 
 def _explained(title: str, result: RunResult, name: VerdictName) -> list[str]:
-    """Cases for which the reason says more than a figure."""
+    """Return a table of cases whose reason says more than a figure."""
     rows = [(_case(v, result), _interval(v), _reason(v.reason)) for v in _named(result, name)]
     return [f"### {title}", "", *table(EXPLAINED, rows)] if rows else []
 
@@ -154,7 +154,7 @@ def _listed(title: str, texts: Sequence[str]) -> list[str]:
 
 
 def _results(result: RunResult) -> list[str]:
-    """A row for each case that was measured: in the open where there are no verdicts to show."""
+    """Return a row for each measured case, folded where verdicts come before it."""
     records = [record for record in result.run.records if not why_not_measured(record)]
     if not records:
         return []
@@ -168,13 +168,13 @@ def _row(record: Record, result: RunResult) -> Iterator[str]:
     figures = {figure.heading: figure for figure in FIGURES}
     for heading in SHOWN:
         metric: Metric = result.metrics[record.case][figures[heading].metric]
-        told = metric.estimate and not (heading == "latency" and record.case.objective != LATENCY)
-        yield figures[heading].show(metric) if told else ""
+        is_shown = metric.estimate and not (heading == "latency" and record.case.objective != LATENCY)
+        yield figures[heading].show(metric) if is_shown else ""
 
 
 def _circumstances(result: RunResult) -> list[str]:
-    """Machine, versions, and how to repeat it."""
-    lines = [f"{escaped(note)}\n" for note in result.notes]
+    """Return the machine, the versions, and how to repeat the run."""
+    lines = [f"{escaped(remark)}\n" for remark in result.remarks]
     facts = {"head": result.head, "base": " and ".join(result.bases), "run": result.run.id, **result.run.environment}
     for device, environment in result.run.environments.items():
         facts |= {f"{device}: {name}": value for name, value in environment.items()}

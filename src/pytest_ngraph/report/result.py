@@ -1,46 +1,78 @@
-"""What a run comes to: its results and verdicts, from where and how; as data that stay readable for other tools."""
+"""The result of a run: one object for the terminal, the summary and the report folder; and as data for other tools."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.gate import MetricVerdict, Verdict
+from pytest_ngraph.gate import Check, MetricVerdict, Verdict
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run
 
 SCHEMA = 1
-"""Rises when a key changes its meaning or goes; new keys may come without it."""
+"""Rises when a key is removed or changes its meaning; new keys may come without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """A run at its end.
+    """A run at its end: what every report of it shows.
 
-    metrics: of the run's records. bases: what it was compared with, as people read it (`main at 1a2b3c4`). head:
-    likewise; empty where that is not known.
-    unmeasured: cases that a test was to ask for, had the run not ended before. breaches: of thresholds, a line each.
-    problems: what fails the run besides, a line each.
-    command: what repeats the run. notes: sentences on the run as a whole.
+    Attributes:
+        run: records of the run, and the machines that it measured on.
+        metrics: metrics of these records.
+        checks: limits, each against a metric.
+        verdicts: cases compared with a base.
+        metric_verdicts: metrics compared with a base's.
+        unanswered: what no test has failed for, a line each; it fails the run.
+        problems: what else fails the run, a line each.
+        unmeasured: cases that a test was to ask for, had the run not ended before.
+        bases: what the run was compared with (`main at 1a2b3c4`), and what else than the code differs there (empty
+            where nothing does).
+        notes: sentences on the run as a whole.
+        saved: what became of the run as a stored baseline, in a sentence; empty where it was to be none.
+        head: revision that was measured (`feature at 5d6e7f8`); empty where it is not known.
+        command: shell command that repeats the run.
     """
 
     run: Run
     metrics: Metrics
+    checks: Sequence[Check] = ()
     verdicts: Sequence[Verdict] = ()
     metric_verdicts: Sequence[MetricVerdict] = ()
-    unmeasured: Sequence[Case] = ()
-    breaches: Sequence[str] = ()
+    unanswered: Sequence[str] = ()
     problems: Sequence[str] = ()
-    bases: Sequence[str] = ()
+    unmeasured: Sequence[Case] = ()
+    bases: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    saved: str = ""
     head: str = ""
     command: str = ""
-    notes: Sequence[str] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not (self.run.records or self.verdicts)
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run fails, whatever its tests came to."""
+        return bool(self.unanswered or self.problems)
+
+    @property
+    def breaches(self) -> list[str]:
+        """Breached limits, a line each."""
+        return [each.text for each in self.checks if each.outcome == "breached"]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader of the verdicts must know, a sentence each."""
+        return [*filter(None, self.bases.values()), *self.notes]
 
     @property
     def failed(self) -> list[Record]:
@@ -48,7 +80,7 @@ class RunResult:
         return [each for each in self.run.records if each.outcome != "skipped" and why_not_measured(each)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-ready data, documented in docs/gate-in-ci.md. What is not finite is null."""
+        """Return the result as JSON-ready data, documented in docs/gate-in-ci.md. What is not finite is null."""
         data = {
             "schema": SCHEMA,
             "run": self.run.id,
@@ -62,9 +94,9 @@ class RunResult:
             "metrics": [verdict.to_dict() for verdict in self.metric_verdicts],
             "results": [self._result(record) for record in self.run.records],
             "unmeasured": [case.id for case in self.unmeasured],
-            "breaches": list(self.breaches),
+            "breaches": self.breaches,
             "problems": list(self.problems),
-            "notes": list(self.notes),
+            "notes": self.remarks,
         }
         finite: dict[str, Any] = _finite(data)
         return finite
@@ -86,7 +118,7 @@ def _estimate(metric: Metric) -> dict[str, float] | None:
 
 
 def _finite(data: Any) -> Any:
-    """The same without infinities, which JSON does not have."""
+    """Return the same data without infinities, which JSON does not have."""
     if isinstance(data, dict):
         return {key: _finite(value) for key, value in data.items()}
     if isinstance(data, list):

@@ -1,4 +1,4 @@
-"""The options of a run, as plain data: they are read once, in `plugin/options/`, and never change."""
+"""The options of a run, as plain data. `plugin/options/` reads them once; they never change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEWEST_UNFINISHED = "latest"
 
 @dataclass(frozen=True, slots=True)
 class Axis(Generic[Value]):
-    """What the command line and the ini file say about one axis of the cases; None where they are silent."""
+    """Values of one axis of the cases, from the command line and the ini file; None where these are silent."""
 
     command_line: tuple[Value, ...] | None
     ini: tuple[Value, ...] | None

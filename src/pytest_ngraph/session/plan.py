@@ -9,7 +9,7 @@ from pytest_ngraph.case import Case
 
 
 class Plan:
-    """By group: cases that are equal but for the compiler are measured together."""
+    """The cases by group: those that differ only in their compiler are measured together."""
 
     def __init__(self) -> None:
         self._groups: dict[Case, dict[Case, str]] = defaultdict(dict)
@@ -18,19 +18,19 @@ class Plan:
         return case in self._groups.get(case.group, ())
 
     def __iter__(self) -> Iterator[Case]:
-        """Group by group."""
+        """Iterate group by group."""
         return (case for group in self._groups.values() for case in group)
 
     def add(self, case: Case, nodeid: str) -> None:
-        """A test will ask for the case."""
+        """Plan the case, for this test."""
         self._groups[case.group].setdefault(case, nodeid)
 
     def nodeid(self, case: Case) -> str:
-        """The first test that will ask for the case."""
+        """Return the first test that will ask for the case."""
         return self._groups[case.group][case]
 
     def beside(self, case: Case) -> list[Case]:
-        """The case's group, itself included."""
+        """Return the case's group, itself included."""
         return list(self._groups[case.group])
 
     @property

@@ -1,4 +1,4 @@
-"""What a session has measured by now, and the metrics that follow from it."""
+"""The records of a session so far, and the metrics that follow from them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from pytest_ngraph.record import Record
 
 ExtraMetrics = Callable[["Sequence[Record]"], "Iterable[Metric]"]
-"""Gives the users' own metrics for some records."""
+"""Computes the users' own metrics from some records."""
 
 
 class Results:
-    """records: by case. mistakes: in the users' own metrics of all records."""
+    """Records by case, and the metrics computed from them.
+
+    Attributes:
+        records: records so far, by case.
+        mistakes: errors of the users' own metrics, a line each.
+    """
 
     def __init__(self, extra_metrics: ExtraMetrics) -> None:
         self.records: dict[Case, Record] = {}
@@ -30,13 +35,13 @@ class Results:
         self._extra_metrics = extra_metrics
         self._curves: dict[Case, dict[Case, Record]] = defaultdict(dict)
 
-    def enter(self, record: Record) -> None:
-        """Let a record take part."""
+    def add(self, record: Record) -> None:
+        """Add a record to the results."""
         self.records[record.case] = record
         self._curves[_curve(record.case)][record.case] = record
 
     def metrics(self) -> Metrics:
-        """Those of all records, the users' own included."""
+        """Return the metrics of all records, the users' own included."""
         from pytest_ngraph.metrics import compute
 
         records = list(self.records.values())
@@ -47,18 +52,20 @@ class Results:
             return compute(records)
 
     def metrics_around(self, case: Case, *, own: bool) -> Metrics:
-        """Those of the records from which a case's own metrics follow. own: the users' too, as far as they can be told
-        from the records by now."""
+        """Return the metrics of the records that a case's own metrics follow from.
+
+        own: whether to add the users' metrics, as far as they can be computed from the records so far.
+        """
         from pytest_ngraph.metrics import compute
 
         curve = list(self._curves[_curve(case)].values())
         if own:
-            with suppress(UsageError):  # for want of a record that is still to come, or for good: the end tells
+            with suppress(UsageError):  # a record may still be missing; the end reports real mistakes
                 return compute(curve, extra=self._own(list(self.records.values())))
         return compute(curve)
 
     def _own(self, records: Sequence[Record]) -> list[Metric]:
-        """The users' own metrics. Raises `UsageError` where their code fails: it takes nothing else with it."""
+        """Return the users' own metrics. Raises `UsageError` where their code fails, so that nothing else is lost."""
         try:
             return list(self._extra_metrics(records))
         except Exception as error:
@@ -70,5 +77,8 @@ class Results:
 
 
 def _curve(case: Case) -> Case:
-    """Equal for the cases from which one case's own metrics follow: they differ in compiler and batch size only."""
+    """Return a key that is equal for the cases that one case's own metrics follow from.
+
+    They differ in compiler and batch size only.
+    """
     return dataclasses.replace(case.group, batch_size=1)

@@ -1,4 +1,4 @@
-"""Going on with a run that was not finished: what of it stands, what is stale, and what it died of."""
+"""Resume an unfinished run: which records still stand, which are stale, and which cases it died in."""
 
 from __future__ import annotations
 
@@ -20,13 +20,20 @@ from pytest_ngraph.store import Journal, Run, conforms
 from pytest_ngraph.wording import counted
 
 FollowsFrom = Callable[[Record], dict[str, Any]]
-"""Gives what a record of a case would follow from if it were measured now."""
+"""Returns what a record of a case would follow from if it were measured now."""
 
 
 class ResumedRun:
-    """A run that this session goes on with. journal: where its further records go.
+    """A run that this session goes on with.
 
-    retries: how often a case is measured again that was running when the run died.
+    Args:
+        retries: how often a case is measured again that was running when the run died.
+
+    Attributes:
+        journal: where further records go.
+        kept: records that still stand, by case.
+        stale: cases that are measured again, and why.
+        retried: cases that were running when the run died and are measured again.
     """
 
     def __init__(self, run: Run, journal: Journal, retries: int) -> None:
@@ -40,8 +47,12 @@ class ResumedRun:
         self._records = {record.case: record for record in run.records}
 
     def stands(self, case: Case, follows_from: FollowsFrom, *, alone: bool = False) -> bool:
-        """Whether the case needs no measuring: its record, or that it crashed too often, is in `kept` then. alone:
-        whether a threshold asks for launches of head and base alone."""
+        """Whether the case needs no measuring; `kept` then has its record, or the record of its crashes.
+
+        Args:
+            follows_from: returns what a record would follow from now.
+            alone: whether a threshold asks for launches of head and base alone.
+        """
         record = self._records.get(case)
         if case in self.run.deaths and (record is None or not record.follows_from):
             if self.run.deaths[case].times > self._retries:
@@ -63,20 +74,20 @@ class ResumedRun:
 
     @property
     def threads(self) -> int | None:
-        """The most cores that this run compared on until now; None where it has compared nothing."""
+        """The most cores that this run compared on so far; None where it has compared nothing."""
         compared = [record.threads for record in self.run.records if record.comparison is not None]
         return max(filter(None, compared), default=None)
 
     @property
     def description(self) -> str:
-        """What is there, in one line."""
+        """What the run has, in one line."""
         measured = f"{len(self.run.records)} of {len(self.run.planned) or len(self.run.records)} cases have a record"
         dropped = f"; left out: {'; '.join(self.run.dropped)}" if self.run.dropped else ""
         return f"going on with run {self.run.id}: {measured}{dropped}"
 
     @property
     def notes(self) -> Iterator[str]:
-        """What became of the earlier cases that this session selected, a sentence each."""
+        """What became of the earlier cases that this session selected, one sentence each."""
         if self.kept:
             yield f"{counted(len(self.kept), 'case')} of run {self.run.id} taken over from an earlier session."
         for reasons, count in Counter("; ".join(reasons) for reasons in self.stale.values()).items():
@@ -92,14 +103,14 @@ class ResumedRun:
             )
 
     def _crashed(self, case: Case) -> Record:
-        """The record of a case that is measured no more."""
+        """Return the record of a case that crashed too often to be tried again."""
         times, phase = self.run.deaths[case]
         message = f"the run died {_times(times)} while this case was in it; --ngraph-retries={times} tries again"
         return Record.failed(case, Failure(phase=phase, kind="crashed", message=message))
 
 
 def open_run(folder: Path, name: str, retries: int) -> ResumedRun | None:
-    """The run of the store in this folder to go on with; None where every run is whole.
+    """Return the run of the store in this folder to go on with; None where every run is whole.
 
     Raises `UsageError` for a run that does not exist, and `StoreError` for one that another process writes to.
     """
@@ -120,7 +131,7 @@ def open_run(folder: Path, name: str, retries: int) -> ResumedRun | None:
 
 
 def staleness(record: Record, follows_from: FollowsFrom) -> list[str]:
-    """Why a record does not stand any more; empty when it does."""
+    """Return why a record does not stand any more; empty when it does."""
     before: Mapping[str, Any] = record.follows_from
     if not (before.get("graph") and conforms(before.get("files"), dict[str, str])):
         unknown = "it is not known what they follow from"
@@ -129,8 +140,12 @@ def staleness(record: Record, follows_from: FollowsFrom) -> list[str]:
 
 
 def would_follow_from(record: Record, target: Target, settings: Settings, against: str, host: Host) -> dict[str, Any]:
-    """What a record of an earlier session would follow from if its case were measured now. against: the base's name.
-    host: the machine that would measure."""
+    """Return what a record of an earlier session would follow from if its case were measured now.
+
+    Args:
+        against: identity of the base; empty for none.
+        host: machine that would measure.
+    """
     return provenance.of_measuring(
         record.case,
         target,

@@ -1,4 +1,4 @@
-"""The thresholds of a session, and what the metrics that it measures come to beside them."""
+"""The thresholds of a session, and how its metrics compare with them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What all metrics of a session come to. breaches: of limits, those that no test has failed for, a line each."""
+    """All thresholds against all metrics of a session.
+
+    Attributes:
+        checks: limits, each against a metric.
+        verdicts: metrics compared with a base's.
+        breaches: breached limits that no test has failed for, a line each.
+    """
 
     checks: list[Check]
     verdicts: list[MetricVerdict]
@@ -28,15 +34,18 @@ class Outcome(NamedTuple):
 
 
 class SessionThresholds:
-    """Holds metrics to limits, and to what they were at the bases that the session compares with. alone: the cases that
-    have to be launched alone, at head and base."""
+    """Holds metrics to limits, and to what they were at the bases that the session compares with.
+
+    Attributes:
+        alone: cases whose head and base are also launched alone.
+    """
 
     def __init__(self, thresholds: Iterable[Threshold]) -> None:
         self._everywhere = list(thresholds)
         self._own: dict[Case, dict[str, list[Threshold]]] = defaultdict(lambda: defaultdict(list))
         self._gates: list[MetricGate] = []
         self.alone: set[Case] = set()
-        self._told: dict[str, str] = {}
+        self._answered_by: dict[str, str] = {}
 
     def add(self, case: Case, nodeid: str, thresholds: Iterable[Threshold]) -> None:
         """Hold a case to thresholds that a test has for it."""
@@ -44,8 +53,10 @@ class SessionThresholds:
             self._own[case][nodeid] += given
 
     def to_bases(self, cases: Sequence[Case], judges: Iterable[Judge], options: GateOptions) -> None:
-        """These cases will be measured: find out which of their metrics are held to a base's. Raises `UsageError` when
-        a threshold needs a base, and the options give none."""
+        """Find out which metrics of the cases that will be measured are held to a base's.
+
+        Raises `UsageError` when a threshold needs a base, and the options give none.
+        """
         every: list[tuple[Threshold, Case | None]] = [(threshold, None) for threshold in self._everywhere]
         every += [(threshold, case) for case in self._own for threshold in self._own_of(case)]
         relative = [(threshold, owner) for threshold, owner in every if threshold.is_relative]
@@ -72,8 +83,13 @@ class SessionThresholds:
         return any("." in threshold.metric for threshold in chain(self._everywhere, own))
 
     def breaches_of(self, case: Case, nodeid: str, metrics: Callable[[], Metrics]) -> list[str]:
-        """Limits that a case breaches in a test: those of the run, each told by the first test, and the test's own.
-        metrics: as far as what is measured by now can tell."""
+        """Return the limits that a case breaches in a test: those of the run, and the test's own.
+
+        A breached limit of the run fails only the first test of the case.
+
+        Args:
+            metrics: computes the case's metrics from the records so far.
+        """
         own = self._own.get(case, {}).get(nodeid, [])
         everywhere, own = ([t for t in thresholds if not t.is_relative] for thresholds in (self._everywhere, own))
         if not (everywhere or own):
@@ -81,26 +97,30 @@ class SessionThresholds:
         from pytest_ngraph.gate import check
 
         known = metrics()
-        of_run = self._untold((c for c in check(everywhere, known) if c.case == case), nodeid)
+        of_run = self._unanswered((c for c in check(everywhere, known) if c.case == case), nodeid)
         of_test = [c.text for c in check(own, known) if c.case == case and c.outcome == "breached"]
         breaches = list(dict.fromkeys([*of_run, *of_test]))
-        self._told |= dict.fromkeys(breaches, nodeid)
+        self._answered_by |= dict.fromkeys(breaches, nodeid)
         return breaches
 
     def verdicts_of(self, case: Case, metrics: Callable[[], Metrics]) -> list[MetricVerdict]:
-        """The verdicts on a case's own metrics, one for each base. metrics: as above."""
+        """Return the verdicts on a case's own metrics, one for each base.
+
+        Args:
+            metrics: computes the case's metrics from the records so far.
+        """
         gates = [gate for gate in self._gates if gate.holds(case)]
         return [verdict for gate in gates for verdict in gate.judge(case, metrics())]
 
     def conclude(self, metrics: Metrics) -> Outcome:
-        """Hold all metrics to everything."""
+        """Hold all metrics to all thresholds."""
         checks = self._checks(metrics)
         for gate in self._gates:
             gate.conclude(metrics)
-        return Outcome(checks, [verdict for gate in self._gates for verdict in gate.verdicts], self._untold(checks))
+        return Outcome(checks, [verdict for gate in self._gates for verdict in gate.verdicts], self._unanswered(checks))
 
     def _checks(self, metrics: Metrics) -> list[Check]:
-        """Every threshold against every metric that it selects."""
+        """Check every threshold against every metric that it selects."""
         from pytest_ngraph.gate import check
         from pytest_ngraph.metrics import Metrics
 
@@ -112,9 +132,9 @@ class SessionThresholds:
         return [*check(self._everywhere, metrics), *(c for checks in of_owners for c in checks if c.case)]
 
     def _own_of(self, case: Case) -> list[Threshold]:
-        """Those that any test has for a case."""
+        """Return the thresholds that any test has for a case."""
         return list(dict.fromkeys(threshold for own in self._own[case].values() for threshold in own))
 
-    def _untold(self, checks: Iterable[Check], nodeid: str = "") -> list[str]:
-        """The breaches for which no other test has failed than this one, which may have been run before."""
-        return [c.text for c in checks if c.outcome == "breached" and self._told.get(c.text, nodeid) == nodeid]
+    def _unanswered(self, checks: Iterable[Check], nodeid: str = "") -> list[str]:
+        """Return the breaches that no other test has failed for; this one may run a second time."""
+        return [c.text for c in checks if c.outcome == "breached" and self._answered_by.get(c.text, nodeid) == nodeid]

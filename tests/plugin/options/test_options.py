@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.fixtures import SESSION
+from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.options import parse_batch_size
 from pytest_ngraph.plugin.options.cases import split_compilers
 from pytest_ngraph.session.options import Axis
@@ -66,7 +66,7 @@ def test_a_path_is_relative_to_where_it_is_written(
     (tmp_path / "project" / "pytest.ini").write_text(f"[pytest]\n{ini}\n")
     (deep / "conftest.py").write_text(
         """
-from pytest_ngraph.plugin.fixtures import SESSION
+from pytest_ngraph.plugin.assembly import SESSION
 
 def pytest_report_header(config):
     return f"store is {config.stash[SESSION].options.store}"
@@ -104,6 +104,6 @@ def test_so_is_the_file_of_devices(pytester: pytest.Pytester, monkeypatch: pytes
 
 def test_the_help_shows_per_cents_as_people_write_them(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--help")
-    told = " ".join(result.stdout.str().split())
-    assert "known within this share. Default: 1% (ini: ngraph_precision_target)" in told
-    assert "%%" not in told
+    printed = " ".join(result.stdout.str().split())
+    assert "known within this share. Default: 1% (ini: ngraph_precision_target)" in printed
+    assert "%%" not in printed

@@ -53,8 +53,11 @@ def read(config: pytest.Config, inventory: Collection[str]) -> Axes:
 
 
 def parse_compiler(text: str) -> str:
-    """The canonical text of a compiler. A registered one must exist and have the options given; one by import string
-    is found when the cases are made, since a test's folder can be imported from only then."""
+    """Return the canonical text of a compiler.
+
+    A registered compiler must exist and have the options given. One that is given by import string is checked when
+    the cases are made, because only then a test's folder can be imported from.
+    """
     spec = CompilerSpec.parse(text)
     if ":" not in spec.name:
         compilers.resolve(str(spec))
@@ -62,12 +65,12 @@ def parse_compiler(text: str) -> str:
 
 
 def parse_batch_size(value: object) -> int:
-    """A batch size from a mark or the command line."""
+    """Return a batch size from a mark or the command line."""
     return parse_whole("batch size", value)
 
 
 def parse_whole(name: str, value: Any) -> int:
-    """A whole number from 1 up, in text or as one of NumPy's too. name: what it is, for people."""
+    """Return a whole number from 1 up, given as text or as any integer type. `name` says what it is in messages."""
     number = int(value) if isinstance(value, str) and re.fullmatch(r"\s*\d{1,9}\s*", value) else value
     try:
         whole = 0 if isinstance(number, bool) else operator.index(number)
@@ -79,7 +82,10 @@ def parse_whole(name: str, value: Any) -> int:
 
 
 def split_compilers(text: str) -> list[str]:
-    """`identity,openvino:streams=2,hint=x` is two compilers: a part with `=` but no colon continues the one before."""
+    """Split a list: a part with `=` but no colon continues the compiler before it.
+
+    `identity,openvino:streams=2,hint=x` names two compilers.
+    """
     parts: list[str] = []
     for part in text.split(","):
         if parts and "=" in part and ":" not in part:

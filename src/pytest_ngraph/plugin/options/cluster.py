@@ -1,8 +1,6 @@
-"""Options of the cluster: which scheduler to reach, and by what right."""
+"""Options of the cluster: which scheduler to reach, and with which certificates."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,10 +8,6 @@ from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options.reading import ONE, Declare, path, positive, single
 from pytest_ngraph.session.options import ClusterOptions
-
-if TYPE_CHECKING:
-    pass
-
 
 DEFAULTS = ClusterOptions()
 
@@ -32,7 +26,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-insecure-cluster",
         "ngraph_insecure_cluster",
-        "Reach a scheduler on another machine without encryption: whoever reaches it runs code on every device",
+        "Reach a scheduler on another machine without encryption: whoever reaches it can run code on every device",
         kind="bool",
         action="store_true",
     )
@@ -46,7 +40,7 @@ def declare(add: Declare) -> None:
 
 
 def read(config: pytest.Config, gate: GateOptions) -> ClusterOptions:
-    """The options of this run. Raises `UsageError` for what cannot be."""
+    """Return the options of this run. Raises `UsageError` for values that do not fit together."""
     scheduler = single(config, "scheduler") or ""
     if scheduler and (gate.calibrate or gate.against_python):
         flag = "--ngraph-calibrate" if gate.calibrate else "--ngraph-against-python"

@@ -18,7 +18,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-against",
         "ngraph_against",
-        "Compare with this git revision (main, HEAD~1, v1.2, main...), and fail what became slower",
+        "Compare with this git revision (main, HEAD~1, v1.2, main...), and fail tests that became slower",
         metavar="REVISION",
         **ONE,
     )
@@ -32,7 +32,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-calibrate",
         "ngraph_calibrate",
-        "Compare every case with itself: tells this machine's noise and false alarms, and keeps them for later runs",
+        "Compare every case with itself: measures this machine's noise and false alarms, and keeps them for later runs",
         kind="bool",
         action="store_true",
     )
@@ -46,35 +46,35 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-level",
         "ngraph_level",
-        "Chance, over the whole run, of calling a case regressed that is not. Default: 1%",
+        "Chance that the whole run calls any case regressed that is not. Default: 1%",
         metavar="SHARE",
         **ONE,
     )
     add(
         "--ngraph-inconclusive",
         "ngraph_inconclusive",
-        "What becomes of a test whose comparison cannot be decided. Default: warn",
+        "What happens to a test whose comparison cannot be decided. Default: warn",
         metavar="warn|fail|pass",
         **ONE,
     )
     add(
         "--ngraph-gate-threads",
         "ngraph_gate_threads",
-        "Cores that a comparison runs on; 1 is the most robust. Default: the device's that other work leaves free",
+        "Cores that a comparison runs on; 1 is the most robust. Default: those that other work leaves free",
         metavar="NUMBER",
         **ONE,
     )
     add(
         "--ngraph-compare",
         "ngraph_compare",
-        "Compare with stored baselines, or with the last run, and fail what became slower than runs differ by chance",
+        "Compare with stored baselines, or with the last run, and fail tests that became slower by more than chance",
         metavar="NAME[,NAME...]|latest",
         **ONE,
     )
     add(
         "--ngraph-save",
         "ngraph_save",
-        "Keep this run as a stored baseline of this name, beside the runs that it has already",
+        "Add this run to the stored baseline of this name",
         metavar="NAME",
         **ONE,
     )
@@ -88,7 +88,7 @@ def declare(add: Declare) -> None:
 
 
 def read(config: pytest.Config) -> GateOptions:
-    """The options of this run. Raises `UsageError` for what cannot be."""
+    """Return the options of this run. Raises `UsageError` for values that do not fit together."""
     against, against_python = named(config, "against"), named(config, "against_python")
     calibrates = bool(config.getoption("ngraph_calibrate") or config.getini("ngraph_calibrate"))
     if sum(map(bool, (against, against_python, calibrates))) > 1:
@@ -98,8 +98,8 @@ def read(config: pytest.Config) -> GateOptions:
     compare, save = named(config, "compare"), named(config, "save")
     if (compare or save) and (against or against_python or calibrates):
         raise UsageError(
-            "--ngraph-compare and --ngraph-save are for runs on their own: what is measured in turn with a base has "
-            "other times. Run twice."
+            "--ngraph-compare and --ngraph-save need a run of its own: cases that are measured in turn with a base "
+            "have other times. Run twice."
         )
     return GateOptions(
         against=against,

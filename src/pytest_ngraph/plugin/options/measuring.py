@@ -91,5 +91,5 @@ def _cache(config: pytest.Config) -> Path | None:
         return given
     try:
         return compiled_folder()
-    except UsageError:  # a user without a home, for whom nothing is kept
+    except UsageError:  # a user without a home folder: nothing is cached
         return None

@@ -41,7 +41,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-summary",
         "ngraph_summary",
-        "Write what the run comes to as Markdown for a pull request, and beside it as JSON",
+        "Write the result of the run as Markdown for a pull request, and as JSON beside it",
         metavar="FILE",
         **ONE,
     )
@@ -53,7 +53,7 @@ def thresholds(config: pytest.Config) -> tuple[Threshold, ...]:
 
 
 def parse_thresholds(texts: Sequence[str]) -> tuple[Threshold, ...]:
-    """Thresholds from a mark, the command line or the ini file."""
+    """Return thresholds from a mark, the command line or the ini file. Raises `UsageError` for other text."""
     if not texts:
         return ()
     from pytest_ngraph.gate import Threshold

@@ -1,4 +1,4 @@
-"""Read one option: what the command line says, else the ini file."""
+"""Read one option: from the command line, else from the ini file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.session.options import Axis, Value
 
 ONE: dict[str, Any] = {"kind": "string"}
-"""What `Declare` is told of an option with one value."""
+"""Keywords of `Declare` for an option with one value."""
 
 
 class Declare(Protocol):
@@ -36,14 +36,17 @@ def axis(
 
 
 def single(config: pytest.Config, name: str) -> str | None:
-    """The one value of `--ngraph-NAME`; None where nothing is said."""
+    """Return the value of `--ngraph-NAME`; None where it is not given."""
     value: str | None = config.getoption(f"ngraph_{name}") or config.getini(f"ngraph_{name}") or None
     return value
 
 
 def named(config: pytest.Config, name: str) -> str:
-    """What `--ngraph-NAME` names; empty where nothing is said. Raises `UsageError` where the command line names
-    nothing, as an unset variable has it: who asks to compare must not get a run that does not."""
+    """Return the name that `--ngraph-NAME` gives; empty where it is not given.
+
+    Raises `UsageError` for an empty name on the command line, which an unset variable leaves: whoever asks to compare
+    must not get a run that does not.
+    """
     value: str | None = config.getoption(f"ngraph_{name}")
     if value is not None and not value.strip(" ,"):
         raise UsageError(
@@ -53,8 +56,10 @@ def named(config: pytest.Config, name: str) -> str:
 
 
 def path(config: pytest.Config, name: str) -> Path | None:
-    """The path that `--ngraph-NAME` tells; None where nothing is said. On the command line it is relative to the folder
-    that pytest was started in, in the ini file to pytest's root folder."""
+    """Return the path that `--ngraph-NAME` gives; None where it is not given.
+
+    On the command line it is relative to the folder that pytest was started in, in the ini file to pytest's root.
+    """
     text = single(config, name)
     if text is None:
         return None
@@ -63,7 +68,7 @@ def path(config: pytest.Config, name: str) -> Path | None:
 
 
 def resolved(name: str, text: str, folder: Path) -> Path:
-    """A path relative to that folder, unless it starts in a home folder or at the top."""
+    """Return a path relative to that folder, unless it is absolute or starts with a home folder."""
     try:
         return folder / Path(text).expanduser()
     except RuntimeError:
@@ -71,12 +76,12 @@ def resolved(name: str, text: str, folder: Path) -> Path:
 
 
 def lines(config: pytest.Config, name: str) -> list[str]:
-    """Values of the ini file, then those of the command line."""
+    """Return the values of the ini file, then those of the command line."""
     return [*(config.getini(name) or ()), *(config.getoption(name) or ())]
 
 
 def positive(config: pytest.Config, name: str, default: float, *, or_zero: bool = False) -> float:
-    """A number above 0, or 0 where that is allowed."""
+    """Return a number above 0, or 0 where that is allowed."""
     text = single(config, name)
     if text is None:
         return default
@@ -87,7 +92,7 @@ def positive(config: pytest.Config, name: str, default: float, *, or_zero: bool 
 
 
 def share(config: pytest.Config, name: str, default: float) -> float:
-    """A share above 0 and below 1: `5%` or `0.05`."""
+    """Return a share above 0 and below 1: `5%` or `0.05`."""
     text = single(config, name)
     if text is None:
         return default
@@ -98,7 +103,7 @@ def share(config: pytest.Config, name: str, default: float) -> float:
 
 
 def whole(config: pytest.Config, name: str) -> int | None:
-    """A whole number from 1 up; None where nothing is said."""
+    """Return a whole number from 1 up; None where the option is not given."""
     text = single(config, name)
     if text is None:
         return None
@@ -108,7 +113,7 @@ def whole(config: pytest.Config, name: str) -> int | None:
 
 
 def choice(config: pytest.Config, name: str, allowed: tuple[str, ...], default: str) -> str:
-    """One of the values allowed."""
+    """Return one of the allowed values."""
     value = single(config, name) or default
     if value not in allowed:
         raise UsageError.unknown(_flag(name), value, allowed)
@@ -116,7 +121,7 @@ def choice(config: pytest.Config, name: str, allowed: tuple[str, ...], default: 
 
 
 def _number(text: str) -> float:
-    """What a text says, `5%` as 0.05; below 0 for what is no number."""
+    """Return the number in a text, `5%` as 0.05; below 0 where there is none."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text.strip())
     return float(match[1]) / (100 if match[2] else 1) if match else -1.0
 

@@ -16,8 +16,8 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-resume",
         "ngraph_resume",
-        "Go on with a run of the store: what it has and still stands is not measured again. Alone: the newest that "
-        "was not finished",
+        "Go on with a run of the store: its records that still stand are not measured again. Without a name: the "
+        "newest unfinished run",
         kind="string",
         nargs="?",
         const=NEWEST_UNFINISHED,
@@ -40,7 +40,7 @@ def declare(add: Declare) -> None:
 
 
 def read(config: pytest.Config) -> ResumeOptions:
-    """The options of this run. Raises `UsageError` for what cannot be."""
+    """Return the options of this run. Raises `UsageError` for a value that is not allowed."""
     return ResumeOptions(
         run=single(config, "resume") or "",
         retries=_retries(config),

@@ -13,7 +13,7 @@ from pytest_ngraph.gate import Threshold, Verdict
 from pytest_ngraph.gate.verdict import VerdictName
 from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.record import Record
-from pytest_ngraph.session.judging import Judgement
+from pytest_ngraph.session.judgement import Judgement
 from pytest_ngraph.session.options import Axis, Options
 from pytest_ngraph.settings import Settings
 
@@ -28,7 +28,7 @@ class Decided(Base):
         assert record.case in self.verdicts
 
 
-def judging(
+def judgement(
     *thresholds: str, policy: Policy = "warn", by: float = 0.0, error: float = 0.002, **names: str
 ) -> Judgement:
     """Of a session that measured two cases beside a base. by: what both became slower by, for the metrics. names: of
@@ -48,15 +48,22 @@ def judging(
     )
     ours = Judgement(options, [base], lambda records: ())
     ours.hold_to_bases([ONE, EIGHT])
-    ours.enter(measured(ONE, 0.1))
-    ours.enter(measured(EIGHT, 0.2))
+    ours.add(measured(ONE, 0.1))
+    ours.add(measured(EIGHT, 0.2))
     return ours
 
 
+def unanswered(ours: Judgement) -> list[str]:
+    """What fails the run at its end, because no test has failed for it."""
+    conclusion = ours.conclude()
+    assert conclusion
+    return conclusion.unanswered
+
+
 def test_a_verdict_that_a_test_failed_for_fails_the_run_no_more() -> None:
-    ours = judging(eight="regressed")
+    ours = judgement(eight="regressed")
     assert [ours.fails(verdict) for verdict in ours.verdicts_of(EIGHT)] == [True]
-    assert ours.conclude() == []
+    assert unanswered(ours) == []
 
 
 @pytest.mark.parametrize(
@@ -70,23 +77,24 @@ def test_a_verdict_that_a_test_failed_for_fails_the_run_no_more() -> None:
 )
 def test_a_verdict_that_no_test_asked_for_fails_the_run(name: VerdictName, policy: Policy, *, fails: bool) -> None:
     """Its test may have been skipped by its own body, after its group was measured."""
-    breaches = judging(eight=name, policy=policy).conclude()
+    breaches = unanswered(judgement(eight=name, policy=policy))
     assert [text.partition(":")[0] for text in breaches] == [f"{EIGHT.id} {name}"] * fails
 
 
 def test_what_spans_cases_fails_the_run() -> None:
-    assert [text.partition(" ")[0] for text in judging("friction:0.05", by=0.5).conclude()] == ["friction:0.05"]
+    assert [text.partition(" ")[0] for text in unanswered(judgement("friction:0.05", by=0.5))] == ["friction:0.05"]
 
 
 @pytest.mark.parametrize(("policy", "failures"), [("warn", 0), ("pass", 0), ("fail", 1)])
 def test_a_metric_that_cannot_be_decided_fails_the_run_where_the_policy_says_so(policy: Policy, failures: int) -> None:
-    ours = judging("friction:0.05", by=0.1, error=0.2, policy=policy)
-    assert len(ours.conclude()) == failures
-    assert ours.conclusion
-    assert [each.name for each in ours.conclusion.metric_verdicts] == ["inconclusive"]
+    ours = judgement("friction:0.05", by=0.1, error=0.2, policy=policy)
+    conclusion = ours.conclude()
+    assert conclusion
+    assert len(conclusion.unanswered) == failures
+    assert [each.name for each in conclusion.metric_verdicts] == ["inconclusive"]
 
 
 def test_a_metric_that_a_test_failed_for_fails_the_run_no_more() -> None:
-    ours = judging("throughput:5%", by=0.5)
+    ours = judgement("throughput:5%", by=0.5)
     assert [ours.fails(verdict) for verdict in ours.metric_verdicts_of(EIGHT)] == [True]
-    assert ours.conclude() == []
+    assert unanswered(ours) == []

@@ -1,4 +1,4 @@
-"""Where the records of a session go: into a new run of the store, or the one that the session goes on with."""
+"""Records go to the store: into a new run, or into the one that the session goes on with."""
 
 from __future__ import annotations
 
@@ -19,9 +19,15 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Opens the run when it is first needed.
+    """Writes to one run of the store, which it opens when the first record comes.
 
-    planned: gives the ids of the cases that tests will ask for. unsaved: why records or cases are not in the store.
+    Args:
+        store: folder of the store.
+        resumed: run that the session goes on with; None for a new one.
+        planned: returns the ids of the cases that tests will ask for.
+
+    Attributes:
+        unsaved: cases that the store does not have, and why.
     """
 
     def __init__(self, store: Path, resumed: ResumedRun | None, planned: Callable[[], Iterable[str]]) -> None:
@@ -33,7 +39,7 @@ class Recorder:
 
     @property
     def run_id(self) -> str:
-        """The id of the run; empty when nothing was recorded."""
+        """Id of the run; empty when nothing was recorded."""
         return self._journal.id if self._journal else ""
 
     def check(self) -> None:
@@ -43,7 +49,7 @@ class Recorder:
         check_writable(self._store)
 
     def keep(self, record: Record) -> Record:
-        """Store a record: it is given back with its run. When that fails, its case is unsaved."""
+        """Store a record and return it with its run. When that fails, its case is unsaved."""
         journal = self.open()
         record = dataclasses.replace(record, run=journal.id)
         try:
@@ -53,7 +59,7 @@ class Recorder:
         return record
 
     def describe_device(self, device: str, environment: dict[str, str]) -> None:
-        """Note what a device of a cluster is. Raises `StoreError`."""
+        """Store the environment of a device of a cluster. Raises `StoreError`."""
         self.open().describe_device(device, environment)
 
     def enter(self, case: Case, phase: Phase) -> None:
@@ -61,7 +67,7 @@ class Recorder:
         self.open().enter(case, phase)
 
     def open(self) -> Journal:
-        """The run, open for writing."""
+        """Return the run, open for writing."""
         from pytest_ngraph.store import Journal
 
         if self._journal is None and self._resumed is not None:
@@ -72,8 +78,10 @@ class Recorder:
         return self._journal
 
     def end(self, *, whole: bool) -> bool:
-        """Note whether the run is whole: the session went to its end, and all that was planned is stored. Returns it.
-        A run that cannot say so counts as one that died."""
+        """Store whether the run is whole: the session went to its end, and all that was planned is stored.
+
+        Returns whether it is. A run without this entry counts as one that died.
+        """
         whole = whole and not self.unsaved and self._is_covered
         if self._journal is not None:
             with suppress(StoreError):
@@ -82,14 +90,14 @@ class Recorder:
 
     @property
     def _is_covered(self) -> bool:
-        """Whether nothing is left of the run that this session goes on with: it may have selected a part."""
+        """Whether this session planned everything that was left of the run; it may have selected a part."""
         if self._resumed is None:
             return True
         run = self._resumed.run
         return run.planned <= {record.case.id for record in run.records} | set(self._planned())
 
     def close(self) -> None:
-        """Let go of the run."""
+        """Close the run."""
         journal = self._resumed.journal if self._resumed else self._journal
         if journal is not None:
             journal.close()

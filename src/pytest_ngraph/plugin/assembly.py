@@ -1,0 +1,111 @@
+"""A session is put together from the options of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ngraph.bench.local_site import LocalSite
+from pytest_ngraph.bench.site import Site
+from pytest_ngraph.plugin import options
+from pytest_ngraph.plugin.status import Status
+from pytest_ngraph.session.options import Options
+from pytest_ngraph.session.session import Session
+
+if TYPE_CHECKING:
+    from pytest_ngraph.against.live import LiveBase
+    from pytest_ngraph.against.stored import StoredBase
+    from pytest_ngraph.metrics import Metric
+    from pytest_ngraph.record import Record
+    from pytest_ngraph.session.resume import ResumedRun
+
+SESSION = pytest.StashKey[Session]()
+
+
+def assemble(config: pytest.Config) -> Session:
+    """Return the session that the options of this run ask for. Raises `UsageError` for options that do not fit."""
+    chosen = options.read(config)
+    site = _site(chosen, config)
+    against = _against(chosen, config)
+    resumed = _resumed(chosen)
+    baselines = _baselines(chosen, site, resumed)
+
+    def on_record(record: Record) -> None:
+        config.hook.pytest_ngraph_record(record=record)
+
+    def extra_metrics(records: Sequence[Record]) -> list[Metric]:
+        return list(chain.from_iterable(config.hook.pytest_ngraph_metrics(records=records)))
+
+    return Session(chosen, Status(config), on_record, extra_metrics, against, baselines, resumed, site)
+
+
+def _site(chosen: Options, config: pytest.Config) -> Site:
+    """Return where this run measures."""
+    if not chosen.cluster.scheduler or options.is_xdist_worker(config):
+        return LocalSite()
+    from pytest_ngraph.cluster.client.on_demand import OnDemandSite
+
+    return OnDemandSite(chosen.cluster.scheduler, lambda: _cluster(chosen, config))
+
+
+def _cluster(chosen: Options, config: pytest.Config) -> Site:
+    """Return the devices of a cluster. Raises `UsageError` for one that cannot be reached or lacks a device."""
+    from pytest_ngraph.cluster import check_libraries
+
+    check_libraries()
+    from pytest_ngraph.cluster.client.site import ClusterSite
+
+    written = [path for path in (chosen.store, chosen.report) if path]
+    cluster = ClusterSite(chosen.cluster.endpoint, config.rootpath, leave_out=written)
+    devices = chosen.devices.command_line or chosen.devices.ini or ()
+    machines = [machine for device in devices for machine in chosen.inventory[device].machines]
+    try:
+        cluster.require(machines, chosen.cluster.wait_s)
+    except BaseException:
+        cluster.close()
+        raise
+    return cluster
+
+
+def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
+    """Return the base that is measured beside the cases; None for none."""
+    gate = chosen.gate
+    if not (gate.compares and chosen.measures):
+        return None
+    from pytest_ngraph.against.calibrating import Calibrator, kept
+    from pytest_ngraph.against.from_revision import FromRevision
+    from pytest_ngraph.against.interpreter import FromInterpreter
+    from pytest_ngraph.against.live import LiveBase
+
+    if gate.calibrate:
+        return Calibrator(gate)
+    if gate.against_python:
+        return LiveBase(FromInterpreter(gate.against_python, config.rootpath), gate, kept())
+    started = config.invocation_params
+    arguments = [str(argument) for argument in started.args]
+    calibration = None if chosen.cluster.scheduler else kept()
+    origin = FromRevision(gate.against, arguments, started.dir, config.rootpath, config.args)
+    return LiveBase(origin, gate, calibration)
+
+
+def _baselines(chosen: Options, site: Site, resumed: ResumedRun | None) -> list[StoredBase]:
+    """Return the stored baselines to compare with, after checking that this run can be saved as one."""
+    gate = chosen.gate
+    if not ((gate.compare or gate.save) and chosen.measures):
+        return []
+    from pytest_ngraph.against import stored
+
+    stored.check_can_save(chosen.store, gate, site.environment_of)
+    return stored.load(chosen.store, gate, site.environment_of, own=resumed.run.id if resumed else "")
+
+
+def _resumed(chosen: Options) -> ResumedRun | None:
+    """Return the run that this session goes on with; None for a new one."""
+    if not (chosen.resume.run and chosen.measures):
+        return None
+    from pytest_ngraph.session.resume import open_run
+
+    return open_run(chosen.store, chosen.resume.run, chosen.resume.retries)

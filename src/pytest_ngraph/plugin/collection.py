@@ -1,0 +1,90 @@
+"""Collection: marks become tests, and the session hears which cases the selected tests will ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_ngraph.errors import NgraphError, Unreachable, UsageError
+from pytest_ngraph.plugin import items, marks
+from pytest_ngraph.plugin.assembly import SESSION
+from pytest_ngraph.plugin.collected import collected
+from pytest_ngraph.plugin.fixtures import COMPILER_FIXTURES
+from pytest_ngraph.plugin.options import is_xdist_worker
+from pytest_ngraph.plugin.sigterm import end_on_sigterm
+
+NOTHING_MEASURED = (
+    "it is marked ngraph and takes none of the fixtures that a case has, so that nothing would be measured. Have it "
+    "take one: def {name}(measurement)."
+)
+MISTAKES = pytest.StashKey[list[str]]()
+
+
+def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
+    """Generate one test per case of a function that is marked `ngraph`.
+
+    A mark that cannot be read is a mistake. All mistakes are reported together when collection is over.
+    """
+    test = metafunc.definition
+    if test.get_closest_marker("ngraph") is None:
+        return
+    if "ngraph_case" not in metafunc.fixturenames:
+        if any(mark.name == "ngraph" for mark in test.own_markers):  # a class or module may have other tests, too
+            _refuse(UsageError(NOTHING_MEASURED.format(name=metafunc.function.__name__)), metafunc, config)
+        return
+    session = config.stash[SESSION]
+    fixed = tuple(name for fixture, name in COMPILER_FIXTURES.items() if fixture in metafunc.fixturenames)
+    try:
+        generated = marks.generate(marks.nearest_first(test), session.options, fixed, session.site.host)
+    except NgraphError as error:
+        _refuse(error, metafunc, config)
+        generated = marks.Generated([], str(error))
+    if session.baselines:
+        collected(config).add(test.nodeid, generated.cases)
+    if generated.cases:
+        metafunc.parametrize("ngraph_case", generated.cases, ids=[case.id for case in generated.cases])
+    else:
+        skipped = pytest.mark.skip(generated.reason)
+        metafunc.parametrize("ngraph_case", [pytest.param(None, marks=skipped, id="nothing")])
+
+
+def _refuse(error: NgraphError, metafunc: pytest.Metafunc, config: pytest.Config) -> None:
+    """Keep a mistake in a mark, to be reported with all others."""
+    if is_xdist_worker(config):  # there, an error of the whole session would show as an internal one
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    mistakes = config.stash.setdefault(MISTAKES, [])
+    if not isinstance(error, Unreachable):
+        mistakes.append(f"{metafunc.definition.nodeid}: {error}")
+    elif str(error) not in mistakes:
+        mistakes.append(str(error))
+
+
+def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
+    """Plan the cases of the selected tests, and find out early what cannot be measured or stored.
+
+    Raises `UsageError` for all mistakes in marks together, and `StoreError` for a store that cannot be written.
+    """
+    if is_xdist_worker(config):  # each test is refused when it is set up
+        return
+    if mistakes := config.stash.get(MISTAKES, []):
+        raise UsageError("\n".join(mistakes))
+    session = config.stash[SESSION]
+    cases = [(item, case) for item in tests if (case := items.case_of(item)) is not None]
+    for item, case in cases:
+        thresholds = items.thresholds(item)
+        items.requirements(item)
+        if thresholds and not items.is_skipped(item):
+            session.judgement.hold(case, item.nodeid, thresholds)
+    if not cases or config.option.collectonly:
+        return
+    session.judgement.hold_to_bases([case for _, case in cases])
+    if session.options.measures:
+        session.check_store()
+    session.site.check()
+    end_on_sigterm(config)
+    for judge in session.judgement.judges:
+        judge.expect({case for _, case in cases})
+    for item, case in cases:
+        if items.measures(item) and not items.is_skipped(item) and not items.obstacle(item, case):
+            session.expect(case, item.nodeid)

@@ -1,0 +1,145 @@
+"""The bench of a session: opened when the first group is measured, and given what is left to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.bench.site import Measurer, Site
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import NgraphError, StoreError
+from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.session.options import Options
+from pytest_ngraph.session.plan import Plan
+from pytest_ngraph.session.recorder import Recorder
+
+if TYPE_CHECKING:
+    from pytest_ngraph.against.live import LiveBase
+    from pytest_ngraph.bench.base import Base
+    from pytest_ngraph.record import Record
+    from pytest_ngraph.session.resume import ResumedRun
+
+
+class SessionBench:
+    """Measures groups of cases on a site, beside a base where the session has one.
+
+    Args:
+        options: options of the session.
+        site: where cases are measured.
+        plan: cases that the tests of the session ask for.
+        recorder: where phases and devices are noted.
+        progress: hears what is being measured.
+        against: base that is measured beside the cases; None for none.
+        resumed: run that this session goes on with; None for a new one.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        site: Site,
+        plan: Plan,
+        recorder: Recorder,
+        progress: Progress,
+        against: LiveBase | None = None,
+        resumed: ResumedRun | None = None,
+    ) -> None:
+        self._options = options
+        self._site = site
+        self._plan = plan
+        self._recorder = recorder
+        self._progress = progress
+        self._against = against
+        self._resumed = resumed
+        self._measurer: Measurer | None = None
+        self._unusable: NgraphError | None = None
+
+    def run(self, cases: Sequence[Case], measured: Collection[Case], alone: Collection[Case]) -> Iterator[Record]:
+        """Measure the cases of one group: a record for each, as soon as it is complete.
+
+        Args:
+            cases: cases of one group that have no record yet.
+            measured: cases of the session that have a record.
+            alone: cases whose head and base are also launched alone.
+
+        Raises:
+            DeviceAway: the device has left the cluster.
+            NgraphError: the bench cannot be opened.
+        """
+        return self.open(measured, alone).run(cases)
+
+    def open(self, measured: Collection[Case], alone: Collection[Case]) -> Measurer:
+        """Open the bench, the base included. An error that it could not be opened with is raised at every call."""
+        if self._unusable is not None:
+            raise self._unusable
+        if self._measurer is None:
+            try:
+                self._measurer = self._open(measured, alone)
+            except StoreError:  # there may be room on the disk later
+                raise
+            except NgraphError as error:
+                self._unusable = error
+                raise
+        return self._measurer
+
+    def would_follow_from(self, record: Record) -> dict[str, Any]:
+        """Return what an earlier record would follow from if its case were measured now."""
+        from pytest_ngraph.bench.conditions import Conditions
+        from pytest_ngraph.session.resume import would_follow_from
+
+        host = self._site.host(record.case.device)
+        terms = Conditions(
+            common=self._options.settings,
+            profiles=self._options.inventory,
+            machine=host.machine,
+            threads=self._threads,
+        )
+        against = self._against.origin.identity if self._against else ""
+        return would_follow_from(record, terms.target(record.case), terms.settings, against, host)
+
+    def close(self) -> None:
+        """End every process, and remove the base."""
+        if self._measurer is not None:
+            self._measurer.close()
+        self._site.close()
+        if self._against is not None:
+            self._against.close()
+
+    def _open(self, measured: Collection[Case], alone: Collection[Case]) -> Measurer:
+        from pytest_ngraph.bench.work_order import WorkOrder
+
+        base = self._base(alone)
+        work = WorkOrder(
+            settings=self._options.settings,
+            profiles=self._options.inventory,
+            threads=self._threads,
+            groups=[left for group in self._plan.groups if (left := self._to_measure(group, measured))],
+            base=base,
+            rule=self._against.rule if self._against and base else None,
+            progress=self._progress,
+            run_id=lambda: self._recorder.open().id,
+            enter=self._recorder.enter,
+            describe_device=self._recorder.describe_device,
+        )
+        return self._site.open(work)
+
+    def _to_measure(self, group: Iterable[Case], measured: Collection[Case]) -> list[Case]:
+        """Return the cases of a group that no session has measured."""
+        kept = self._resumed.kept if self._resumed else {}
+        return [case for case in group if case not in measured and case not in kept]
+
+    @property
+    def _threads(self) -> int | None:
+        """The most threads that a case computes with; None for all of its device's."""
+        if self._against is None or self._options.settings.smoke:
+            return None
+        if not self._site.is_here:
+            return self._options.gate.threads
+        return self._against.threads(this_machine().cores, self._resumed.threads if self._resumed else None)
+
+    def _base(self, alone: Collection[Case]) -> Base | None:
+        """Return what the planned cases are compared with."""
+        if self._against is None or self._options.settings.smoke:
+            return None
+        heads = [(self._plan.nodeid(case), case) for case in self._plan]
+        return self._against.open(heads, alone=alone)
