@@ -1,4 +1,4 @@
-"""Calibrating: what is kept of base against base, and when nothing is."""
+"""Calibrating: what is kept of comparing base with base, and when nothing is kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def record(pressure_percent: float) -> Record:
-    """A case whose head took between 1 % less and 1 % more than its base, launch by launch."""
+    """Return a case whose head took between 1 % less and 1 % more than its base, depending on the launch."""
     launches: list[Launch] = []
     for ratio in (0.99, 1.01, 1.0, 1.005, 0.995):
         quads = tuple(Quad((1.0, 1.0), (ratio + noise, ratio)) for noise in (-1e-4, 0.0, 1e-4))
@@ -42,7 +42,7 @@ def test_the_spread_between_launches_is_kept_for_this_machine() -> None:
     assert (found.cells, found.false_alarms) == (1, 0)
 
 
-def test_a_calibration_that_cannot_be_kept_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_calibration_that_cannot_be_kept_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     run = Calibrator(GateOptions(calibrate=True))
     run.judge(record(pressure_percent=0))
@@ -50,7 +50,7 @@ def test_a_calibration_that_cannot_be_kept_is_told(monkeypatch: pytest.MonkeyPat
     assert "Not kept for later runs: cannot write /dev/null/" in run.note
 
 
-def test_nor_where_there_is_no_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_calibration_cannot_be_kept_without_a_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     def homeless() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
@@ -64,7 +64,7 @@ def test_nor_where_there_is_no_home_folder(monkeypatch: pytest.MonkeyPatch) -> N
     assert "Set XDG_CACHE_HOME" in run.note
 
 
-def test_where_nothing_was_measured_that_is_told() -> None:
+def test_a_run_without_measurements_is_no_calibration() -> None:
     run = Calibrator(GateOptions(calibrate=True))
     run.conclude()
     assert run.note == "Not calibrated: no case was measured."

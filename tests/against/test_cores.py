@@ -1,4 +1,4 @@
-"""On how many cores head and base are compared."""
+"""The number of cores on which head and base are compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CORES = (0, 2, 4, 6)
 
 
 class Counted(FreeCores):
-    """So many cores are free. Counts how often it is asked."""
+    """Reports this many free cores, and counts how often it is asked."""
 
     def __init__(self, free: int) -> None:
         super().__init__()
@@ -42,8 +42,8 @@ def test_fewer_where_other_work_has_some() -> None:
     run = against(free=3)
     assert run.threads(CORES) == 3
     assert run.note == (
-        "Compared on 3 cores of 4, because other work kept the rest busy from the beginning; "
-        "--ngraph-gate-threads=4 insists."
+        "Compared on 3 cores of 4, because other work kept the others busy at the beginning; "
+        "to use all: --ngraph-gate-threads=4."
     )
 
 
@@ -65,4 +65,4 @@ def test_what_was_asked_for_is_taken() -> None:
 def test_a_resumed_run_stays_with_as_many_as_it_had() -> None:
     run = against(free=4)
     assert run.threads(CORES, before=2) == 2
-    assert run.note == "Compared on 2 cores of 4, as the run did from its beginning; --ngraph-gate-threads=4 insists."
+    assert run.note == "Compared on 2 cores of 4, as at the beginning of this run; to use all: --ngraph-gate-threads=4."

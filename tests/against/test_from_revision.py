@@ -1,4 +1,4 @@
-"""A revision as the base: which tests it can have."""
+"""A revision as the base: which tests it accepts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_ngraph.errors import UsageError
 def test_tests_of_another_repository_are_refused(
     repository: Repository, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They would be collected from where they are, and compared with themselves."""
+    """They would be collected from their own place, and compared with themselves."""
     pytester.makepyfile("def test_it(): ...")
     ini = pytester.makefile(".ini", pytest="[pytest]")
     monkeypatch.chdir(repository.root)
@@ -25,7 +25,7 @@ def test_tests_of_another_repository_are_refused(
     )
 
 
-def test_one_that_a_link_leads_to_is_refused_too(repository: Repository, tmp_path: Path) -> None:
+def test_tests_behind_a_link_are_refused_too(repository: Repository, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (repository.root / "linked").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UsageError, match=r"elsewhere is not in .*project, the repository of the current folder"):
@@ -33,8 +33,8 @@ def test_one_that_a_link_leads_to_is_refused_too(repository: Repository, tmp_pat
 
 
 @pytest.mark.parametrize("test", ["tests/deep/test_deep.py::test[a::b]", "{root}", "{linked}/tests", "module.of.tests"])
-def test_those_of_the_repository_are_not(repository: Repository, tmp_path: Path, test: str) -> None:
-    """Wherever pytest's root folder is, and by a link as well."""
+def test_tests_of_the_repository_are_accepted(repository: Repository, tmp_path: Path, test: str) -> None:
+    """Wherever pytest's root folder is, and also through a link."""
     linked = tmp_path / "linked"
     linked.symlink_to(repository.root)
     by_link = FromRevision("main", [], linked, tmp_path, [test.format(root=repository.root, linked=linked)])

@@ -1,4 +1,4 @@
-"""Another interpreter as the base: what it is asked, and what is said when it cannot be one."""
+"""Another interpreter as the base: what it is asked, and the message when it cannot be one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_it_has_the_heads_cases_and_the_projects_modules(tmp_path: Path, monkeyp
     assert found.home.path == [str(tmp_path), str(tmp_path / "src")]
 
 
-def test_it_is_another_once_its_libraries_are(tmp_path: Path) -> None:
+def test_its_identity_changes_with_its_libraries(tmp_path: Path) -> None:
     python = another(tmp_path, {"torch": "0.1", OWN: library_versions()[OWN]})
     before = FromInterpreter(python, tmp_path).identity
     assert FromInterpreter(python, tmp_path).identity == before
@@ -34,7 +34,7 @@ def test_it_is_another_once_its_libraries_are(tmp_path: Path) -> None:
     assert FromInterpreter(python, tmp_path).identity != before
 
 
-def test_the_description_tells_what_differs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_description_shows_what_differs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     python = another(tmp_path, library_versions())
     assert "the same libraries" in FromInterpreter(python, tmp_path).description
     versions = {"torch": "0.1", OWN: library_versions()[OWN]}
@@ -42,8 +42,8 @@ def test_the_description_tells_what_differs(monkeypatch: pytest.MonkeyPatch, tmp
     assert "-> 0.1" in FromInterpreter(python, tmp_path).description
 
 
-def telling(folder: Path, *lines: str) -> str:
-    """An interpreter that prints these lines, whatever it is asked."""
+def printing(folder: Path, *lines: str) -> str:
+    """Make an interpreter that prints these lines, whatever it is asked."""
     path = folder / "python"
     path.write_text("\n".join(["#!/bin/sh", *(f"echo '{line}'" for line in lines)]))
     path.chmod(0o755)
@@ -51,8 +51,8 @@ def telling(folder: Path, *lines: str) -> str:
 
 
 def another(folder: Path, libraries: dict[str, str]) -> str:
-    """The interpreter of another environment, which has these libraries."""
-    return telling(folder, "welcome", json.dumps(["/another/site-packages", libraries]))
+    """Make the interpreter of another environment, which has these libraries."""
+    return printing(folder, "welcome", json.dumps(["/another/site-packages", libraries]))
 
 
 def test_what_an_environment_prints_of_its_own_is_no_answer(tmp_path: Path) -> None:
@@ -60,7 +60,9 @@ def test_what_an_environment_prints_of_its_own_is_no_answer(tmp_path: Path) -> N
 
 
 def test_another_version_of_ours_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"has pytest-ngraph 0\.0\.1, and here is .* Install the same there: "):
+    with pytest.raises(
+        UsageError, match=r"has pytest-ngraph 0\.0\.1, but this environment has .* Install the same there: "
+    ):
         FromInterpreter(another(tmp_path, {OWN: "0.0.1"}), tmp_path)
 
 
@@ -69,7 +71,7 @@ def test_no_interpreter_is_one_message(tmp_path: Path) -> None:
         FromInterpreter("nowhere/python", tmp_path)
 
 
-def test_one_without_pytest_ngraph_is_told_how_to_get_it(tmp_path: Path) -> None:
+def test_one_without_pytest_ngraph_shows_how_to_install_it(tmp_path: Path) -> None:
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S -I "$@"\n')  # without any site-packages
     bare.chmod(0o755)
@@ -79,8 +81,8 @@ def test_one_without_pytest_ngraph_is_told_how_to_get_it(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("answer", [[], ["no answer"], ["1"], ["[]"]])
 def test_what_does_not_answer_is_no_interpreter(tmp_path: Path, answer: list[str]) -> None:
-    with pytest.raises(UsageError, match=r"does not answer as a Python interpreter does\. Give the path of a Python"):
-        FromInterpreter(telling(tmp_path, *answer), tmp_path)
+    with pytest.raises(UsageError, match=r"does not answer like a Python interpreter\. Give the path of a Python"):
+        FromInterpreter(printing(tmp_path, *answer), tmp_path)
 
 
 def test_a_module_of_the_users_is_not_the_standard_librarys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,5 +99,5 @@ def test_this_environment_is_refused_by_whatever_name(tmp_path: Path, monkeypatc
     wrapper.write_text(f'#!/bin/sh\nexec "{executable}" "$@"\n')
     wrapper.chmod(0o755)
     for name in (executable, executable.parent / "python3", executable.name, wrapper):
-        with pytest.raises(UsageError, match="is of the environment that runs pytest: nothing would differ"):
+        with pytest.raises(UsageError, match="belongs to the environment that runs pytest: nothing would differ"):
             FromInterpreter(str(name), tmp_path)

@@ -1,4 +1,4 @@
-"""What only the base has."""
+"""Cases that only the base has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEPT, SKIPPED, GONE = (case("tvm", size) for size in (1, 8, 32))
 
 
 class Base:
-    """It had them all."""
+    """An origin that has all three cases."""
 
     name = identity = "main"
     description = "base: main"
@@ -25,7 +25,7 @@ class Base:
         return Found(bases={KEPT: KEPT}, home=Home(), missing=[SKIPPED, GONE])
 
     def close(self) -> None:
-        """Nothing was made."""
+        """Do nothing: `open` makes nothing."""
 
 
 def test_a_case_that_the_head_has_and_does_not_measure_is_not_missing() -> None:

@@ -1,4 +1,4 @@
-"""Which case of the base each case of the head is compared with."""
+"""The case of the base that each case of the head is compared with."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_one_change_is_nearer_than_two() -> None:
 
 
 def test_what_was_not_selected_is_not_missing() -> None:
-    """`-k streams` selects the head's case, not what it was at the base."""
+    """`-k streams` selects the head's case, but not its earlier form at the base."""
     other, changed = _with(batch_size=1), _with(compiler="openvino:streams=4")
     pairing = pair(_of(TEST, changed), _base(*_of(TEST, CASE, other), selected=False))
     assert (pairing.bases, pairing.missing) == ({changed: CASE}, {})
@@ -102,7 +102,7 @@ def test_where_collecting_failed_the_base_has_the_heads_cases() -> None:
 def test_the_problem_names_what_failed() -> None:
     assert Collection().problem == ""
     assert "tests/test_it.py: SyntaxError" in Collection(failed={"tests/test_it.py": "SyntaxError"}).problem
-    assert Collection(failed={"": "no conftest"}).problem.endswith("there: no conftest")
+    assert Collection(failed={"": "no conftest"}).problem.endswith("there instead: no conftest")
 
 
 cases = st.builds(
@@ -137,7 +137,7 @@ def test_pairs_are_of_one_kind(head: list[tuple[str, Case]], base: list[tuple[st
 
 @given(listings)
 def test_the_order_does_not_matter_within_a_test(listing: list[tuple[str, Case]]) -> None:
-    """Each case belongs to one test here; else the first test of a case is the one that counts."""
+    """Here each case belongs to one test; if it belonged to several, its first test would count."""
     head = [("t.py::test_a", case) for _, case in listing]
     base = [("t.py::test_a", dataclasses.replace(case, precision="fp16")) for _, case in listing[::2]]
     assert pair(head, _base(*base)).bases == pair(head[::-1], _base(*base[::-1])).bases

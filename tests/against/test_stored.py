@@ -1,4 +1,4 @@
-"""A run against stored baselines: by itself, and as its users see it."""
+"""A run against stored baselines: the class alone, and as its users see it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE, TWO, THREE = (case("openvino", size) for size in (1, 2, 3))
 
 
 def against(**seconds: float) -> StoredBase:
-    """Compared with a baseline of one run, of the cases that are named with their seconds."""
+    """Return a base whose stored baseline has one run, of the cases named here with their seconds."""
     cases = {"one": ONE, "two": TWO, "three": THREE}
     records = tuple(measured(cases[name], value, nodeid=f"test_it.py::{name}") for name, value in seconds.items())
     return StoredBase(Baseline(name="v1", runs=(Run(id="1", environment=environment(), records=records),)), 0.01, 0.01)
@@ -55,7 +55,7 @@ def test_a_regression_leaves_more_of_the_level_to_the_cases_before_it() -> None:
     assert names(ours) == {ONE: "regressed", TWO: "regressed"}
 
 
-def test_metrics_are_held_to_a_baseline_by_a_margin_that_is_widened() -> None:
+def test_metrics_are_compared_with_a_baseline_by_a_widened_margin() -> None:
     ours = against(one=1.0, two=1.0)
     gate = MetricGate(ours)
     gate.expect(gated([(Threshold.parse("rtr:5%"), None), (Threshold.parse("throughput:5%"), None)], [ONE, TWO]))
@@ -69,7 +69,7 @@ def test_metrics_are_held_to_a_baseline_by_a_margin_that_is_widened() -> None:
         ("throughput", ONE): "unchanged",
         ("throughput", TWO): "regressed",
     }
-    assert all("what is tolerated is widened to" in each.text for each in gate.verdicts)
+    assert all("the tolerated limit was widened to" in each.text for each in gate.verdicts)
 
 
 def test_what_was_selected_or_is_gone_is_missing_when_it_was_not_measured() -> None:
@@ -102,7 +102,7 @@ def keep_baseline(folder: Path, name: str, **changed: str) -> None:
     baselines.keep(folder, name, journal.id)
 
 
-def test_another_machine_is_refused_unless_told_otherwise(tmp_path: Path) -> None:
+def test_another_machine_is_refused_without_the_option(tmp_path: Path) -> None:
     keep_baseline(tmp_path, "theirs", fingerprint="0123", processor="Another")
     with pytest.raises(UsageError, match=r"another machine: Another, .*\(0123\); this is .*--ngraph-foreign-baseline"):
         stored.load(tmp_path, GateOptions(compare=("theirs",)))
@@ -112,7 +112,7 @@ def test_another_machine_is_refused_unless_told_otherwise(tmp_path: Path) -> Non
     assert found.description == "compared with baseline theirs (1 run)"
 
 
-def test_each_device_is_held_to_its_own_machine(tmp_path: Path) -> None:
+def test_each_device_is_compared_with_its_own_machine(tmp_path: Path) -> None:
     journal = Journal(tmp_path, environment())
     journal.describe_device(ONE.device, environment() | {"fingerprint": "0123"})
     journal.append(measured(ONE, 1.0))
@@ -124,7 +124,7 @@ def test_each_device_is_held_to_its_own_machine(tmp_path: Path) -> None:
     assert stored.load(tmp_path, options, lambda device: None), "a device that is not measured on now"
 
 
-def test_other_versions_are_told(tmp_path: Path) -> None:
+def test_other_versions_are_reported(tmp_path: Path) -> None:
     keep_baseline(tmp_path, "older", numpy="0.1")
     (found,) = stored.load(tmp_path, GateOptions(compare=("older",)))
     assert found.problem == f"baseline older had numpy 0.1, now {environment()['numpy']}"
@@ -140,7 +140,7 @@ def test_an_anchored_baseline_is_not_saved_to(tmp_path: Path) -> None:
 
 @pytest.fixture
 def times(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Multiplies the times of baseline `v1` by a factor so large that no noise of this machine matters."""
+    """Return a function that multiplies the times of baseline `v1`, by a factor so large that noise does not matter."""
     monkeypatch.setattr(baseline_gate, "is_busy", lambda record: False)
 
     def scale(factor: float) -> None:
@@ -173,7 +173,7 @@ def test_saved_and_compared(project: pytest.Pytester, times: Callable[[float], N
         [
             "regressed: * slower than baseline v1 (* % interval *), 1 run, margin widened to * %",
             "Against baseline v1: 2 regressed",
-            "Not saved as baseline v1: what regressed here would pass from then on.",
+            "Not saved as baseline v1: this run has a regression, which comparing with it would hide.",
         ]
     )
     assert len(baselines.read(project.path / ".ngraph", "v1").runs) == 1

@@ -1,4 +1,4 @@
-"""What the cases of a group are compared with, and where that is built."""
+"""What the cases of a group are compared with, and where it is built."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TARGETS = {HEAD.device: Target(cores=(2, 3))}
 
 
 class Exporter:
-    """The worker of every role and target, which remembers the targets."""
+    """The worker of every role and target; remembers the targets."""
 
     def __init__(self) -> None:
         self.targets: list[Target] = []
@@ -33,7 +33,7 @@ class Exporter:
 
 
 def base_of(case: Case) -> Base:
-    """Compares the head with this case."""
+    """Return a base that the head is compared with in this case."""
     return Base(
         name="main",
         identity="main",
@@ -54,7 +54,7 @@ def test_a_folder_that_cannot_be_made_is_why_a_base_cannot_be_built(tmp_path: Pa
 
 
 def test_a_base_on_a_device_that_is_gone_is_built_where_the_head_is(tmp_path: Path) -> None:
-    """A device that was given another name leaves no profile of the old one."""
+    """A renamed device leaves no profile under its old name."""
     base_case, exporter = dataclasses.replace(HEAD, device="renamed"), Exporter()
     workers = cast("Workers", exporter)
     opponents = Opponents(base_of(base_case), workers, lambda case: TARGETS[case.device], 60, tmp_path)

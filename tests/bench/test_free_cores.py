@@ -1,4 +1,4 @@
-"""Waiting for cores to become free, on a clock of its own."""
+"""Waiting for cores to become free, on a simulated clock."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pytest_ngraph.bench.free_cores import LONGEST_S, LOOK_S, FreeCores
 
 
 class Machine:
-    """Two cores, and a clock that runs while somebody sleeps. busy_until_s: when the second core's work ends."""
+    """Two cores, the second of which is busy until `busy_until_s`, and a clock that only sleeping advances."""
 
     def __init__(self, busy_until_s: float) -> None:
         self.now_s = 0.0
         self.busy_until_s = busy_until_s
 
-    def patience(self) -> FreeCores:
+    def free_cores(self) -> FreeCores:
         return FreeCores(self.idle, lambda: self.now_s, self.sleep)
 
     def sleep(self, seconds: float) -> None:
@@ -32,28 +32,28 @@ def waited(machine: Machine, wait: Callable[[], None]) -> float:
 
 def test_a_free_machine_takes_one_look() -> None:
     machine = Machine(busy_until_s=0.0)
-    patience = machine.patience()
-    assert waited(machine, lambda: patience.wait((0, 1))) == LOOK_S
+    free_cores = machine.free_cores()
+    assert waited(machine, lambda: free_cores.wait((0, 1))) == LOOK_S
 
 
 def test_it_goes_on_when_a_burst_ends() -> None:
     machine = Machine(busy_until_s=0.3)
-    patience = machine.patience()
-    assert 0.3 < waited(machine, lambda: patience.wait((0, 1))) <= 0.3 + 2 * LOOK_S
+    free_cores = machine.free_cores()
+    assert 0.3 < waited(machine, lambda: free_cores.wait((0, 1))) <= 0.3 + 2 * LOOK_S
 
 
 def test_other_cores_may_be_busy() -> None:
     machine = Machine(busy_until_s=10.0)
-    patience = machine.patience()
-    assert waited(machine, lambda: patience.wait((0,))) == LOOK_S
+    free_cores = machine.free_cores()
+    assert waited(machine, lambda: free_cores.wait((0,))) == LOOK_S
 
 
 def test_what_does_not_end_is_waited_for_less_and_less() -> None:
     machine = Machine(busy_until_s=1000.0)
-    patience = machine.patience()
+    free_cores = machine.free_cores()
     waits_s = []
     for _ in range(600):
-        waits_s.append(waited(machine, lambda: patience.wait((0, 1))))
+        waits_s.append(waited(machine, lambda: free_cores.wait((0, 1))))
         machine.sleep(0.1)
     assert LONGEST_S <= max(waits_s) <= LONGEST_S + 2 * LOOK_S
     assert sum(waits_s) < 0.1 * 60, "of the minute"
@@ -62,20 +62,20 @@ def test_what_does_not_end_is_waited_for_less_and_less() -> None:
 
 def test_a_burst_that_ends_restores_it() -> None:
     machine = Machine(busy_until_s=2.0)
-    patience = machine.patience()
-    patience.wait((0, 1))
+    free_cores = machine.free_cores()
+    free_cores.wait((0, 1))
     machine.sleep(10.0)
-    patience.wait((0, 1))
+    free_cores.wait((0, 1))
     machine.busy_until_s = machine.now_s + 0.2
-    assert waited(machine, lambda: patience.wait((0, 1))) > 0.2
+    assert waited(machine, lambda: free_cores.wait((0, 1))) > 0.2
 
 
 def test_cores_that_are_free_are_counted() -> None:
-    assert Machine(busy_until_s=0.0).patience().count_free((0, 1)) == 2
-    assert Machine(busy_until_s=0.3).patience().count_free((0, 1)) == 2, "a burst ends"
-    assert Machine(busy_until_s=10.0).patience().count_free((0, 1)) == 1
-    assert Machine(busy_until_s=10.0).patience().count_free((1,)) == 0
+    assert Machine(busy_until_s=0.0).free_cores().count_free((0, 1)) == 2
+    assert Machine(busy_until_s=0.3).free_cores().count_free((0, 1)) == 2, "a burst ends"
+    assert Machine(busy_until_s=10.0).free_cores().count_free((0, 1)) == 1
+    assert Machine(busy_until_s=10.0).free_cores().count_free((1,)) == 0
 
 
-def test_cores_of_which_the_system_does_not_tell_count_as_free() -> None:
-    assert Machine(busy_until_s=10.0).patience().count_free((1, 2, 3)) == 2
+def test_cores_that_the_system_does_not_list_count_as_free() -> None:
+    assert Machine(busy_until_s=10.0).free_cores().count_free((1, 2, 3)) == 2

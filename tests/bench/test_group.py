@@ -17,7 +17,7 @@ from pytest_ngraph.settings import Settings
 
 @dataclass
 class CountingArm:
-    """Satisfied after `enough` rounds of one second; fails in round `fails_in`. Notes its turns in `turns`."""
+    """Satisfied after `enough` rounds of one second; fails in round `fails_in`. Adds itself to `turns` at each turn."""
 
     case: Case
     enough: int
@@ -92,7 +92,7 @@ def test_no_arms_measure_nothing() -> None:
 
 
 @pytest.mark.parametrize(("what", "before", "after"), [("throttles", 25, 29), ("asleep_s", 3600.5, 3604.5)])
-def test_what_hindered_the_machine_meanwhile_is_told(
+def test_what_slowed_the_machine_down_meanwhile_is_reported(
     monkeypatch: pytest.MonkeyPatch, what: str, before: float, after: float
 ) -> None:
     counts = iter([before, after])
@@ -102,7 +102,7 @@ def test_what_hindered_the_machine_meanwhile_is_told(
 
 
 @pytest.mark.parametrize("what", ["throttles", "asleep_s"])
-def test_what_the_kernel_does_not_tell_is_unknown(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_what_the_kernel_does_not_report_is_unknown(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     monkeypatch.setattr(contention, what, lambda: None)
     found = interleave([arm("a", 2, [])], Settings(), Silent())  # type: ignore[list-item]  # a stand-in
     assert getattr(found, what) is None

@@ -10,10 +10,10 @@ from pytest_ngraph.bench.headroom import Headroom
     [
         pytest.param([0.2, 0.25, 0.3, 0.35], [True, True, True, True], id="small arms all fit"),
         pytest.param([0.2, 0.55], [True, False], id="another as large as the first does not"),
-        pytest.param([0.1, 0.4, 0.45, 0.5], [True, True, True, False], id="the greediest counts, not the last"),
+        pytest.param([0.1, 0.4, 0.45, 0.5], [True, True, True, False], id="the largest counts, not the last"),
         pytest.param([0.9, 0.95], [True, False], id="the first always fits"),
     ],
 )
-def test_another_arm_fits_while_as_much_as_the_greediest_needs_is_left(in_use: list[float], fit: list[bool]) -> None:
+def test_another_arm_fits_while_as_much_as_the_largest_needs_is_left(in_use: list[float], fit: list[bool]) -> None:
     room = Headroom(iter(in_use).__next__)
     assert [room.is_left() for _ in in_use] == fit

@@ -7,7 +7,7 @@ from pytest_ngraph.machine import gpus, machine
 
 
 def test_the_header_does_not_ask_the_driver_of_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every session prints one, also one whose tests fork and use CUDA in the child."""
+    """Every session prints one, even one whose tests fork and use CUDA in the child."""
 
     def asked() -> None:
         raise AssertionError("the driver was asked")

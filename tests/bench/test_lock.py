@@ -67,5 +67,5 @@ def test_a_lock_of_others_that_cannot_be_opened_is_one_message(tmp_path: Path, m
         raise PermissionError
 
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(UsageError, match=r"lock cannot be opened.*chmod 644"):
+    with pytest.raises(UsageError, match=r"cannot open the lock file .*lock, .*chmod 644"):
         is_held(tmp_path / "lock")

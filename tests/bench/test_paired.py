@@ -1,4 +1,4 @@
-"""Head and base in one process that only answers."""
+"""Head and base in one process, which is simulated."""
 
 from __future__ import annotations
 
@@ -37,8 +37,11 @@ PREPARED = {
 
 
 class Process:
-    """Answers with quads whose bursts take what `burst_s` says, and with half of them where they are slow. fails: the
-    request, counted by kind (`prepare 2`), for which it has no memory."""
+    """Answers with quads whose bursts take `burst_s`, and with half as many quads if these are slow.
+
+    Args:
+        fails: the request that runs out of memory, counted by kind (`prepare 2`).
+    """
 
     alive = True
 
@@ -70,16 +73,16 @@ class Process:
 
 
 class Watched(FreeCores):
-    """Tells for what it waited. lasts: whether it would."""
+    """Remembers the cores that it was asked to wait for. `is_ready`: whether it would wait."""
 
     def __init__(self) -> None:
         super().__init__()
         self.waits: list[Sequence[int]] = []
-        self.is_left = True
+        self.is_ready = True
 
     @property
-    def lasts(self) -> bool:
-        return self.is_left
+    def would_wait(self) -> bool:
+        return self.is_ready
 
     def wait(self, cores: Sequence[int]) -> None:
         self.waits.append(cores)
@@ -87,11 +90,11 @@ class Watched(FreeCores):
 
 @pytest.fixture
 def calm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel tells of no other work."""
+    """The kernel reports no other work."""
     monkeypatch.setattr("pytest_ngraph.bench.paired.is_disturbed", lambda measured: False)
 
 
-def arm(process: Process, patience: FreeCores, base: Case = CASE) -> PairedArm:
+def arm(process: Process, free_cores: FreeCores, base: Case = CASE) -> PairedArm:
     artifact = Artifact(folder=Path(), case=CASE)
     ours = PairedArm(
         CASE,
@@ -101,7 +104,7 @@ def arm(process: Process, patience: FreeCores, base: Case = CASE) -> PairedArm:
         lambda which: cast("WorkerProcess", process),
         Comparison(against="main"),
         Opponent(case=base, artifact=artifact),
-        patience,
+        free_cores,
     )
     ours._seconds_per_call = CALL_S
     return ours
@@ -109,47 +112,47 @@ def arm(process: Process, patience: FreeCores, base: Case = CASE) -> PairedArm:
 
 @pytest.mark.usefixtures("calm")
 def test_rounds_that_nothing_disturbs_follow_each_other() -> None:
-    process, patience = Process(), Watched()
-    ours = arm(process, patience)
+    process, free_cores = Process(), Watched()
+    ours = arm(process, free_cores)
     for _ in range(3):
         ours.measure_round()
-    assert patience.waits == []
+    assert free_cores.waits == []
     assert process.limits == [None, *[pytest.approx(SLOW * 4 * CALL_S)] * 2]
 
 
 @pytest.mark.usefixtures("calm")
 def test_what_ends_a_round_early_is_waited_for() -> None:
-    process, patience = Process(), Watched()
-    ours = arm(process, patience)
+    process, free_cores = Process(), Watched()
+    ours = arm(process, free_cores)
     ours.measure_round()
     process.burst_s = 2 * CALL_S
     ours.measure_round()
-    assert patience.waits == []
+    assert free_cores.waits == []
     ours.measure_round()
-    assert patience.waits == [CORES]
+    assert free_cores.waits == [CORES]
 
 
-def test_what_the_kernel_tells_of_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_that_the_kernel_reports_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_ngraph.bench.paired.is_disturbed", lambda measured: True)
-    patience = Watched()
-    ours = arm(Process(), patience)
+    free_cores = Watched()
+    ours = arm(Process(), free_cores)
     ours.measure_round()
     ours.measure_round()
-    assert patience.waits == [CORES]
+    assert free_cores.waits == [CORES]
 
 
 @pytest.mark.usefixtures("calm")
-def test_without_patience_rounds_are_whole() -> None:
-    process, patience = Process(), Watched()
-    ours = arm(process, patience)
-    patience.is_left = False
+def test_while_waiting_is_in_vain_rounds_are_whole() -> None:
+    process, free_cores = Process(), Watched()
+    ours = arm(process, free_cores)
+    free_cores.is_ready = False
     ours.measure_round()
     ours.measure_round()
     assert process.limits == [None, None]
 
 
 def test_each_arm_is_compiled_for_its_own_precision_and_objective() -> None:
-    """Else a base in fp32 would be told to compute in the bf16 of its head, and the gain of that not be seen."""
+    """Otherwise a base in fp32 would compute in the bf16 of its head, which would hide the gain."""
     process = Process()
     ours = arm(process, Watched(), dataclasses.replace(CASE, precision="bf16", objective="throughput"))
     ours.prepare(lambda phase: None, lambda text: None)
@@ -165,7 +168,7 @@ def test_each_arm_is_compiled_for_its_own_precision_and_objective() -> None:
         ("prepare 2", "the head does not run beside the base: out of memory in compile"),
         ("compare 1", "head and base do not run together: out of memory in measure"),
         ("prepare 3", "the head does not run beside the base: out of memory in compile"),
-        ("prepare 4", "the base ran once, and then: out of memory in compile"),
+        ("prepare 4", "the base ran at first, but then failed: out of memory in compile"),
     ],
 )
 def test_only_a_base_that_fails_before_the_head_is_there_is_one_that_does_not_run(fails: str, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""A base in a process of its own, with processes that only answer."""
+"""A base in its own process; both processes are simulated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READY: dict[str, Any] = {
 
 
 class Process:
-    """Answers every request, but for those that it dies of."""
+    """Answers every request except the one that it dies of."""
 
     alive = True
 
@@ -48,7 +48,7 @@ class Process:
 
 
 def arm(dies_of: str = "") -> ApartArm:
-    """An arm whose base dies of a request."""
+    """Return an arm whose base dies of this request."""
     processes = {"head": Process("head"), "base": Process("base", dies_of)}
     artifact = Artifact(folder=Path(), case=CASE)
     return ApartArm(
@@ -68,7 +68,7 @@ def test_a_base_that_dies_measuring_is_said_to_have_died_measuring() -> None:
     ours.prepare(on_phase=lambda _: None, on_progress=lambda _: None)
     ours.measure_round()
     assert not ours.running
-    assert ours.problem == "the base ran once, and then: crashed in measure: crashed with SIGSEGV"
+    assert ours.problem == "the base ran at first, but then failed: crashed in measure: crashed with SIGSEGV"
     assert ours.finish(Contention(), ()).failure is None, "the head did nothing wrong"
 
 

@@ -28,11 +28,11 @@ def network(batch_size):
 """
 SETTINGS = Settings(budget_s=0.2, launch_s=0.05, warmup_s=0.1, cache=None)
 CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)
-StoredBase = Callable[..., list[Record]]
+Compare = Callable[..., list[Record]]
 
 
 @pytest.fixture
-def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredBase:
+def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
     """Compares cases whose head has layers of width 64 with a base of another width."""
     head, tree = tmp_path / "head", tmp_path / "base"
     for folder, width in ((head, 64), (tree, 256)):
@@ -60,8 +60,8 @@ def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredBase:
 
 
 @pytest.fixture
-def crowd(compare: StoredBase, tmp_path: Path) -> StoredBase:
-    """Compares a workload that needs no framework, of other numbers at the base, under compilers of `faulty.py`."""
+def crowd(compare: Compare, tmp_path: Path) -> Compare:
+    """Compares a workload that needs no framework, with other numbers in the base, under compilers of `faulty.py`."""
     for folder, numbers in (("head", "1 2 3"), ("base", "4 5 6")):
         plain.put_into(tmp_path / folder)
         (tmp_path / folder / "numbers.txt").write_text(numbers)
@@ -75,8 +75,8 @@ def crowd(compare: StoredBase, tmp_path: Path) -> StoredBase:
     return run
 
 
-def test_each_arm_runs_its_own_code(compare: StoredBase) -> None:
-    """Of one run, because three processes import torch for each."""
+def test_each_arm_runs_its_own_code(compare: Compare) -> None:
+    """In one run for both cases, because every run imports torch in three processes."""
     records = compare(CASE, dataclasses.replace(CASE, compiler="identity"), launches=2)
     for record in records:
         assert record.outcome == "measured", record.failure
@@ -95,20 +95,20 @@ def test_each_arm_runs_its_own_code(compare: StoredBase) -> None:
     assert eager.facts["graph"] == "program", "one process cannot hold the modules of two revisions"
 
 
-def test_equal_graphs_are_not_measured_against_each_other(compare: StoredBase, tmp_path: Path) -> None:
+def test_equal_graphs_are_not_measured_against_each_other(compare: Compare, tmp_path: Path) -> None:
     (tmp_path / "base" / "nets.py").write_text(NETWORK.format(width=64) + "# a comment\n")
     (record,) = compare()
     assert record.comparison == Comparison(against="main at 1a2b3c4", same=True)
     assert len(record.rounds) >= 6, "the head is measured all the same"
 
 
-def test_what_the_base_lacks_is_new(compare: StoredBase) -> None:
+def test_what_the_base_lacks_is_new(compare: Compare) -> None:
     (record,) = compare(case_of=lambda case: None)
     assert record.comparison == Comparison(against="main at 1a2b3c4", new=True)
     assert record.rounds
 
 
-def test_a_base_that_cannot_be_built_is_told(compare: StoredBase, tmp_path: Path) -> None:
+def test_a_base_that_cannot_be_built_is_reported(compare: Compare, tmp_path: Path) -> None:
     (tmp_path / "base" / "nets.py").write_text("raise RuntimeError('broken then')")
     (record,) = compare()
     assert record.comparison is not None
@@ -117,7 +117,7 @@ def test_a_base_that_cannot_be_built_is_told(compare: StoredBase, tmp_path: Path
     assert record.rounds
 
 
-def test_a_base_that_crashes_under_the_compiler_is_told(compare: StoredBase) -> None:
+def test_a_base_that_crashes_under_the_compiler_is_reported(compare: Compare) -> None:
     (record,) = compare(CASE, case_of=lambda case: dataclasses.replace(case, compiler="nowhere:Compiler"))
     assert record.comparison is not None
     assert not record.comparison.new
@@ -126,7 +126,7 @@ def test_a_base_that_crashes_under_the_compiler_is_told(compare: StoredBase) -> 
 
 
 def test_a_head_that_cannot_be_measured_is_not_compiled_again(
-    compare: StoredBase, monkeypatch: pytest.MonkeyPatch
+    compare: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CXX", "nowhere")
     head = dataclasses.replace(CASE, compiler="inductor")
@@ -136,14 +136,14 @@ def test_a_head_that_cannot_be_measured_is_not_compiled_again(
     assert (record.comparison.problem, record.comparison.launches) == ("", ())
 
 
-def test_code_of_the_head_is_never_taken_for_the_base(compare: StoredBase, tmp_path: Path) -> None:
+def test_code_of_the_head_is_never_taken_for_the_base(compare: Compare, tmp_path: Path) -> None:
     (record,) = compare(path=tmp_path / "head")
     assert record.comparison is not None
     assert "nets" in record.comparison.problem
     assert not record.comparison.launches
 
 
-def test_another_interpreter_runs_in_a_process_of_its_own(compare: StoredBase, tmp_path: Path) -> None:
+def test_another_interpreter_runs_in_a_process_of_its_own(compare: Compare, tmp_path: Path) -> None:
     executable = Path(sys.executable)
     alias = f"{executable.parent}/../{executable.parent.name}/{executable.name}"
     home = Home(python=alias, folder=tmp_path / "base", path=[str(tmp_path / "base")])
@@ -160,7 +160,7 @@ def test_another_interpreter_runs_in_a_process_of_its_own(compare: StoredBase, t
         ("faulty:LonelyMeasuring", "head and base do not run together: crashed in measure: crashed with SIGABRT"),
     ],
 )
-def test_a_head_that_runs_alone_is_measured_alone(crowd: StoredBase, compiler: str, problem: str) -> None:
+def test_a_head_that_runs_alone_is_measured_alone(crowd: Compare, compiler: str, problem: str) -> None:
     (record,) = crowd(compiler)
     assert record.outcome == "measured", record.failure
     assert record.rounds
@@ -170,14 +170,14 @@ def test_a_head_that_runs_alone_is_measured_alone(crowd: StoredBase, compiler: s
     assert (record.comparison.new, record.comparison.launches) == (False, ())
 
 
-def test_a_head_that_does_not_run_alone_either_fails_as_it_does_alone(crowd: StoredBase) -> None:
+def test_a_head_that_does_not_run_alone_either_fails_as_it_does_alone(crowd: Compare) -> None:
     (record,) = crowd("faulty:Lonely", head="faulty:Aborts")
     assert record.failure
     assert (record.failure.kind, record.failure.message) == ("crashed", "crashed with SIGABRT")
 
 
-def test_a_launch_that_fails_later_tells_which_arm(crowd: StoredBase) -> None:
-    """The first launch is in the process of the compiler, the others are in processes of their own."""
+def test_a_launch_that_fails_later_names_the_arm(crowd: Compare) -> None:
+    """The first launch runs in the compiler's process, each of the others in a fresh one."""
     comparison = comparison_of(crowd("faulty:Exact", head="faulty:AbortsElsewhere", launches=2))
     assert comparison.problem == (
         "measuring it again failed: the head does not run beside the base: crashed in compile: crashed with SIGABRT"

@@ -1,4 +1,4 @@
-"""The worker process against requests that go wrong. No framework is imported in these workers."""
+"""Worker processes and requests that go wrong. No framework is imported in these workers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def failure_of(worker: WorkerProcess, folder: Path, compiler: str, timeout_s: fl
 
 
 def test_a_worker_that_cannot_be_started_is_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(WorkerFailed, match=r"no process can be started to measure in: .*gone/python"):
+    with pytest.raises(WorkerFailed, match=r"cannot start a process to measure in: .*gone/python"):
         WorkerProcess(cores=(0,), temporary=tmp_path, home=Home(python=str(tmp_path / "gone" / "python")))
 
 
@@ -96,14 +96,16 @@ def test_an_entry_of_the_search_path_that_is_no_text_is_passed_over_as_python_do
         worker.close()
 
 
-def test_what_a_compiler_tells_of_itself_is_a_number_or_its_own_failure(worker: WorkerProcess, tmp_path: Path) -> None:
+def test_what_a_compiler_reports_of_itself_is_a_number_or_its_own_failure(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
     prepared = worker.request("prepare", timeout_s=30, phase="compile", **preparation(tmp_path, "CountsInNumPy"))
     assert prepared["concurrency"] == 1
     worker.request("release", timeout_s=30, kind="cpu")
     failure = failure_of(worker, tmp_path, "CountsInNothing")
     assert (failure.kind, failure.message) == (
         "raised",
-        "TypeError: {1} is no number or text, and cannot leave the worker",
+        "TypeError: {1} is neither a number nor text, so the worker cannot send it",
     )
     assert worker.alive
 
@@ -131,7 +133,7 @@ def test_a_module_of_the_users_in_the_current_folder_is_not_the_standard_library
 def test_a_compilers_libraries_are_imported_ahead(
     library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And where one cannot be, the next request is answered all the same."""
+    """If that fails, the next request is still answered."""
     (tmp_path / "torch.py").write_text("import pathlib; pathlib.Path(__file__).with_suffix('.imported').touch()\n")
     (tmp_path / "own.py").write_text(f"import mine\nclass Own(mine.Exact):\n    libraries = ({library!r},)\n")
     monkeypatch.syspath_prepend(SUPPORT)

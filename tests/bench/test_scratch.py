@@ -1,4 +1,4 @@
-"""The folder of a bench."""
+"""The temporary folder of a bench."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from pytest_ngraph.bench.scratch import Scratch
 
 
-def test_it_is_removed_at_once_though_a_forked_child_holds_the_keepers_pipe() -> None:
+def test_it_is_removed_at_once_though_a_forked_child_holds_the_reapers_pipe() -> None:
     scratch = Scratch()
     child = os.fork()
     if not child:

@@ -1,4 +1,4 @@
-"""Which worker answers for a role, and what becomes of one that died."""
+"""Which worker serves a role, and what happens to one that died."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_bench_waits_once_for_each_that_imports(workers: Workers) -> None:
     assert asked == [["ready"], [], []]
 
 
-def test_one_that_never_gets_ready_is_started_anew_when_it_is_needed(workers: Workers) -> None:
+def test_one_that_never_gets_ready_is_started_again_when_it_is_needed(workers: Workers) -> None:
     workers.start_ahead([("tvm", Target())])
     stuck = workers.resident("tvm", Target())
     workers.settle(timeout_s=1)
@@ -110,7 +110,7 @@ def test_one_that_holds_on_to_memory_is_ended(tmp_path: Path, monkeypatch: pytes
     assert not ended_of(Workers(tmp_path, memory_bytes=24 * GIB), resident_bytes=GIB)
 
 
-def test_on_a_small_device_libraries_are_no_swelling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_small_device_libraries_are_not_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_ngraph.bench.workers.WorkerProcess", Process)
     assert not ended_of(Workers(tmp_path, memory_bytes=6 * GIB), resident_bytes=GIB)
 

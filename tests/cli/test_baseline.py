@@ -11,7 +11,7 @@ from pytest_ngraph.store import Journal, baselines
 
 @pytest.fixture
 def kept(tmp_path: Path) -> str:
-    """The option that names a store whose baseline `v1` has one run."""
+    """Return the option `--store` for a store whose baseline `v1` has one run."""
     journal = Journal(tmp_path, {"processor": "Xeon", "fingerprint": "abc"})
     journal.append(measured(case("openvino", 8), 0.25))
     baselines.keep(tmp_path, "v1", journal.id)
@@ -38,7 +38,7 @@ def test_an_empty_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_bless_and_undo(kept: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "is anchored" in printed(capsys, "bless", "v1", kept)
     assert "anchored" in printed(capsys, "list", kept)
-    assert "is free" in printed(capsys, "bless", "--undo", "v1", kept)
+    assert "is no longer anchored" in printed(capsys, "bless", "--undo", "v1", kept)
     assert "anchored" not in printed(capsys, "list", kept)
 
 
@@ -62,7 +62,7 @@ def test_an_imported_baseline_keeps_its_dots(
 def test_remove(kept: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed(capsys, "bless", "v1", kept)
     assert main(["baseline", "remove", "v1", kept]) == 2
-    assert "free it: pytest-ngraph baseline bless --undo v1" in capsys.readouterr().err
+    assert "release it: pytest-ngraph baseline bless --undo v1" in capsys.readouterr().err
     printed(capsys, "bless", "--undo", "v1", kept)
     assert printed(capsys, "remove", "v1", kept) == "baseline v1 is removed\n"
     assert printed(capsys, "list", kept).startswith("no baselines in ")
@@ -71,7 +71,7 @@ def test_remove(kept: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "unknown baseline 'v1'" in capsys.readouterr().err
 
 
-def test_what_the_system_refuses_is_one_message(
+def test_an_error_of_the_system_is_one_message(
     kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*arguments: object, **keywords: object) -> None:

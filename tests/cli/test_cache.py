@@ -13,7 +13,7 @@ from pytest_ngraph.worker.cache import Cache
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A cache of two artifacts, the one of batch size 2 used last."""
+    """A cache of two artifacts; the one of batch size 2 was used last."""
     compiled = tmp_path / "compiled"
     compiled.mkdir()
     (compiled / "weights").write_bytes(bytes(2**20))
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
-def test_what_is_kept_is_listed_the_last_used_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_artifacts_are_listed_the_last_used_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache", "list", "--folder", str(folder)]) == 0
     latest, earliest, total = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d +1\.0 MiB +12\.5 s  resnet18 b2 tvm", latest)
@@ -40,14 +40,14 @@ def test_it_is_cleared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert Cache(folder).entries() == []
 
 
-def test_of_a_folder_that_does_not_count_it_is_told_what_mends_it(
+def test_a_folder_that_is_not_trusted_is_named_with_the_command_that_repairs_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder.chmod(0o777)
     assert main(["cache", "list", "--folder", str(folder)]) == 2
-    told = capsys.readouterr().err
-    assert "or others can write to it: nothing in it is used, and nothing is kept" in told
-    command = shlex.split(re.search(r"\((chmod .*)\)", told).group(1))  # type: ignore[union-attr]
+    message = capsys.readouterr().err
+    assert "or others can write to it, so it is not used" in message
+    command = shlex.split(re.search(r"\((chmod .*)\)", message).group(1))  # type: ignore[union-attr]
     assert command == ["chmod", "go-w", str(folder)]
     folder.chmod(0o755)
     assert main(["cache", "list", "--folder", str(folder)]) == 0

@@ -15,7 +15,7 @@ def test_certificates_are_made_for_every_name(capsys: pytest.CaptureFixture[str]
     assert all(Path(line).is_file() for line in printed)
 
 
-def test_by_default_for_this_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_default_is_a_certificate_for_this_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["cluster", "certs", str(tmp_path)]) == 0
     assert f"{socket.gethostname()}.pem" in capsys.readouterr().out
 
@@ -25,10 +25,10 @@ def test_a_scheduler_beyond_this_machine_needs_certificates(capsys: pytest.Captu
     assert "pytest-ngraph cluster certs makes certificates" in capsys.readouterr().err
 
 
-def test_a_port_in_use_is_an_error_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         assert main(["cluster", "scheduler", f"--address={address}"]) == 2
-    assert f"cannot listen at {address}" in capsys.readouterr().err
+    assert f"cannot listen on {address}" in capsys.readouterr().err

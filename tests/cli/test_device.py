@@ -1,4 +1,4 @@
-"""`pytest-ngraph device`, where no cluster is needed. What needs one is in tests/cluster."""
+"""`pytest-ngraph device` without a cluster. Tests that need one are in tests/cluster."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ def test_plain_text_beyond_this_machine_is_refused(capsys: pytest.CaptureFixture
 
 def test_a_device_of_a_cluster_on_this_machine_listens_here_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["device", "start", "--name=orin", "--scheduler=localhost", "--host=0.0.0.0"]) == 2
-    assert "--host=0.0.0.0 is neither encrypted nor asks who is there" in capsys.readouterr().err
+    assert "--host=0.0.0.0 is not encrypted and does not check who connects" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a/b", "a b"])
-def test_what_is_no_name_is_refused(capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_an_invalid_name_is_refused(capsys: pytest.CaptureFixture[str], name: str) -> None:
     with pytest.raises(SystemExit):
         main(["device", "start", f"--name={name}", "--scheduler=localhost"])
     assert "is not a name" in capsys.readouterr().err
 
 
-def test_a_cluster_that_is_not_there_is_an_error_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_that_is_not_there_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["device", "list", "--scheduler=127.0.0.1:1"]) == 2
     assert capsys.readouterr().err == (
-        "pytest-ngraph: nothing listens at tcp://127.0.0.1:1. Start it there: pytest-ngraph cluster scheduler.\n"
+        "pytest-ngraph: nothing listens at tcp://127.0.0.1:1. "
+        "Start the scheduler there: pytest-ngraph cluster scheduler.\n"
     )
 
 

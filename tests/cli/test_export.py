@@ -25,7 +25,7 @@ def test_standard_output_is_the_format_and_nothing_else(stored: Path, capsys: py
     assert main(["export", str(stored), "--format=bencher"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["resnet18-identity-b8-cpu"]["latency"]["value"] == 0.5e9
-    assert printed.err == "left out, having no measurement: 1 case\n"
+    assert printed.err == "left out: 1 case without a measurement\n"
 
 
 def test_a_file(stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,5 +48,5 @@ def test_a_run_without_measurements_is_one_message(tmp_path: Path, capsys: pytes
     journal.append(Record(case=Case(workload="b", compiler="tvm", batch_size=1), outcome="skipped", skip_reason="no"))
     assert main(["export", str(tmp_path), "--format=bencher"]) == 2
     assert capsys.readouterr().err == (
-        f"pytest-ngraph: run {journal.id} measured nothing that could be exported. Give another run: --run=ID.\n"
+        f"pytest-ngraph: run {journal.id} has no measurement to export. Give another run: --run=ID.\n"
     )

@@ -12,7 +12,7 @@ from pytest_ngraph.store import Journal
 
 
 def a_store(folder: Path, device: str = "cpu", seconds: float = 0.01, **environment: str) -> str:
-    """A store of one run: a model under identity and twice as fast under OpenVINO, at two batch sizes."""
+    """Make a store of one run: a model at two batch sizes, twice as fast under OpenVINO as under identity."""
     journal = Journal(folder, {"processor": "Xeon", **environment})
     for compiler, factor in (("identity", 1.0), ("openvino", 0.5)):
         for size in (1, 8):
@@ -36,7 +36,7 @@ def test_report_prints_the_summary_of_the_latest_run(
     assert "Verdicts" not in printed
 
 
-def test_that_a_comparison_is_not_judged_again_is_told(
+def test_a_note_says_that_verdicts_are_not_shown(
     tmp_path: Path, a_case: Case, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rounds = (Round(1, 0.5),) * 6
@@ -44,19 +44,19 @@ def test_that_a_comparison_is_not_judged_again_is_told(
         Record(case=a_case, outcome="measured", rounds=rounds, stable=True, comparison=Comparison(against="main"))
     )
     assert main(["report", str(tmp_path)]) == 0
-    told = "Verdicts are not repeated: --ngraph-summary=FILE keeps those of a run."
-    assert capsys.readouterr().out.endswith(f"\n{told}\n")
+    note = "Verdicts are not shown here. To keep those of a run, use pytest --ngraph-summary=FILE."
+    assert capsys.readouterr().out.endswith(f"\n{note}\n")
 
 
-def test_records_of_another_version_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_of_another_version_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = a_store(tmp_path / "store")
     (path,) = (tmp_path / "store").glob("*.jsonl")
     path.write_text(path.read_text().replace('"stable":true', '"steady":true', 1))
-    told = "1 line left out that no record of this version could be read from"
+    note = "1 line left out: not readable as a record by this version"
     assert main(["report", store]) == 0
-    assert f"\n{told}\n" in capsys.readouterr().out
+    assert f"\n{note}\n" in capsys.readouterr().out
     assert main(["report", store, "--table", "deploy"]) == 0
-    assert capsys.readouterr().err == f"pytest-ngraph: run {path.stem}: {told}\n"
+    assert capsys.readouterr().err == f"pytest-ngraph: run {path.stem}: {note}\n"
 
 
 def test_several_stores_become_one_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,10 +96,10 @@ def test_changes_since_an_earlier_store(tmp_path: Path, capsys: pytest.CaptureFi
     assert "| -50.0 | faster |" in capsys.readouterr().out
 
 
-def test_a_device_that_is_two_machines_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_device_that_is_two_machines_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stores = [a_store(tmp_path / name, fingerprint=name) for name in ("one", "other")]
     assert main(["report", *stores, "--table", "devices"]) == 0
-    assert "device cpu is 2 different machines" in capsys.readouterr().err
+    assert "device cpu stands for 2 different machines" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_device_that_is_two_machines_is_told(tmp_path: Path, capsys: pytest.Ca
     [
         (["{store}", "-o", "{file}"], "cannot write a report to {file}: File exists. Give another folder."),
         (["{empty}", "-o", "{new}"], "the store {empty} has no runs. Run pytest first, or give another folder."),
-        (["{store}", "--figure", "bsr"], "a figure or a comparison needs a folder to be written to: -o DIR."),
+        (["{store}", "--figure", "bsr"], "--figure, and --before without --table, need a folder to write to: -o DIR."),
         (["{store}", "--table", "famlies"], "unknown table 'famlies'. Did you mean 'families'? Known: architectures, "),
         (["{store}", "--figure", "brs", "-o", "{new}"], "unknown figure 'brs'. Did you mean 'bsr'? Known: ase, "),
         (["{store}", "--figure", "changes", "-o", "{new}"], "figure changes has no data: "),
@@ -122,12 +122,12 @@ def test_mistakes_are_one_message(
     a_store(tmp_path / "store")
     (tmp_path / "file").touch()
     assert main(["report", *(argument.format(**paths) for argument in arguments)]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"pytest-ngraph: {message.format(**paths)}")
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"pytest-ngraph: {message.format(**paths)}")
+    assert printed.count("\n") == 1
 
 
-def test_a_missing_library_is_told_with_the_command(
+def test_a_missing_library_is_named_with_the_command_that_installs_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_ngraph.report.study.LIBRARIES", ("polars", "no_such_library"))

@@ -19,14 +19,14 @@ def begun(folder: Path) -> Journal:
     return journal
 
 
-def test_what_became_of_a_run_that_died(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_died_is_listed_as_not_finished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     journal = begun(tmp_path)
     journal.close()
     with (tmp_path / f"{journal.id}.jsonl").open("a") as file:
         file.write('{"half a li')
     assert main(["runs", str(tmp_path)]) == 0
-    told = "1 measured, 1 failed, 1 crashed, 1 unfinished, 1 damaged line"
-    assert capsys.readouterr().out == f"{journal.id}  xeon  {told}  not finished\n"
+    outcomes = "1 measured, 1 failed, 1 crashed, 1 unfinished, 1 damaged line"
+    assert capsys.readouterr().out == f"{journal.id}  xeon  {outcomes}  not finished\n"
 
 
 def test_a_run_under_way_has_not_crashed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

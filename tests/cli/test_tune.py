@@ -1,4 +1,4 @@
-"""Tuning apart from measuring: its options, what it shows, and how it ends."""
+"""`pytest-ngraph tune`: its options, what it shows, and how it ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TUNED = Record(
 
 
 class FakeBench:
-    """Tells of one step, then gives this record of each case, or raises."""
+    """Reports one step, then yields this record for each case, or raises."""
 
     result: Record | BaseException = TUNED
     cases: list[Case] = []  # noqa: RUF012 (of the class: the command makes the instance)
@@ -82,19 +82,19 @@ def test_it_compiles_what_a_measuring_run_asks_for(bench: type[FakeBench], optio
     assert bench.cases == [Case(workload="conv", compiler=compiler, batch_size=1, depth=2, width=64)]
 
 
-def test_an_interrupt_is_one_line_that_says_how_to_go_on(
+def test_an_interrupt_is_one_line_that_says_how_to_continue(
     bench: type[FakeBench], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(bench, "result", KeyboardInterrupt())
     before = signal.getsignal(signal.SIGINT)
     assert main(["tune", "conv"]) == 130
     assert capsys.readouterr().out.splitlines()[-1] == (
-        "interrupted: conv-b1-cpu: 16 of 32 trials. The same command goes on from there."
+        "interrupted: conv-b1-cpu: 16 of 32 trials. The same command continues from there."
     )
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_failure_is_told_and_the_others_are_tuned(
+def test_a_failure_is_printed_and_the_others_are_tuned(
     bench: type[FakeBench], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failure = Failure(phase="compile", kind="crashed", message="crashed with SIGSEGV", stderr_tail="its last words")
@@ -131,7 +131,7 @@ def test_a_killed_search_loses_nothing_and_repeats_nothing(tmp_path: Path, victi
     pytest.importorskip("tvm")
     pytest.importorskip("xgboost")
     with Search(tmp_path) as first:
-        first.wait_for_trials(18)  # fourteen by rule, and some of the search
+        first.wait_for_trials(18)  # fourteen set by rule, and some from the search
         processes = first.processes()
         (processes[0] if victim == "the command" else first.worker()).kill()
         first.popen.wait(timeout=60)
@@ -142,7 +142,7 @@ def test_a_killed_search_loses_nothing_and_repeats_nothing(tmp_path: Path, victi
     done = records(tmp_path)
     assert done[: len(killed_at)] == killed_at
     assert max(Counter(done).values()) == 1
-    searched = len(done) - len({kernel for kernel, _ in done})  # one of each kernel is the rule's
+    searched = len(done) - len({kernel for kernel, _ in done})  # one of each kernel was set by rule
     assert searched == Search.trials
     with Search(tmp_path) as third:
         assert third.popen.wait(timeout=300) == 0
@@ -150,7 +150,7 @@ def test_a_killed_search_loses_nothing_and_repeats_nothing(tmp_path: Path, victi
 
 
 class Search:
-    """`pytest-ngraph tune` as a process, on a small block, with a cache folder of its own."""
+    """`pytest-ngraph tune` in a process, on a small block, with its own cache folder."""
 
     trials = 24
 
@@ -176,17 +176,17 @@ class Search:
                 self.popen.wait(timeout=0.05)
 
     def processes(self) -> list[psutil.Process]:
-        """The command and all that it started."""
+        """Return the command's process and all that it started."""
         command = psutil.Process(self.popen.pid)
         return [command, *command.children(recursive=True)]
 
     def worker(self) -> psutil.Process:
-        """The process that tunes: the only one that has started others."""
+        """Return the process that tunes: the only one that has started others."""
         return next(each for each in self.processes()[1:] if each.children())
 
 
 def records(folder: Path) -> list[tuple[int, str]]:
-    """Kernel and trace of every whole line of the database."""
+    """Return kernel and trace of every whole line of the database."""
     text = "".join(path.read_text() for path in folder.glob("pytest-ngraph/tvm/*/*_record.json"))
     parsed: list[Any] = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
     return [(kernel, json.dumps(record[0])) for kernel, record in parsed]

@@ -1,4 +1,4 @@
-"""Clusters on this machine."""
+"""Fixtures: clusters on this machine, networks and certificates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cluster.processes import CLIENT, Cluster
 
 @pytest.fixture
 def loopback(tmp_path: Path) -> Iterator[Cluster]:
-    """A cluster without certificates whose every machine is this one; its scheduler runs."""
+    """A cluster without certificates, all of it on this machine; its scheduler runs."""
     cluster = Cluster(tmp_path)
     try:
         cluster.start_scheduler()
@@ -37,7 +37,7 @@ def three_devices(
     tmp_path: Path, network: Network, authority: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Cluster]:
     """A cluster on that network, with certificates; its scheduler runs, and the devices `xeon`, `gpu` and `orin` have
-    joined. That a cable was pulled is noticed after 12 seconds instead of 30."""
+    joined. A pulled cable is noticed after 12 seconds instead of 30."""
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP", "12s")
     cluster = Cluster(tmp_path, network, options_for(authority))
     try:
@@ -53,11 +53,11 @@ def three_devices(
 
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of certificates, and its authority."""
+    """A folder with certificates and the authority that issued them."""
     return issued(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture(scope="session")
 def foreign_authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Another one, which nobody of the cluster knows."""
+    """Another such folder, whose authority no cluster knows."""
     return issued(tmp_path_factory.mktemp("foreign"))

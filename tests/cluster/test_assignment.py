@@ -1,4 +1,4 @@
-"""What travels to a device, and comes back as it was."""
+"""Assignments and tasks arrive at a device as they were sent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_task_arrives_as_it_was_sent() -> None:
 @pytest.mark.parametrize(
     "changes", [{"client": "the next"}, {"base": dataclasses.replace(BASE, rule=Rule(margin=0.5).to_dict())}]
 )
-def test_results_stand_whoever_asks_and_however_they_are_judged(changes: dict[str, Any]) -> None:
+def test_the_run_id_does_not_depend_on_who_asks_or_how_results_are_judged(changes: dict[str, Any]) -> None:
     assert dataclasses.replace(ASSIGNMENT, **changes).run_id == ASSIGNMENT.run_id
 
 
@@ -61,5 +61,5 @@ def test_results_stand_whoever_asks_and_however_they_are_judged(changes: dict[st
         {"threads": 1},
     ],
 )
-def test_results_of_anything_else_are_others(changes: dict[str, Any]) -> None:
+def test_the_run_id_depends_on_everything_else(changes: dict[str, Any]) -> None:
     assert dataclasses.replace(ASSIGNMENT, **changes).run_id != ASSIGNMENT.run_id

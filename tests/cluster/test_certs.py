@@ -52,7 +52,7 @@ def test_a_key_that_others_could_read_is_replaced_by_one_that_they_cannot(tmp_pa
 
 
 @pytest.mark.parametrize("name", ["", "../head", "a b", "ca", "ca-key"])
-def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_invalid_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="is not the name of a host or device"):
         certs.issue(tmp_path / "cluster", ["head", name])
     assert not (tmp_path / "cluster").exists()

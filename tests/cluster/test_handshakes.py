@@ -1,4 +1,4 @@
-"""Who is let in, by a real scheduler and a real device."""
+"""Whom a real scheduler and a real device let in."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_foreign_certificate_is_refused(guarded: Cluster, foreign_authority: P
 def test_a_foreign_certificate_is_refused_by_the_scheduler_itself(
     guarded: Cluster, authority: Path, foreign_authority: Path
 ) -> None:
-    """Also of a client that trusts everyone."""
+    """Even if the client trusts the scheduler."""
     ours, theirs = credentials_of(authority), credentials_of(foreign_authority)
     mixed = type(ours)(ca=ours.ca, cert=theirs.cert, key=theirs.key)
     with pytest.raises(UsageError, match=r"the scheduler at .* refuses your certificate"):
@@ -71,11 +71,11 @@ def test_plain_text_is_refused(guarded: Cluster) -> None:
 
 def test_a_device_with_a_foreign_certificate_says_why_it_cannot_join(guarded: Cluster, foreign_authority: Path) -> None:
     guarded.start_device("stranger", *options_for(foreign_authority), joins=False)
-    told = guarded.wait_for("stranger", "cannot join")
-    assert "cannot join: your authority does not vouch for the scheduler" in told
+    printed = guarded.wait_for("stranger", "cannot join")
+    assert "cannot join: your authority does not vouch for the scheduler" in printed
 
 
-def test_a_scheduler_without_certificates_is_told_apart(loopback: Cluster, authority: Path) -> None:
+def test_a_scheduler_without_certificates_is_recognized(loopback: Cluster, authority: Path) -> None:
     address = loopback.address.replace("tcp:", "tls:")
     with pytest.raises(UsageError, match="does not speak TLS"):
         connect(endpoint(address, credentials_of(authority)))

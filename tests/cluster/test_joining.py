@@ -1,4 +1,4 @@
-"""A device's life: joins, is told of, loses its scheduler, leaves."""
+"""A device's life: it joins, is listed, loses its scheduler, leaves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def the_device(client: Client) -> JoinedDevice:
     return found
 
 
-def test_a_device_is_told_of_and_offers_itself_once(loopback: Cluster) -> None:
+def test_a_device_is_listed_and_offers_itself_once(loopback: Cluster) -> None:
     loopback.start_device("orin-1", "--device=orin")
     with client_of(loopback) as client:
         device = the_device(client)
@@ -60,7 +60,7 @@ def test_a_device_that_measures_is_busy_and_finishes_before_it_leaves(loopback: 
     assert list(loopback.home("xeon").glob("scratch/**/worker-*")) == []
 
 
-def test_a_device_that_is_told_twice_takes_its_measurement_with_it(loopback: Cluster, tmp_path: Path) -> None:
+def test_a_second_interrupt_ends_the_measurement_too(loopback: Cluster, tmp_path: Path) -> None:
     loopback.start_device("red")
     run = RemoteProject(tmp_path, loopback, ["red"], compilers=["faulty:HangsMeasuring"]).start()
     wait_until(lambda: bool(agents_of(loopback, "red")))
@@ -94,7 +94,7 @@ def test_a_device_joins_a_scheduler_that_was_restarted(loopback: Cluster) -> Non
         assert the_device(client).name == "xeon"
 
 
-def test_a_device_that_waits_for_its_scheduler_can_be_told_to_leave(loopback: Cluster) -> None:
+def test_a_device_that_waits_for_its_scheduler_can_be_stopped(loopback: Cluster) -> None:
     loopback.kill("head")
     loopback.start_device("xeon", joins=False)
     loopback.wait_for("xeon", "cannot join: nothing listens")
@@ -102,7 +102,7 @@ def test_a_device_that_waits_for_its_scheduler_can_be_told_to_leave(loopback: Cl
     assert loopback.ended("xeon") == 0
 
 
-def test_what_is_measured_goes_on_without_a_scheduler(loopback: Cluster, tmp_path: Path) -> None:
+def test_a_measurement_goes_on_without_a_scheduler(loopback: Cluster, tmp_path: Path) -> None:
     loopback.start_device("xeon")
     lasting, next_one = tmp_path / "lasting", tmp_path / "next"
     next_one.touch()
@@ -143,7 +143,7 @@ def test_a_name_is_given_once(loopback: Cluster, tmp_path: Path) -> None:
         namesake.close()
 
 
-def test_a_measurement_of_somebody_else_is_told(loopback: Cluster) -> None:
+def test_a_local_measurement_is_listed(loopback: Cluster) -> None:
     loopback.start_device("xeon")
     lock = Path(loopback.environment("xeon")["TMPDIR"]) / LOCK.name
     with client_of(loopback) as client, exclusive(lambda: None, lock):
@@ -152,7 +152,7 @@ def test_a_measurement_of_somebody_else_is_told(loopback: Cluster) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_scheduler_ends_when_told(loopback: Cluster, number: signal.Signals) -> None:
+def test_the_scheduler_ends_on_a_signal(loopback: Cluster, number: signal.Signals) -> None:
     loopback.signal("head", number)
     assert loopback.ended("head") == 0
     assert list(Path(loopback.environment("head")["TMPDIR"]).iterdir()) == []

@@ -1,4 +1,4 @@
-"""The network that other tests rely on: machines of their own addresses, and cables that can be pulled."""
+"""The network that other tests rely on: machines with their own addresses, and cables that can be pulled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import socket, sys
 try:
     socket.create_connection((sys.argv[1], 9), 1)
 except ConnectionRefusedError:
-    pass  # somebody is there to refuse it
+    pass  # the machine is there, and refuses
 """
 
 
@@ -30,7 +30,7 @@ def test_machines_reach_each_other_until_a_cable_is_pulled(network: Network) -> 
     assert not reaches(network, "orin", HEAD)
     assert reaches(network, "xeon", HEAD)
     network.restore("orin")
-    until = time.monotonic() + 10  # an end notices a second or so later that its cable is back
+    until = time.monotonic() + 10  # it takes a second or so until an end notices that its cable is back
     while not reaches(network, "orin", HEAD):
         assert time.monotonic() < until
 

@@ -1,4 +1,4 @@
-"""What travels to a device."""
+"""Which files are sent to a device."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_without_git_all_but_by_products_travel(tmp_path: Path) -> None:
     assert names(pack(tmp_path)) == {"nets.py", "data/weights.npz", ".env"}
 
 
-def test_what_is_to_stay_stays(tmp_path: Path) -> None:
+def test_what_is_left_out_does_not_travel(tmp_path: Path) -> None:
     write(tmp_path, "nets.py", "report/index.html", "store/run.jsonl")
     assert names(pack(tmp_path, [tmp_path / "report", tmp_path / "store"])) == {"nets.py"}
 
@@ -112,5 +112,5 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(UsageError, match=r"secret cannot travel to a device: Permission denied\. Make it readable"):
+    with pytest.raises(UsageError, match=r"secret cannot be sent to a device: Permission denied\. Make it readable"):
         pack(tmp_path)

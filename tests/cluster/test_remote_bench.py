@@ -1,4 +1,4 @@
-"""The remote bench, over a way on which the test decides what comes."""
+"""The remote bench, over a fake dispatch that answers what the test says."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Answer = Callable[[SentGroup], Arrival]
 
 
 class Way:
-    """What is sent gets the next of `answers`, or else its records, last come first served."""
+    """Answers each errand with the next of `answers`, or else with its records; the errand sent last first."""
 
     def __init__(self, *answers: Answer) -> None:
         self.gone: dict[str, str] = {}
@@ -60,7 +60,7 @@ class Way:
 
 
 def rows(errand: SentGroup) -> Arrival:
-    """Its records, as a device gives them."""
+    """Return the errand's records, as a device sends them."""
     sent = Task.from_dict(errand.data).cases
     follows_from = {"workload": sent[0].model_label, "files": {f"{PLACE}/nets.py": "d1", "/elsewhere/weights.pt": "d2"}}
     made = [measured(each, 0.1, follows_from=follows_from).to_dict() for each in sent]
@@ -132,7 +132,7 @@ def test_a_group_whose_device_is_lost_is_sent_again_but_not_for_ever() -> None:
     assert record.outcome == "measured"
     (record,) = bench(Way(*[fails(LOST)] * TRIES), [ONE]).run([ONE])
     assert record.failure is not None
-    assert record.failure.message == "device xeon left the cluster again and again while this group was in it"
+    assert record.failure.message == "device xeon left the cluster again and again while it had this group"
 
 
 def test_an_error_is_the_record_of_its_cases() -> None:
@@ -161,22 +161,22 @@ def test_nothing_is_awaited_of_a_device_that_is_gone() -> None:
         list(bench(way, [ONE]).run([ONE]))
 
 
-def test_what_a_device_tells_is_passed_on() -> None:
+def test_messages_of_a_device_are_shown() -> None:
     way, heard = Way(), Heard()
     way.messages.append({"group": 1, "case": 0, "phase": "compile", "worker": "xeon"})
-    way.messages.append({"group": 1, "waiting": "another process measures on this machine", "worker": "xeon"})
+    way.messages.append({"group": 1, "waiting": "another process is measuring on this machine", "worker": "xeon"})
     list(bench(way, [ONE], [TWO], heard=heard).run([ONE]))
     assert heard.phases == [(TWO, "compile")]
 
 
-def test_what_another_machine_of_the_pool_measured_does_not_stand() -> None:
+def test_a_record_of_a_different_machine_of_the_pool_fails() -> None:
     def elsewhere(errand: SentGroup) -> Arrival:
         record = measured(ONE, 0.1, follows_from={"machine": "other", "files": {}})
         return Arrival(errand, {"rows": [(0, record.to_dict())]})
 
     (record,) = bench(Way(elsewhere), [ONE]).run([ONE])
     assert record.failure is not None
-    assert "not what this run began with: fingerprint other, was f" in record.failure.message
+    assert "differs from the one that this run began with: fingerprint is other, was f" in record.failure.message
 
 
 def test_a_device_without_room_fails_what_it_cannot_take() -> None:

@@ -1,4 +1,4 @@
-"""What becomes of a remote run when a part of the cluster fails: every case is recorded once in the end."""
+"""Remote runs while a part of the cluster fails: in the end every case is recorded once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def assert_measured_once(cluster: Cluster) -> None:
 
 
 def assert_nothing_left(cluster: Cluster) -> None:
-    """Neither a process of the device's nor a file of such a process."""
+    """Assert that no agent of the device is left, nor any temporary file of one."""
     temporary = Path(cluster.environment("red")["TMPDIR"])
     wait_until(lambda: not agents_of(cluster, "red"))
     wait_until(lambda: {path.name for path in temporary.iterdir()} <= {LOCK.name})

@@ -1,4 +1,4 @@
-"""The gate on devices: base and head travel there, and the verdict is come to here."""
+"""The gate on devices: base and head are measured there, and judged here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUICK, SLOW = "0.001 2 3", "0.003 2 3"
 
 
 def sleeper(cluster: Cluster, tmp_path: Path, workloads: Sequence[str]) -> tuple[RemoteProject, Repository]:
-    """A project on one device whose cases take as long as its file of numbers says: quick in `main`."""
+    """Make a project on one device whose cases take as long as its file of numbers says. In `main` they are quick."""
     cluster.start_device("red")
     project = RemoteProject(tmp_path, cluster, ["red"], workloads=workloads, compilers=["mine:Sleeps"])
     repository = Repository.create(project.root)

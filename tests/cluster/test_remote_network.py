@@ -1,4 +1,4 @@
-"""Runs on three devices of a real network, parts of which fail: every case is recorded once in the end."""
+"""Runs on three devices of a real network while parts of it fail: in the end every case is recorded once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fault_project import finished
 
 CASES = 5
 NOTICED_S = 45.0
-"""After which both ends of a cable that was pulled know it: the engine waits for 30 s."""
+"""Time after which both ends of a pulled cable have noticed it: the engine waits for 30 s."""
 
 
 @pytest.fixture

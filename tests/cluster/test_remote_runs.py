@@ -42,7 +42,7 @@ def test_an_absent_device_is_one_error_at_the_start(two: Cluster, tmp_path: Path
     assert status == 4
     (error,) = [line for line in printed.splitlines() if line.startswith("ERROR")]
     assert error.startswith(
-        f"ERROR: device blue is not in the cluster at {two.address}; there: green (free), red (free)."
+        f"ERROR: device blue is not in the cluster at {two.address}; devices there: green (free), red (free)."
     )
 
 
@@ -87,7 +87,7 @@ def test_a_case_that_takes_the_measuring_process_with_it_is_given_up_after_one_r
     records = {record.case.compiler: record for record in project.records.values()}
     failure = records["faulty:DiesWithItsRun"].failure
     assert failure is not None
-    assert failure.message == "the process that measures died 2 times while this case was in it"
+    assert failure.message == "the measuring process died 2 times while it ran this case"
     assert records["mine:Exact"].outcome == "measured", printed
 
 

@@ -1,4 +1,4 @@
-"""Addresses and certificates, before anything connects."""
+"""Addresses and certificates, as checked before anything connects."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def test_this_machine_alone_needs_no_certificates(typed: str, address: str) -> N
 @pytest.mark.parametrize(
     "typed", ["tcp://10.0.0.7:8786", "10.0.0.7", "0.0.0.0", "tcp://[::]:8786", "no.such.host.invalid"]
 )
-def test_beyond_this_machine_plain_text_is_refused_in_words(typed: str) -> None:
-    with pytest.raises(UsageError, match=r"whoever reaches it can run code .* say --insecure\."):
+def test_beyond_this_machine_plain_text_is_refused(typed: str) -> None:
+    with pytest.raises(UsageError, match=r"whoever reaches it can run code .* give --insecure\."):
         endpoint(typed, None)
-    with pytest.raises(UsageError, match=r"say --ngraph-insecure-cluster\."):
+    with pytest.raises(UsageError, match=r"give --ngraph-insecure-cluster\."):
         endpoint(typed, None, spelling=CLIENT)
     assert endpoint(typed, None, insecure=True).address.startswith("tcp://")
 
@@ -55,7 +55,7 @@ def test_certificates_and_address_have_to_fit(authority: Path) -> None:
 @pytest.mark.parametrize(
     "typed", ["", "tls://", "http://head", "head:port", "head:99999", "tls://head/path", "tls://a@b"]
 )
-def test_what_is_no_address_is_refused(typed: str) -> None:
+def test_an_invalid_address_is_refused(typed: str) -> None:
     with pytest.raises(UsageError, match="is not the address of a scheduler"):
         endpoint(typed, None, insecure=True)
 
@@ -68,7 +68,7 @@ def test_no_file_or_all_three(authority: Path) -> None:
         read_credentials(str(files.ca), None, "")
 
 
-def test_files_that_do_not_do(authority: Path, foreign_authority: Path, tmp_path: Path) -> None:
+def test_unusable_files_are_refused(authority: Path, foreign_authority: Path, tmp_path: Path) -> None:
     def read(files: Credentials) -> None:
         read_credentials(str(files.ca), str(files.cert), str(files.key))
 

@@ -1,4 +1,4 @@
-"""Artifacts, exported once a session, and the targets that they are compiled for."""
+"""Fixtures that export artifacts, once a session, and compile and load them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_ngraph.workloads.export import export
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Export:
-    """Export a case; the same case once."""
+    """Return a function that exports a case; each case is exported only once."""
     made: dict[Case, Artifact] = {}
 
     def export_once(case: Case) -> Artifact:
@@ -32,7 +32,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Export:
 
 @pytest.fixture
 def load(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Load]:
-    """Compile and load a case for a target; closed at the end of the test."""
+    """Return a function that compiles and loads a case for a target. Models are closed at the end of the test."""
     with ExitStack() as stack:
 
         def compile_and_load(case: Case, target: Target = CPU, folder: Path | None = None) -> CompiledModel:
@@ -48,7 +48,7 @@ def load(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def onnx_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of one matrix product: (2, 4) to (2, 3)."""
+    """Write an ONNX file of one matrix product: (2, 4) to (2, 3)."""
     onnx = pytest.importorskip("onnx")
     weight = onnx.numpy_helper.from_array(np.arange(12, dtype=np.float32).reshape(4, 3), "weight")
     x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 4])

@@ -1,4 +1,4 @@
-"""What every compiler promises, those that other packages register included."""
+"""What every compiler promises, including compilers that other packages register."""
 
 from __future__ import annotations
 
@@ -22,27 +22,30 @@ from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
 from pytest_ngraph.workloads.verify import verify
 
 Function = Callable[..., None]
-COMPILE_ANEW: list[Function] = []
+COMPILE_SEPARATELY: list[Function] = []
 
 FAMILIES = ["efficientnet_b0", "deit3_small_patch16_224", "swin_s3_tiny_224", "convnext_tiny"]
 
 
-def compiles_anew(test: Function) -> Function:
-    """A test for which something is compiled that no other needs."""
-    COMPILE_ANEW.append(test)
+def compiles_separately(test: Function) -> Function:
+    """Mark a test that compiles something that no other test needs."""
+    COMPILE_SEPARATELY.append(test)
     return test
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every compiler. Inductor takes ten seconds to compile anything: what it compiles for one test alone is slow."""
-    slow = {"inductor"} if metafunc.function in COMPILE_ANEW else set()
+    """Run every test on every compiler.
+
+    Inductor takes ten seconds to compile anything, so its tests that compile separately are marked slow.
+    """
+    slow = {"inductor"} if metafunc.function in COMPILE_SEPARATELY else set()
     names = [pytest.param(name, marks=[pytest.mark.slow] * (name in slow)) for name in compilers.names()]
     metafunc.parametrize("compiler", names)
 
 
 @pytest.fixture(scope="module")
 def compiled(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case, Target], Path]:
-    """Compile a case for a target; the same once."""
+    """Return a function that compiles a case for a target, once for each pair."""
     made: dict[tuple[Case, Target], Path] = {}
 
     def compile_once(case: Case, target: Target) -> Path:
@@ -57,7 +60,7 @@ def compiled(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Call
 
 @pytest.fixture
 def load(load: Load, compiled: Callable[[Case, Target], Path]) -> Load:
-    """As everywhere, of what is compiled once only."""
+    """Like the fixture in conftest.py, but each case is compiled only once."""
 
     def load_compiled(case: Case, target: Target = CPU, folder: Path | None = None) -> CompiledModel:
         require(case.compiler)
@@ -79,14 +82,14 @@ def test_blocks_agree_with_eager(compiler: str, case: Case, load: Load, exported
     _check_agreement(_under(case, compiler), load, exported)
 
 
-@compiles_anew
+@compiles_separately
 def test_several_inputs_and_nested_outputs_agree_with_eager(compiler: str, load: Load, exported: Export) -> None:
-    case = Case(workload=f"{__package__}.unusual:encoder", compiler=compiler, batch_size=2)
+    case = Case(workload="unusual:encoder", compiler=compiler, batch_size=2)
     _check_agreement(case, load, exported)
     assert len(load(case).outputs()) == 3
 
 
-@compiles_anew
+@compiles_separately
 def test_a_whole_model_agrees_with_eager(compiler: str, load: Load, exported: Export) -> None:
     _check_agreement(Case(workload="resnet18", compiler=compiler, batch_size=1), load, exported)
 
@@ -132,14 +135,14 @@ def test_the_stopwatch_counts_the_work_between(compiler: str, load: Load) -> Non
     assert model.concurrency >= 1
 
 
-def test_facts_tell_version_and_precision(compiler: str, load: Load) -> None:
+def test_facts_show_version_and_precision(compiler: str, load: Load) -> None:
     facts = load(mha(compiler)).facts
     assert facts["version"]
     assert facts["precision"] == "fp32"
     assert all(isinstance(value, str) for value in facts.values())
 
 
-@compiles_anew
+@compiles_separately
 def test_close_frees_the_model(compiler: str, exported: Export, tmp_path: Path) -> None:
     require(compiler)
     artifact = exported(mha(compiler))
@@ -154,7 +157,7 @@ def test_close_frees_the_model(compiler: str, exported: Export, tmp_path: Path) 
     assert freed() is None
 
 
-@compiles_anew
+@compiles_separately
 @pytest.mark.parametrize("case", [conv("", 2), mha("", 2)], ids=lambda case: case.group_label)
 def test_streams_agree_with_eager(compiler: str, case: Case, load: Load, exported: Export) -> None:
     _require_throughput(compiler)
@@ -167,13 +170,13 @@ def test_streams_agree_with_eager(compiler: str, case: Case, load: Load, exporte
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
 
 
-@compiles_anew
+@compiles_separately
 def test_streams_end_with_the_model(compiler: str, exported: Export, tmp_path: Path) -> None:
     _require_throughput(compiler)
     subject, artifact = compilers.resolve(compiler), exported(mha(compiler))
     subject.compile(artifact, THROUGHPUT, tmp_path)
     model = subject.load(artifact, THROUGHPUT, tmp_path)
-    model()  # and is at work when it is closed
+    model()  # it is still at work when it is closed
     model.close()
     freed = weakref.ref(model)
     del model
@@ -182,7 +185,7 @@ def test_streams_end_with_the_model(compiler: str, exported: Export, tmp_path: P
     assert streams.THREAD not in {thread.name for thread in threading.enumerate()}
 
 
-@compiles_anew
+@compiles_separately
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_lower_precision_agrees_or_is_refused(compiler: str, precision: str, load: Load, exported: Export) -> None:
     case = Case.from_dict(mha(compiler).to_dict() | {"precision": precision})
@@ -198,8 +201,8 @@ def test_lower_precision_agrees_or_is_refused(compiler: str, precision: str, loa
 
 
 def test_an_unknown_operator_runs_or_is_refused(compiler: str, load: Load, exported: Export) -> None:
-    """An operator of one's own runs where PyTorch runs it; all others say that they lack it."""
-    case = Case(workload=f"{__package__}.twice:build", compiler=compiler, batch_size=2)
+    """A user's operator runs where PyTorch runs the graph; all other compilers name it as unsupported."""
+    case = Case(workload="twice:build", compiler=compiler, batch_size=2)
     try:
         model = load(case)
     except Unsupported as reason:
@@ -225,9 +228,9 @@ def test_an_unknown_option_is_refused_by_name(compiler: str) -> None:
 
 def test_options_are_read_without_importing_a_library(compiler: str) -> None:
     script = (
-        "import sys; from pytest_ngraph import compilers\n"
+        "import sys; from pytest_ngraph import compilers; from pytest_ngraph.errors import UsageError\n"
         f"try: compilers.resolve('{compiler}:no_such_option=1')\n"
-        "except compilers.UsageError: pass\n"
+        "except UsageError: pass\n"
         "loaded = {'numpy', 'torch', 'onnx', 'onnxruntime', 'openvino', 'tvm', 'tensorrt'} & set(sys.modules)\n"
         "assert not loaded, loaded\n"
     )
@@ -236,9 +239,9 @@ def test_options_are_read_without_importing_a_library(compiler: str) -> None:
 
 
 def test_a_model_that_cannot_be_exported_is_not_skipped(compiler: str, exported: Export, tmp_path: Path) -> None:
-    """Identity runs it, since it needs no graph; all others fail, with the reason."""
+    """Identity needs no graph and runs it; all others fail with the reason."""
     require(compiler)
-    case = Case(workload=f"{__package__}.twice:branching", compiler=compiler, batch_size=2)
+    case = Case(workload="twice:branching", compiler=compiler, batch_size=2)
     artifact, subject = exported(case), compilers.resolve(compiler)
     assert artifact.export_error
     if compiler == "identity":

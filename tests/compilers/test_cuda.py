@@ -1,4 +1,4 @@
-"""The CUDA roads, on a stand-in for `torch.cuda`: this shows the calls made, not that a GPU obeys them."""
+"""CUDA code paths on a fake `torch.cuda`. They show which calls are made, not what a GPU does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Stream:
 
 
 class Event:
-    """Is reached when the stream has done what was issued before it."""
+    """An event that is reached when the stream has finished the work issued before it."""
 
     def __init__(self, enable_timing: bool = False) -> None:
         assert enable_timing
@@ -40,7 +40,7 @@ class Event:
 
 @pytest.fixture
 def current(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
-    """The streams that were made current, in order."""
+    """Return the streams that were made current, in order."""
     made_current: list[object] = []
     monkeypatch.setattr(torch.cuda, "Stream", Stream)
     monkeypatch.setattr(torch.cuda, "Event", Event)

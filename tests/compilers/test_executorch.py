@@ -44,7 +44,7 @@ def test_bf16_is_refused(load: Load) -> None:
         load(case, Target(cores=CPU.cores, precision="bf16"))
 
 
-def test_facts_tell_what_xnnpack_runs(load: Load) -> None:
+def test_facts_show_what_xnnpack_runs(load: Load) -> None:
     convolutional = load(CONV).facts
     assert convolutional["provider"] == "XnnpackBackend"
     assert convolutional["threads"] == str(CPU.threads)
@@ -72,7 +72,7 @@ def test_a_call_leaves_what_earlier_outputs_gave(load: Load) -> None:
 )
 def test_an_operator_that_it_lacks_is_named(function: str, reason: str, load: Load) -> None:
     with pytest.raises(Unsupported, match=reason):
-        load(Case(workload=f"{__package__}.{function}", compiler=NAME, batch_size=2))
+        load(Case(workload=function, compiler=NAME, batch_size=2))
 
 
 def test_an_onnx_file_is_refused(exported: Export, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_an_onnx_file_is_refused(exported: Export, tmp_path: Path) -> None:
 BOUND = """
 import json, os, sys
 from pathlib import Path
-import numpy, torch  # which start threads of their own
+import numpy, torch  # both start threads of their own
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.compilers import threads

@@ -1,4 +1,4 @@
-"""While one arm works, the others wait. A thread that spins on after its round takes the core from the next arm."""
+"""An idle model uses no core. While one arm works the others wait, and a thread that spins would take its core."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def test_an_idle_model_uses_no_core(compiler: str, tmp_path: Path) -> None:
         worker.request("measure", timeout_s=60, calls=20)
         process = psutil.Process(worker.pid)
         before = process.cpu_times()
-        time.sleep(WATCHED_S)  # what it does meanwhile is what is tested
+        time.sleep(WATCHED_S)  # the worker must be idle during this time
         after = process.cpu_times()
     assert after.user + after.system - before.user - before.system < MOST_CPU_S

@@ -9,7 +9,7 @@ from pytest_ngraph.compilers import InHostTime
 
 
 class Late:
-    """Notes what happens: its stopwatch waits for the work, as CUDA's does."""
+    """Records what happens. Its stopwatch waits for the work, as CUDA's does."""
 
     concurrency = 4
     facts: dict[str, str] = {"provider": "late"}  # noqa: RUF012 (as the protocol has it)

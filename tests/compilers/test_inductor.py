@@ -21,7 +21,7 @@ CASE = Case(workload="mha", compiler="inductor", batch_size=1, width=24)
 
 def test_a_missing_compiler_is_named(exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     artifact = exported(CASE)
-    import_module("torch._inductor.config")  # which keeps what CXX was when it was imported
+    import_module("torch._inductor.config")  # it keeps the value that CXX had when it was imported
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(Unsupported, match=r"needs a C\+\+ compiler and 'no-such-compiler' is not on PATH"):
         Inductor().compile(artifact, CPU, tmp_path)
@@ -56,15 +56,17 @@ def test_options_keep_the_outputs(options: str, load: Load, exported: Export) ->
     assert model.facts[name].lower() == value
 
 
-def test_it_compiles_at_the_first_call_when_told_to(exported: Export, tmp_path: Path) -> None:
+def test_it_compiles_at_the_first_call_when_asked_to(exported: Export, tmp_path: Path) -> None:
     Inductor(ahead_of_time=False).compile(exported(CASE), CPU, tmp_path)
     assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.slow
 def test_weights_are_freed(exported: Export) -> None:
-    """Of a model compiled at its first call: Inductor keeps frozen weights in the modules that it generates, which
-    Python keeps imported."""
+    """A closed model that was compiled at its first call keeps no weights.
+
+    Inductor keeps frozen weights in the modules that it generates, and Python keeps those imported.
+    """
     import torch
     from torch._inductor import config
 

@@ -39,9 +39,9 @@ def test_every_optimization_level_keeps_the_outputs(level: str, load: Load, expo
         ([("Relu", ["x"], "y", {}), ("Slice", ["y", "zero", "zero", "one"], "z", {})], ("z", "FLOAT", [2, 0])),
         ([("Relu", ["x"], "y", {}), ("NonZero", ["y"], "z", {})], ("z", "INT64", [2, "found"])),
     ],
-    ids=["an input", "one twice", "unsigned", "empty", "of a shape that only running tells"],
+    ids=["an input", "one twice", "unsigned", "empty", "of a shape known only after running"],
 )
-def test_whatever_an_onnx_file_gives_is_given(
+def test_every_output_of_an_onnx_file_is_returned(
     nodes: list[tuple[str, list[str], str, dict[str, int]]],
     output: tuple[str, str, list[int | str]],
     tmp_path: Path,
@@ -63,7 +63,7 @@ def test_whatever_an_onnx_file_gives_is_given(
     assert [array.dtype for array in found] == [array.dtype for array in artifact.reference()]
 
 
-def test_facts_tell_threads_and_provider(load: Load) -> None:
+def test_facts_show_threads_and_provider(load: Load) -> None:
     facts = load(CASE).facts
     assert facts["provider"] == "CPUExecutionProvider"
     assert facts["threads"] == str(CPU.threads)

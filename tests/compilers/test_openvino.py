@@ -26,12 +26,12 @@ def test_another_precision_than_the_targets_is_an_error() -> None:
         def get_property(self, name: str) -> Any:
             return {"EXECUTION_DEVICES": ["CPU"], "INFERENCE_PRECISION_HINT": openvino.Type.bf16}[name]
 
-    with pytest.raises(NgraphError, match="told to run fp32 on CPU and runs bf16") as failure:
+    with pytest.raises(NgraphError, match="asked to run fp32 on CPU, but runs bf16") as failure:
         OpenVino()._facts(Compiled(), CPU)
     assert not isinstance(failure.value, Unsupported)
 
 
-def test_auto_is_told_and_asked_by_device(load: Load, exported: Export) -> None:
+def test_auto_is_configured_and_queried_by_device(load: Load, exported: Export) -> None:
     model = load(Case.from_dict(CASE.to_dict() | {"compiler": "openvino:device=AUTO,streams=2"}), THROUGHPUT)
     assert model.facts["precision"] == "fp32"
     assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
@@ -47,7 +47,7 @@ def test_another_precision_behind_auto_is_an_error() -> None:
             precision = {"INFERENCE_PRECISION_HINT": openvino.Type.f16}
             return {"EXECUTION_DEVICES": ["GPU"], "DEVICE_PROPERTIES": {"CPU": {}, "GPU": precision}}[name]
 
-    with pytest.raises(NgraphError, match="told to run fp32 on GPU and runs f16"):
+    with pytest.raises(NgraphError, match="asked to run fp32 on GPU, but runs f16"):
         OpenVino(device="AUTO")._facts(Compiled(), CPU)
 
 

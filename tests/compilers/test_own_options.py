@@ -15,7 +15,7 @@ from pytest_ngraph.errors import UsageError
 
 @dataclass(frozen=True)
 class Mine:
-    """Its kinds are annotated with what a type checker alone imports."""
+    """Its kinds are annotated with a name that only a type checker imports."""
 
     level: int = 1
     libraries: ClassVar[tuple[str, ...]] = ()
@@ -48,32 +48,32 @@ class Typed:
 
 @pytest.fixture(autouse=True)
 def own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The module of this name has them."""
+    """Make the classes importable as the module `own_compilers`."""
     module = ModuleType("own_compilers")
     vars(module).update(Mine=Mine, Strict=Strict, Typed=Typed)
     monkeypatch.setitem(sys.modules, "own_compilers", module)
 
 
-def test_without_options_no_type_is_asked_for() -> None:
+def test_without_options_no_annotation_is_read() -> None:
     compiler: object = compilers.resolve("own_compilers:Mine")
     assert compiler == Mine()
 
 
-def test_types_that_are_known_to_a_type_checker_only_are_told() -> None:
+def test_types_that_only_a_type_checker_imports_are_named() -> None:
     with pytest.raises(
-        UsageError, match=r"name 'Kind' is not defined. Import what its annotations name outside of TYPE_"
+        UsageError, match=r"name 'Kind' is not defined. Import the types that its annotations use at mod"
     ):
         compilers.resolve("own_compilers:Mine:level=2")
 
 
 @pytest.mark.parametrize(("options", "problem"), [("", "missing 1 required .*'level'"), (":level=4", "at most 3")])
 def test_what_the_class_refuses_is_one_message(options: str, problem: str) -> None:
-    with pytest.raises(UsageError, match=f"compiler 'own_compilers:Strict{options}' cannot be made: .*{problem}"):
+    with pytest.raises(UsageError, match=f"compiler 'own_compilers:Strict{options}' cannot be created: .*{problem}"):
         compilers.resolve(f"own_compilers:Strict{options}")
 
 
 def test_an_option_has_one_value() -> None:
-    with pytest.raises(UsageError, match="an option is given twice"):
+    with pytest.raises(UsageError, match="level is given twice"):
         compilers.resolve("own_compilers:Mine:level=1,level=2")
 
 
@@ -100,6 +100,6 @@ def test_numbers_choices_and_what_may_be_none_are_read(options: str, expected: T
 @pytest.mark.parametrize(
     ("option", "allowed"), [("rate=nan", "a number"), ("most=few", "a whole number"), ("mode=slow", "fast, exact")]
 )
-def test_what_is_of_another_type_is_told_what_is_allowed(option: str, allowed: str) -> None:
+def test_a_value_of_another_type_shows_what_is_allowed(option: str, allowed: str) -> None:
     with pytest.raises(UsageError, match=f"Typed:{option}: .* is not allowed. Allowed: {allowed}"):
         compilers.resolve(f"own_compilers:Typed:{option}")

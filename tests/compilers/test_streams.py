@@ -1,4 +1,4 @@
-"""Streams of instances that are made up, so that who runs when can be told."""
+"""Streams of fake instances, which record what runs when."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TARGET = Target(cores=CORES, objective="throughput")
 
 
 class Instance:
-    """Computes its core; runs `iterate` at every call."""
+    """A fake model that runs `iterate` at every call, and records the threads that call it."""
 
     concurrency = 1
 
@@ -75,7 +75,7 @@ def test_each_core_has_an_instance_that_one_thread_makes_and_calls() -> None:
     assert all(set(instance.calls) == {instance.thread} for instance in made)
 
 
-def test_facts_tell_the_streams_and_all_their_threads() -> None:
+def test_facts_show_the_streams_and_all_their_threads() -> None:
     model = Streams(Made(), TARGET)
     assert model.facts == {"version": "1", "threads": "2", "streams": "2"}
     assert model.concurrency == 2
@@ -99,7 +99,7 @@ def test_a_stream_that_is_held_up_does_not_hold_up_the_other() -> None:
 
     def iterate(target: Target) -> None:
         if not holding.is_set():
-            return  # the call that ends the loading
+            return  # the call that ends loading
         if target.cores == CORES[:1]:
             go_on.wait()
         else:
@@ -109,7 +109,7 @@ def test_a_stream_that_is_held_up_does_not_hold_up_the_other() -> None:
     holding.set()
     for _ in range(AHEAD):
         model()
-    for _ in range(AHEAD * model.concurrency - 1):  # all but the one that is held up
+    for _ in range(AHEAD * model.concurrency - 1):  # all iterations but the one that is held up
         assert ran.acquire(timeout=60)
     go_on.set()
     model.close()

@@ -1,4 +1,4 @@
-"""TensorRT-RTX parses and builds without a GPU, TensorRT does not: what they share is tested with the former."""
+"""TensorRT and TensorRT-RTX. Only RTX parses and builds without a GPU, so it stands in for the code that both share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GPU = Target(kind="cuda")
 rtx_only = pytest.mark.skipif(
     find_spec("tensorrt_rtx") is None, reason="needs TensorRT-RTX: pip install tensorrt-rtx-cu13"
 )
-without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="tells what happens without a GPU")
+without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="shows what happens without a GPU")
 
 
 @pytest.fixture
@@ -76,14 +76,14 @@ def test_fp32_is_not_computed_as_tf32(rtx: Library, network: Network) -> None:
 
 @rtx_only
 def test_an_operator_that_it_lacks_is_named(exported: Export, tmp_path: Path) -> None:
-    case = Case(workload=f"{__package__}.unusual:spectrum", compiler="tensorrt_rtx", batch_size=2)
+    case = Case(workload="unusual:spectrum", compiler="tensorrt_rtx", batch_size=2)
     with pytest.raises(Unsupported, match=r"tensorrt_rtx \S+ cannot parse model\.onnx: operator DFT \(node \S+DFT"):
         TensorRtRtx().compile(exported(case), GPU, tmp_path)
 
 
 @rtx_only
 def test_an_operator_that_onnx_lacks_is_named(exported: Export, tmp_path: Path) -> None:
-    case = Case(workload=f"{__package__}.unusual:inverse", compiler="tensorrt_rtx", batch_size=2)
+    case = Case(workload="unusual:inverse", compiler="tensorrt_rtx", batch_size=2)
     with pytest.raises(Unsupported, match=r"torch\.onnx cannot export .*: No ONNX function found for .*linalg_inv_ex"):
         TensorRtRtx().compile(exported(case), GPU, tmp_path)
 
@@ -97,7 +97,7 @@ def test_a_file_that_is_no_onnx_fails_and_does_not_skip(rtx: Library, tmp_path: 
 
 @rtx_only
 @without_gpu
-def test_a_failed_build_tells_what_was_logged(exported: Export, tmp_path: Path) -> None:
+def test_a_failed_build_shows_what_was_logged(exported: Export, tmp_path: Path) -> None:
     with pytest.raises(NgraphError, match=r"could not build model\.onnx: .*[Cc]uda"):
         TensorRtRtx(capability="current").compile(exported(CONV), GPU, tmp_path)
 
@@ -111,7 +111,7 @@ def test_loading_needs_a_gpu(exported: Export, tmp_path: Path) -> None:
 
 
 @without_gpu
-def test_a_plan_that_cannot_be_loaded_tells_what_was_logged(rtx: Library, network: Network) -> None:
+def test_a_plan_that_cannot_be_loaded_shows_what_was_logged(rtx: Library, network: Network) -> None:
     plan = bytes(network.build())
     with pytest.raises(NgraphError, match=r"tensorrt_rtx \S+ could not load the plan: .*[Cc]uda"):
         TensorRtModel(rtx, plan, {}, [], graph=False, facts={})
@@ -119,7 +119,7 @@ def test_a_plan_that_cannot_be_loaded_tells_what_was_logged(rtx: Library, networ
 
 @pytest.mark.filterwarnings("ignore:Use Deprecated in TensorRT-RTX:DeprecationWarning")
 class TestTimingCache:
-    """TensorRT-RTX has its interface, and writes a file without times."""
+    """TensorRT-RTX has the interface of a timing cache, but writes a file without times."""
 
     def test_is_written_and_used_again(self, rtx: Library, network: Network, tmp_path: Path) -> None:
         file = tmp_path / "cache" / "gpu.timing"
@@ -130,7 +130,7 @@ class TestTimingCache:
         assert [entry.name for entry in file.parent.iterdir()] == ["gpu.timing"]
         assert timing_cache.restore(rtx, network.config, file)
 
-    def test_that_is_refused_begins_anew(self, rtx: Library, tmp_path: Path) -> None:
+    def test_starts_empty_where_the_file_is_refused(self, rtx: Library, tmp_path: Path) -> None:
         file = tmp_path / "gpu.timing"
         file.write_bytes(b"of another version")
         config = Refusing()
@@ -146,7 +146,7 @@ class TestTimingCache:
 
 
 class Refusing:
-    """A configuration that takes no timing cache but an empty one."""
+    """A configuration that accepts only an empty timing cache."""
 
     def __init__(self) -> None:
         self.given: list[bytes] = []
@@ -192,7 +192,7 @@ def test_options_are_read_as_their_types() -> None:
 
 
 @pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is installed")
-def test_the_way_to_install_tensorrt_is_told() -> None:
+def test_a_missing_tensorrt_shows_how_to_install_it() -> None:
     reason = compilers.missing_library(f"{MODULE}:TensorRt")
     assert "needs tensorrt, which is not installed: pip install" in reason
     assert "NVIDIA's own index" in reason

@@ -1,4 +1,4 @@
-"""Where threads sit, seen in child processes that start as a worker does."""
+"""Which cores threads run on, observed in child processes that start as a worker does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_ngraph.machine.machine import this_machine
 CORES = this_machine().cores[:2]
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or len(CORES) < 2, reason="binding needs Linux and two cores to tell apart"
+    sys.platform != "linux" or len(CORES) < 2, reason="binding needs Linux and at least two cores"
 )
 
 SCRIPT = """
@@ -32,7 +32,7 @@ def threads():
         try:
             ticks = sum(map(int, (task / "stat").read_text().rpartition(")")[2].split()[11:13]))
             mask = (task / "status").read_text().split("Cpus_allowed_list:")[1].split()[0]
-        except OSError:  # it has just ended
+        except OSError:  # the thread has just ended
             continue
         found[task.name] = ticks, mask
     return found
@@ -122,7 +122,7 @@ def test_threads_are_spread_although_torch_is_imported_only_within() -> None:
 
 
 def _problem_of(script: str, environment: dict[str, str]) -> str:
-    """What a process that runs the script fails with; empty when it doesn't."""
+    """Return the standard error of a process that runs the script and fails; empty where it succeeds."""
     command = [sys.executable, "-W", "ignore", "-c", script]
     finished = subprocess.run(command, check=False, env=environment, stderr=subprocess.PIPE, text=True)
     return finished.stderr if finished.returncode else ""
@@ -136,5 +136,5 @@ def _masks_of_busiest_threads(compiler: str, objective: str) -> list[str]:
 
 
 def _bound_environment() -> dict[str, str]:
-    """What a worker is started with."""
+    """Return the environment that a worker is started with."""
     return dict(os.environ) | bound_threads(CORES)

@@ -1,4 +1,4 @@
-"""Blocks of code in the docs are valid, and name what there is."""
+"""Check the blocks of code in the docs: they are valid, and what they name exists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ else:
 
 LANGUAGES = {"python", "sh", "text", "toml", "yaml"}
 OWN = {"nets"}
-"""Modules that a page has its reader write."""
+"""Modules that the reader of a page writes."""
 
 
 def page_of(block: Block) -> str:
@@ -51,6 +51,6 @@ def test_what_python_imports_exists(block: Block) -> None:
 @pytest.mark.parametrize("block", blocks("toml"), ids=page_of)
 def test_keys_of_pytest_in_toml_are_declared(block: Block) -> None:
     declared = reference.Collector()
-    options.declare(declared)  # type: ignore[arg-type]  # a stand-in with what is asked of it
+    options.declare(declared)  # type: ignore[arg-type]  # has the two methods that are called
     settings = tomllib.loads(block.text).get("tool", {}).get("pytest", {}).get("ini_options", {})
     assert {key for key in settings if key.startswith("ngraph_")} <= {name for name, _ in declared.ini}

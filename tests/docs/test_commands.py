@@ -1,4 +1,4 @@
-"""Every command in the docs is one that its program takes. Those of walkthroughs are run, in `test_walkthroughs`."""
+"""Check that programs accept every command in the docs. `test_walkthroughs` runs those of walkthroughs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,9 @@ else:
 
 CHECKED = {"pytest", "pytest-ngraph", "python", "python3", "pip", "tox"}
 KNOWN = {".", ".ci/run", "cd", "cp", "git", "lint-imports", "mkdir", "mkdocs", "mypy", "ruff", "scp", "ssh", "sudo"}
-"""What the docs have besides, which no test here can run."""
-
-
+"""Other programs in the docs, which no test here can run."""
 CLUSTER = "--ngraph-scheduler="
-"""Left out: a session looks for its devices before it collects."""
+"""Option that is left out: with it, a session looks for its devices before it collects."""
 COLLECT = """
 import contextlib, io, json, sys
 import pytest
@@ -47,17 +45,17 @@ json.dump(found, sys.stdout)
 
 
 class Accepted(Exception):
-    """A tool has read its arguments."""
+    """Raised once a tool has read its arguments."""
 
 
 def _own_tests(command: Command) -> list[str]:
-    """What a command names of this suite, which is not collected once more."""
+    """Return the tests of this suite that a command names; they are not collected again."""
     return [word for word in command.words[1:] if word.partition("/")[0] == "tests"]
 
 
 @pytest.fixture(scope="module")
 def collected(tmp_path_factory: pytest.TempPathFactory) -> dict[Command, tuple[int, str]]:
-    """Exit status and output of collecting what each command for pytest selects in `benchmarks/`, in one process."""
+    """Collect what each command for pytest selects in `benchmarks/`, in one process; exit status and output of each."""
     project = tmp_path_factory.mktemp("project")
     shutil.copytree(ROOT / "benchmarks", project / "benchmarks")
     shutil.copy(ROOT / "pyproject.toml", project)
@@ -145,9 +143,12 @@ def test_shells_can_read_every_script() -> None:
 
 
 def _then_end(parse: Any, *, by_argparse_too: bool = True) -> Any:
-    """Parse as before, then end the tool, which is not to do its work.
+    """Return a parsing method that parses as before and then ends the tool, so that it does not do its work.
 
-    by_argparse_too: also where arguments are given, as argparse itself does when it calls `parse_known_args`.
+    Args:
+        parse: method of `ArgumentParser` to replace.
+        by_argparse_too: whether to end the tool also where arguments are given, as argparse itself gives them when it
+            calls `parse_known_args`.
     """
 
     def parsing(self: argparse.ArgumentParser, args: Any = None, namespace: Any = None) -> Any:
@@ -161,7 +162,7 @@ def _then_end(parse: Any, *, by_argparse_too: bool = True) -> Any:
 
 @contextlib.contextmanager
 def _incomplete_allowed(command: Command, capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """Let argparse end for want of what a sentence leaves out, and for nothing else."""
+    """Let argparse end because of arguments that a sentence leaves out, and for no other reason."""
     try:
         yield
     except SystemExit:

@@ -1,4 +1,4 @@
-"""Pages that lead from nothing to a result do so as they stand, with less to measure."""
+"""Follow the pages that lead from nothing to a result, step by step, with less to measure."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ LITTLE = ("--batch-size=1", "--ngraph-budget=0.05")
 
 @pytest.fixture
 def following(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Follow:
-    """Follows a page with these options for pytest. Returns the commands that measure, test or report."""
+    """Follow a page with these options for pytest; returns the commands that measure, test or report."""
 
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a page's own sessions are no workers
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # the sessions of a page are no workers of pytest-xdist
 
     def following(page: str, *options: str) -> list[follow.Ran]:
         monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(options))

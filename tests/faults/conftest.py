@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture
 def small(tmp_path: Path) -> Project:
-    """A project of four cases, which take turns one by one."""
+    """Return a project of four cases, each in a group of its own."""
     return Project(tmp_path, workloads=["plain1", "plain2"], batch_sizes=[1, 2])
 
 

@@ -1,4 +1,4 @@
-"""A gate that is killed half-way, and goes on."""
+"""A gate that is killed half-way and then resumed."""
 
 from __future__ import annotations
 

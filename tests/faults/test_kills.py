@@ -19,8 +19,10 @@ ANY_MOMENT = 0.2
 
 
 def kill_at_random(project: Project, kills: int, seed: int) -> dict[str, Record]:
-    """Kill and resume so often, and check after each kill that every record from before is there, unchanged. Gives
-    the records of the end."""
+    """Kill and resume a run `kills` times, and return its records.
+
+    After each kill, check that every earlier record is there, unchanged.
+    """
     generator = random.Random(seed)
     known: dict[str, Record] = {}
     for _ in range(kills):

@@ -16,10 +16,12 @@ from fault_project import Project, finished, wait_until
 
 from pytest_ngraph import store
 
+REAPER = "pytest_ngraph.bench.reaper"
+
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Project:
-    """A project of six cases that leaves the time to do something to its run."""
+    """Return a project of six cases, slow enough to do something to its run."""
     made = Project(tmp_path, workloads=["plain1", "plain2", "plain3"], batch_sizes=[1, 2])
     (made.root / "pytest.ini").write_text((made.root / "pytest.ini").read_text().replace("= 0.01", "= 0.6"))
     return made
@@ -65,12 +67,12 @@ def test_a_kill(slow: Project) -> None:
     assert len(slow.run_ids) == 1
 
 
-def test_a_kill_of_the_keeper_too(slow: Project) -> None:
-    """Nobody is there to clean up, as after a power failure: the next run does."""
+def test_a_kill_of_the_reaper_too(slow: Project) -> None:
+    """As after a power failure, nobody is there to clean up: the next run does."""
     run = slow.start()
     slow.wait_for(1, run)
-    (keeper,) = [child for child in psutil.Process(run.pid).children() if "keeper" in " ".join(child.cmdline())]
-    keeper.kill()
+    (reaper,) = [child for child in psutil.Process(run.pid).children() if REAPER in child.cmdline()]
+    reaper.kill()
     run.send_signal(signal.SIGKILL)
     finished(run)
     assert list(slow.temporary.glob("ngraph-bench-*"))
@@ -78,7 +80,7 @@ def test_a_kill_of_the_keeper_too(slow: Project) -> None:
 
 
 def test_a_case_that_takes_its_run_with_it(tmp_path: Path) -> None:
-    """It is tried once more, and then left, so that the run comes to its end."""
+    """It is tried once more and then left out, so that the run can end."""
     made = Project(tmp_path, workloads=["plain1"], compilers=["mine:Exact"])
     made.write_tests(["plain1", "plain2"], [1], ["mine:Exact", "faulty:DiesWithItsRun"])
     for _ in range(2):
@@ -118,7 +120,7 @@ def test_two_at_once_in_one_store(small: Project) -> None:
 
 
 def test_a_disk_that_is_full(small: Project) -> None:
-    """No file grows beyond a limit, at which a line is cut short."""
+    """No file may grow beyond a limit, so that a line is cut short."""
     limit = 5000
 
     def bound() -> None:
@@ -137,7 +139,7 @@ def test_a_disk_that_is_full(small: Project) -> None:
 
 @pytest.fixture
 def disk(small: Project) -> Iterator[Path]:
-    """A disk of the store's own."""
+    """Yield a separate disk that holds the store."""
     small.store.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small.store], capture_output=True)
     if mounted.returncode:
@@ -205,7 +207,7 @@ def test_a_temporary_folder_that_is_deleted_under_way(slow: Project) -> None:
 
 
 def test_processes_that_are_stopped_and_go_on(slow: Project) -> None:
-    """As a container's pause or a debugger does it."""
+    """As by pausing a container, or by a debugger."""
     run = slow.start()
     slow.wait_for(1, run)
     parent = psutil.Process(run.pid)

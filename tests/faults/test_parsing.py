@@ -1,4 +1,4 @@
-"""Whatever is parsed, and whatever stands in it: an error that names it, or a value. Nothing else is ever raised."""
+"""Whatever is parsed, the result is a value or an error that explains. Nothing else is ever raised."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
-"""What JSON can hold, the numbers included that it should not."""
+"""Anything JSON can hold, including numbers that it should not (NaN, infinity)."""
 OBJECTS = JSON | st.binary(max_size=4) | st.tuples(JSON, JSON) | st.sets(st.integers()) | st.just(object)
 
 
 def mutated(data: Any, draw: Any) -> Any:
-    """The data with one value, however deep, replaced by another, or a key gone."""
+    """Return the data with one value replaced, at any depth, or one key removed."""
     if isinstance(data, dict) and data and draw(st.booleans()):
         key = draw(st.sampled_from(sorted(data)))
         if draw(st.integers(0, 5)) == 0:

@@ -26,7 +26,7 @@ LIMITS = ("--ngraph-budget=3", "--ngraph-timeout=20")
 
 
 class Blow(NamedTuple):
-    """What a compiler's worker gets, when, and what its case fails with."""
+    """The signal that a compiler's worker gets, in which phase, and how its case then fails."""
 
     number: signal.Signals
     phase: Phase
@@ -63,7 +63,7 @@ def test_each_costs_its_own_case(tmp_path: Path) -> None:
 
 
 def deal(project: Project, run: subprocess.Popen[str]) -> set[str]:
-    """Strike each compiler's worker when it is in the phase for it. Gives the compilers that were struck."""
+    """Send each compiler's worker its signal once it is in the phase for it. Return the compilers that got one."""
     dealt: set[str] = set()
     while run.poll() is None:
         for compiler, phase in phases(project).items():
@@ -75,7 +75,7 @@ def deal(project: Project, run: subprocess.Popen[str]) -> set[str]:
 
 
 def phases(project: Project) -> dict[str, Phase]:
-    """The phase that each compiler's case entered last."""
+    """Return the phase that each compiler's case entered last."""
     found = {}
     for path in project.store.glob(f"*{store.SUFFIX}"):
         for line in path.read_bytes().splitlines():

@@ -1,4 +1,4 @@
-"""Data that others made are data: nothing in them runs, and nothing of ours is for others to read."""
+"""Nothing in data from others runs, and nothing of ours is readable for others."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pytest_ngraph.bench.scratch import Scratch, remove_abandoned
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.machine.devices import load_inventory
 from pytest_ngraph.store import Journal, baselines
+from pytest_ngraph.worker.cache import MANIFEST
 
 
 class Bomb:
@@ -44,7 +45,7 @@ def test_a_pickle_in_a_store_does_not_run(tmp_path: Path, trace: Path) -> None:
 
 def test_a_pickle_as_a_baseline_does_not_run(tmp_path: Path, trace: Path) -> None:
     (tmp_path / "file").write_bytes(pickle.dumps(Bomb(trace)))
-    with pytest.raises(StoreError, match="no exported baseline"):
+    with pytest.raises(StoreError, match="is not an exported baseline"):
         baselines.import_from(tmp_path / "file", tmp_path / "store", "main")
     assert not trace.exists()
 
@@ -64,7 +65,7 @@ def test_a_pickle_as_devices_does_not_run(tmp_path: Path, trace: Path) -> None:
 
 
 def test_a_run_is_not_written_through_a_link(tmp_path: Path) -> None:
-    """Who can write to the store cannot make us write elsewhere."""
+    """Someone who can write to the store cannot make us write elsewhere."""
     journal = Journal(tmp_path / "store", {})
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / f"{journal.id}.jsonl").symlink_to(tmp_path / "elsewhere")
@@ -74,13 +75,19 @@ def test_a_run_is_not_written_through_a_link(tmp_path: Path) -> None:
 
 
 def test_what_a_run_leaves_is_for_this_user_only(tmp_path: Path) -> None:
+    """Even under a umask of 0. The files of a cache entry lie in a folder that nobody else can enter."""
     project = Project(tmp_path)
-    assert project.run("--ngraph-save=main", "-o", "ngraph_cache=cache")[0] == 0
-    made = [project.store, *project.store.rglob("*"), *(project.root / "cache").glob("*")]
-    files = [path for path in made if path.suffix == store.SUFFIX]
-    assert len(files) == 2
+    status, printed = project.run("--ngraph-save=main", "-o", "ngraph_cache=cache", preexec_fn=lambda: os.umask(0))
+    assert status == 0, printed
+    runs = list(project.store.rglob(f"*{store.SUFFIX}"))
+    assert len(runs) == 2, "the run and the baseline"
+    cache = project.root / "cache"
+    entries = list(cache.iterdir())
+    assert entries
+    assert all((entry / MANIFEST).is_file() for entry in entries)
     open_to_others = stat.S_IRWXG | stat.S_IRWXO
-    assert not [path for path in (*files, project.store) if path.stat().st_mode & open_to_others]
+    private = [project.store, *runs, cache, *entries]
+    assert not [path for path in private if path.stat().st_mode & open_to_others]
 
 
 def test_temporary_folders_are_for_this_user_only_and_others_stay(

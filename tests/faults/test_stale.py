@@ -12,7 +12,7 @@ from pytest_ngraph import store
 
 @pytest.fixture
 def half(tmp_path: Path) -> Project:
-    """A project of four cases, two of which an earlier session measured."""
+    """Return a project of four cases, two of which an earlier session measured."""
     project = Project(tmp_path, workloads=["plain1", "plain2"], compilers=["mine:Exact", "mine:Exact:spin=1"])
     (project.root / "numbers.txt").write_text("1 2 3")
     assert project.run("-k", "plain1")[0] == 0
@@ -53,7 +53,7 @@ def test_what_was_recorded_before_is_held_to_thresholds(half: Project) -> None:
         ),
     ],
 )
-def test_what_it_was_made_of_changed(half: Project, file: str, text: str, reason: str) -> None:
+def test_a_file_that_it_was_built_from_changed(half: Project, file: str, text: str, reason: str) -> None:
     before = half.records
     path = half.root / file
     path.write_text(text if file.endswith("txt") else f"{path.read_text()}\n{text}\n")
@@ -100,7 +100,7 @@ def test_a_run_that_does_not_exist(half: Project) -> None:
     assert f"unknown run 'test_it.py'. Known: {half.run_ids[0]}. --ngraph-resume takes the next word" in printed
 
 
-def test_a_run_that_measures_nothing_says_nothing_of_what_there_is_to_go_on_with(half: Project) -> None:
+def test_a_run_that_measures_nothing_does_not_mention_unfinished_runs(half: Project) -> None:
     status, printed = half.run("--ngraph-resume", "--collect-only")
     assert status == 0
     assert "nothing to go on with" not in printed

@@ -21,7 +21,7 @@ FAILURES = {
     "faulty:KilledFromOutside": ("out of memory", "warm-up", "killed from outside"),
     "faulty:Asks": ("raised", "compile", "EOFError"),
     "faulty:ForksAndCrashes": ("crashed", "compile", "crashed with SIGSEGV"),
-    "faulty:Babbles": ("crashed", "compile", "wrote into the channel of its answers"),
+    "faulty:Babbles": ("crashed", "compile", "wrote to the pipe reserved for its answers"),
     "faulty:ClosesDescriptors": ("crashed", "compile", ""),
 }
 HANGS = {
@@ -49,21 +49,21 @@ Records = dict[str, list[Record]]
 
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A run in which each worker that lives on is used again."""
+    """Return a project after a run in which each surviving worker is used again."""
     compilers = [*SURVIVORS, *FAILURES, "faulty:RaisesClosing"]
     return run(Project(tmp_path_factory.mktemp("twice"), batch_sizes=[1, 2], compilers=compilers))
 
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A run of what hangs."""
+    """Return a project after a run of what hangs."""
     compilers = ["mine:Exact", *HANGS, "faulty:HangsClosing"]
     return run(Project(tmp_path_factory.mktemp("once"), compilers=compilers))
 
 
 @pytest.fixture(scope="module")
 def records(once: Project, twice: Project) -> Records:
-    """What both runs recorded."""
+    """Return what both runs recorded."""
     found: Records = {}
     for record in (*once.records.values(), *twice.records.values()):
         found.setdefault(record.case.compiler, []).append(record)

@@ -14,7 +14,7 @@ BUSY = Contention(pressure_percent=40.0)
 
 
 def judged(seconds: float, *runs: float, rule: Rule | None = None) -> Verdict:
-    """The verdict on a run of this time against runs of those."""
+    """Return the verdict on a run of this time, compared with runs of those times."""
     return compare(CASE, measured(CASE, seconds), [measured(CASE, run) for run in runs], rule or Rule(), V1)
 
 
@@ -45,10 +45,10 @@ def test_unchanged_is_surely_within_the_widened_margin(seconds: float) -> None:
     assert found.ratio.high < 1 + found.margin
 
 
-def test_between_unchanged_and_regressed_nothing_can_be_told() -> None:
+def test_between_unchanged_and_regressed_is_inconclusive() -> None:
     found = judged(1.18, 1.0)
     assert found.name == "inconclusive"
-    assert found.reason == "more than runs usually differ, and too little to be sure"
+    assert found.reason == "slower by more than runs usually differ, but too little to be sure"
     assert found.ratio
     assert found.margin
     assert 0.01 < found.p < 0.05
@@ -94,7 +94,7 @@ def test_new() -> None:
 def test_one_round_is_too_little() -> None:
     short = measured(CASE, 1.0, rounds=1)
     found = compare(CASE, short, [measured(CASE, 1.0)], Rule(), V1)
-    assert found.text == "inconclusive: too few rounds to tell how wrong they are"
+    assert found.text == "inconclusive: too few rounds to estimate their error (at least 2 are needed)"
     assert compare(CASE, measured(CASE, 1.0), [short], Rule(), V1).reason == found.reason
 
 
@@ -130,12 +130,12 @@ def on_cores(count: int, seconds: float) -> Record:
     return measured(CASE, seconds, follows_from={"target": {"cores": list(range(count))}})
 
 
-def test_on_another_number_of_cores_nothing_can_be_told_of_the_code() -> None:
+def test_on_another_number_of_cores_the_code_cannot_be_judged() -> None:
     found = compare(CASE, on_cores(1, 2.0), [on_cores(2, 1.0)], Rule(), V1)
     assert found.name == "inconclusive"
     assert found.reason == "measured on 1 core, and on 2 in the baseline's runs"
 
 
-def test_of_a_baselines_runs_those_count_that_had_as_many_cores() -> None:
+def test_a_baselines_runs_on_as_many_cores_count() -> None:
     found = compare(CASE, on_cores(1, 2.0), [on_cores(2, 1.0), on_cores(1, 2.0)], Rule(), V1)
     assert (found.name, found.runs) == ("unchanged", 1)

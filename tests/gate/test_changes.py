@@ -67,7 +67,7 @@ def test_equal_graphs_need_no_launches() -> None:
 
 def test_a_reading_that_is_not_there_says_why() -> None:
     some = alone([2.0], [1.0])
-    with pytest.raises(Uncompared, match="not every process told its cpu_percent"):
+    with pytest.raises(Uncompared, match="not every process reported its cpu_percent"):
         reading_of_launches(compared(alone=some), "cpu_percent")
     with pytest.raises(Uncompared, match="no memory"):
         reading_of_launches(compared(alone=some[:1], alone_problem="no memory"), "compile_s")

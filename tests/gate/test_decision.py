@@ -85,7 +85,7 @@ def test_looks_take_the_launches_that_were_there() -> None:
 
 
 def test_the_last_look_is_at_all_launches_whatever_ended_them() -> None:
-    """Half a second of screening, and two for each that follows: there is room for four."""
+    """The screen takes half a second and each launch after it two: there is room for four."""
     screen, *short = launches(0.03, 0.03, 0.03, 0.03, screen=0.03)
     long = [screen, *(replace(one, builds=one.builds * 4) for one in short)]
     assert [each.elapsed_s for each in long] == [pytest.approx(0.5), *[pytest.approx(2)] * 4]
@@ -107,7 +107,7 @@ def test_a_case_has_as_many_looks_as_it_has_launches_for() -> None:
 
 
 def decisions(machine: Machine, slowdown: float, rule: Rule, cells: int) -> tuple[Counter[Decision], float]:
-    """How often each was called, and the launches taken on average."""
+    """Return how often each decision was made, and the mean number of launches taken."""
     found = [machine.gated(slowdown, rule) for _ in range(cells)]
     return Counter(decision for decision, _ in found), sum(len(taken) for _, taken in found) / cells
 
@@ -124,7 +124,7 @@ def test_unchanged_code_is_never_called_regressed(spread: float) -> None:
 def test_a_slowdown_of_just_the_margin_is_called_at_most_at_the_level() -> None:
     machine = Machine(random=np.random.default_rng(2), spread=0.004)
     called, _ = decisions(machine, RULE.margin, Rule(level=0.05, miss=1e-6, most_launches=5), 300)
-    # 2.5 standard errors of the simulation more than the level.
+    # The level plus 2.5 standard errors of the simulation.
     assert called["regressed"] <= (0.05 + 2.5 * math.sqrt(0.05 * 0.95 / 300)) * 300
 
 
@@ -142,7 +142,7 @@ def test_a_speedup_is_found_as_well() -> None:
 
 @pytest.mark.parametrize("slowdown", [0.0, 0.01])
 def test_a_machine_whose_launches_have_two_modes_raises_no_alarm(slowdown: float) -> None:
-    """A tenth of the launches is 3 % off, as placement in memory can make them."""
+    """A tenth of the launches is 3 % off, as placement in memory can cause."""
     random = np.random.default_rng(5)
 
     def one() -> Decision:

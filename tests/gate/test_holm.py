@@ -16,7 +16,7 @@ RULE = Rule(cells=3, priors=PRIORS)
 
 
 def judged(*ratios: float, launches: int = 3) -> tuple[list[Verdict], dict[Case, Comparison]]:
-    """Verdicts on cells of these log ratios, each as if it were the first."""
+    """Return verdicts on cells with these log ratios, each as if it were the first."""
     comparisons = {
         case("openvino", size): Comparison(launches=(exact(ratio),) * launches) for size, ratio in enumerate(ratios, 1)
     }
@@ -31,7 +31,7 @@ def settled(verdicts: list[Verdict], comparisons: Mapping[Case, Comparison], rul
 
 
 def between(level: float, above: float) -> float:
-    """A log ratio whose p-value after three launches lies between two levels."""
+    """Return a log ratio whose p-value after three launches lies between two levels."""
     for step in range(10, 60):
         [found], _ = judged(step / 1000)
         if above < found.p <= level:

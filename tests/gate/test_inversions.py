@@ -19,7 +19,7 @@ SAME = dict.fromkeys(CASES.values(), EXACTLY_EQUAL)
 
 
 def judged(changed: dict[tuple[str, str], float], rule: Rule | None = None, error: float = 0.002) -> MetricVerdict:
-    """The verdict where these cells' times changed by these log ratios."""
+    """Return the verdict where the times of these cells changed by these log ratios."""
     times = SAME | {CASES[key]: known(by, error) for key, by in changed.items()}
     base = Base(times=times, logs={CASES[key]: math.log(s) for key, s in SECONDS.items()}, rule=rule or Rule())
     gate = MetricGate(base)
@@ -43,10 +43,10 @@ def test_what_the_base_had_too_is_unchanged() -> None:
     assert judged({}).name == "unchanged"
 
 
-def test_a_tie_at_the_base_cannot_be_told() -> None:
+def test_a_tie_at_the_base_is_inconclusive() -> None:
     found = judged({("tvm", "vgg"): math.log(SECONDS["tvm", "vgg"]) - math.log(SECONDS["tvm", "swin"])})
     assert (found.name, found.p) == ("inconclusive", 1)
-    assert found.reason == "1 inversion; of 1 it cannot be told whether the base has them"
+    assert found.reason == "1 inversion; it is unknown for 1 whether the base has it"
 
 
 def test_an_order_that_was_the_other_way_round_twice_is_an_inversion_too() -> None:

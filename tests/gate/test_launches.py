@@ -28,7 +28,7 @@ from pytest_ngraph.gate.launches import effect, effects
         ({"involuntary_switches": 101, "pressure_percent": 0.0}, False),
     ],
 )
-def test_what_the_kernel_tells_makes_a_round_disturbed(fields: dict[str, Any], disturbed: bool) -> None:
+def test_what_the_kernel_reports_makes_a_round_disturbed(fields: dict[str, Any], disturbed: bool) -> None:
     assert is_disturbed(paired_round(0.0, **fields)) is disturbed
 
 
@@ -56,7 +56,7 @@ def test_speeds_that_change_from_round_to_round_give_a_wide_error() -> None:
 
 @pytest.mark.parametrize("quads", [1, 4])
 def test_the_error_is_that_of_many_launches(quads: int) -> None:
-    """Rounds with a disturbance of their own: the blocks must be the rounds, or the error comes out too small."""
+    """Each round has its own disturbance: the blocks must be the rounds, or the error comes out too small."""
     random = np.random.default_rng(7)
 
     def one() -> tuple[float, float]:
@@ -76,13 +76,13 @@ def test_what_building_first_is_worth_cancels_however_long_each_build_ran() -> N
     assert effect(both).standard_error == pytest.approx(math.hypot(*errors) / 2)
 
 
-def test_one_round_draws_from_its_quads_and_one_quad_tells_no_error() -> None:
+def test_one_round_draws_from_its_quads_and_one_quad_has_no_error() -> None:
     assert effect(launch(paired_round(0.0, 0.01, 0.02))).standard_error > 0.003
     assert effects([launch(paired_round(0.01)), launch(), exact(0.02)]) == [effect(exact(0.02))]
 
 
 def test_the_fastest_quarter_counts_whatever_the_rounds_sizes() -> None:
-    # Of ten bursts, two and a half: two took 1 %, half of one 2 % longer than the base's.
+    # Two and a half of ten bursts count: two took 1 % longer than the base's, half of one 2 % longer.
     sizes = launch(paired_round(0.01), paired_round(0.02, 0.03), paired_round(0.04, 0.05))
     assert effect(sizes).log_ratio == pytest.approx((2 * 0.01 + 0.5 * 0.02) / 2.5)
 

@@ -8,7 +8,7 @@ from pytest_ngraph.gate.ledger import Ledger
 
 
 def judge(of: Case, rule: Rule) -> Verdict:
-    """Regressed where the level left is at least a hundredth of the batch size."""
+    """Return regressed if the remaining level is at least a hundredth of the batch size."""
     p = of.batch_size / 100
     return Verdict(case=of, name="regressed" if p <= rule.corrected_level else "inconclusive", p=p)
 

@@ -139,7 +139,7 @@ def test_readings_are_of_launches_alone() -> None:
 def test_what_got_worse_by_just_what_is_tolerated_is_seldom_called(
     slowdowns: list[float], weights: list[float]
 ) -> None:
-    """The cells stop taking launches when they are decided, each by its own margin."""
+    """Each cell stops taking launches when it is decided by its own margin."""
     rule, limit = Rule(level=0.05), sum(w * math.log1p(s) for w, s in zip(weights, slowdowns, strict=True))
 
     def called(seed: int) -> bool:

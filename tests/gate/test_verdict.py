@@ -17,7 +17,7 @@ MAIN = "main at 1a2b3c4"
 
 
 def of(*ratios: float, screen: float = 0.0, rule: Rule = RULE, **fields: Any) -> Verdict:
-    """The verdict on a screen and fresh launches with these log ratios."""
+    """Return the verdict on a screen and fresh launches with these log ratios."""
     launches = (exact(screen, fresh=False), *map(exact, ratios))
     return verdict(CASE, Comparison(**{"against": MAIN, "launches": launches, **fields}), rule)
 
@@ -98,9 +98,13 @@ def test_reasons_of_what_could_not_be_decided() -> None:
     busy = launch(*[paired_round(0.005, 0.012, pressure_percent=48.0)] * 12, *[paired_round(0.007)] * 8, fresh=False)
     found = verdict(CASE, Comparison(launches=(busy,)), RULE)
     assert found.reason == "the machine is too busy: 12 of 20 rounds disturbed, CPU pressure 48 %"
-    assert of(0.01, 0.01, screen=0.01).reason == "measuring ended after 2 fresh launches; a regression takes 3"
-    assert of(*[0.01] * 8, screen=0.01).reason == "on either side of the margin of 1 %, as far as 8 fresh launches tell"
-    assert of(launches=(launch(paired_round(0.0)),)).reason == "too little was measured to tell how wrong it is"
+    assert of(0.01, 0.01, screen=0.01).reason == (
+        "measuring ended after 2 fresh launches, but calling a regression takes at least 3"
+    )
+    assert of(*[0.01] * 8, screen=0.01).reason == (
+        "neither surely within the margin of 1 % nor surely beyond it, after 8 fresh launches"
+    )
+    assert of(launches=(launch(paired_round(0.0)),)).reason == "too little was measured to estimate the error"
 
 
 def test_more_launches_detect_less() -> None:

@@ -1,4 +1,4 @@
-"""What a container is told of its limits, by both versions of control groups."""
+"""The limits of a container, as both versions of control groups report them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_limits_are_read(version: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["version 1 without limits", "version 2 without limits", "none"])
-def test_where_there_are_none_none_is_told(version: str, tmp_path: Path) -> None:
+def test_without_limits_there_are_none(version: str, tmp_path: Path) -> None:
     root = _group(tmp_path, version)
     assert cgroup.cpus(root) is None
     assert cgroup.memory_bytes(root) is None

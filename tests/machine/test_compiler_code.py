@@ -1,4 +1,4 @@
-"""What a compiler's results follow from besides the model."""
+"""What a compiler's results depend on besides the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_ngraph.machine import compiler_code
 
 
 def install(folder: Path, version: str) -> None:
-    """A library of one module, in this version."""
+    """Install this version of a library of one module."""
     (folder / "inlined.py").touch()
     information = folder / "inlined_library.dist-info"
     information.mkdir(exist_ok=True)
@@ -53,6 +53,6 @@ def test_the_modules_beside_it_in_its_package_count(tmp_path: Path, monkeypatch:
 
 
 def test_no_distribution_is_asked_about_for_a_built_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes half a second, which every process that compiles would pay."""
+    """Asking takes half a second in every process that compiles."""
     monkeypatch.setattr(compiler_code, "packages_distributions", lambda: pytest.fail("asked"))
     assert compiler_code.source_digest("torchscript")

@@ -24,7 +24,7 @@ def test_throttles_are_summed_over_the_cpus(tmp_path: Path) -> None:
     assert throttles(tmp_path) == 25
 
 
-def test_a_suspended_machine_is_one_whose_clocks_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_far_the_clocks_are_apart_is_how_long_the_machine_slept(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = {"boot": 5000.0, "monotonic": 4400.0}
     monkeypatch.setattr(time, "CLOCK_BOOTTIME", "boot", raising=False)
     monkeypatch.setattr(time, "CLOCK_MONOTONIC", "monotonic")
@@ -34,7 +34,7 @@ def test_a_suspended_machine_is_one_whose_clocks_part(monkeypatch: pytest.Monkey
     assert asleep_s() is None
 
 
-def test_a_kernel_that_tells_nothing(tmp_path: Path) -> None:
+def test_a_kernel_that_reports_nothing(tmp_path: Path) -> None:
     nothing = read(tmp_path)
     assert nothing == Counters(None, None, None)
     assert throttles(tmp_path) is None

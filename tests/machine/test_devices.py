@@ -28,9 +28,11 @@ def test_built_in_devices() -> None:
     assert set(load_inventory(None)) == {"cpu", "xeon", "gpu", "orin"}
 
 
-def test_cores_that_the_machine_has_not() -> None:
+def test_cores_that_the_machine_does_not_have() -> None:
     assert Device(name="box", cores=(1, 7)).absent(SERVER) == ""
-    assert Device(name="box", cores=(1, 8)).absent(SERVER) == "device box wants core 8, this machine has 8, from 0 on"
+    assert Device(name="box", cores=(1, 8)).absent(SERVER) == (
+        "device box needs core 8, but the cores of this machine are numbered 0 to 7"
+    )
 
 
 def test_inventory_adds_and_replaces(tmp_path: Path) -> None:
@@ -67,14 +69,14 @@ def test_a_profile_survives_being_written_and_read(tmp_path: Path) -> None:
     [
         ("[xeon", "cannot read"),
         ("[xeon]\nthread = 2\n", "unknown setting of device xeon.*'thread'.*'threads'"),
-        ("[xeon]\nthreads = 0\n", "threads = 0 of device xeon is not a whole number from 1"),
+        ("[xeon]\nthreads = 0\n", "threads = 0 of device xeon is not a whole number from 1 up"),
         ("[xeon]\nkind = 'tpu'\n", "unknown kind of device xeon.*'tpu'.*cpu, cuda"),
         ("[xeon]\ncores = ['a']\n", "is not a list of logical CPU numbers"),
         ("[xeon]\nthreads = 2\ncores = [0, 1, 2]\n", r"threads = 2 and cores = \[0, 1, 2\] of device xeon contradict"),
         ("xeon = 3\n", "'xeon' is not a table"),
-        ("[xeon]\npool = 'a'\n", "pool = 'a' of device xeon is not a list of texts"),
+        ("[xeon]\npool = 'a'\n", "pool = 'a' of device xeon is not a list of strings"),
         ("[xeon]\nrequires = 'a'\n", "requires = 'a' of device xeon is not a table"),
-        ("[xeon.requires]\nram = 1\n", r"\[xeon.requires\] is read as the mark requires_device: unknown.*'ram'"),
+        ("[xeon.requires]\nram = 1\n", r"\[xeon.requires\] takes what the mark requires_device takes: unknown.*'ram'"),
     ],
 )
 def test_inventory_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> None:
@@ -99,14 +101,14 @@ def test_target_takes_the_first_physical_cores(a_case: Case) -> None:
     ("device", "machine", "reason"),
     [
         (Device(name="d"), SERVER, ""),
-        (Device(name="d", architecture="aarch64"), SERVER, "device d is aarch64, this machine is x86_64"),
+        (Device(name="d", architecture="aarch64"), SERVER, "device d is aarch64, but this machine is x86_64"),
         (
             Device(name="d", kind="cuda"),
             SERVER,
-            "device d needs a CUDA GPU, and the driver of this machine reports none",
+            "device d needs a CUDA GPU, but the driver of this machine reports none",
         ),
         (Device(name="d", kind="cuda"), WITH_GPU, ""),
-        (Device(name="d", threads=8), SERVER, "device d wants 8 cores, this machine offers 4"),
+        (Device(name="d", threads=8), SERVER, "device d needs 8 cores, but this machine offers 4"),
     ],
 )
 def test_absent(device: Device, machine: Machine, reason: str) -> None:
@@ -153,7 +155,7 @@ def test_sizes(text: str, expected: int) -> None:
     assert parse_size(text) == expected
 
 
-def test_a_machine_has_a_little_less_memory_than_it_is_sold_as() -> None:
+def test_a_machine_may_have_a_little_less_memory_than_its_nominal_size() -> None:
     machine = dataclasses.replace(this_machine(), memory_bytes=int(7.63 * 2**30))
     assert Requirement.parse({"memory": "8GiB"}).unmet(BUILT_IN["cpu"], machine) == ""
     assert "lacks 9 GiB" in Requirement.parse({"memory": "9GiB"}).unmet(BUILT_IN["cpu"], machine)

@@ -16,7 +16,7 @@ FOUND = [
 
 
 class Driver:
-    """Stands in for the CUDA driver: what it is asked for, it writes to where the caller points."""
+    """Stands in for the CUDA driver: writes its answers to where the caller points."""
 
     def __init__(self, initialised: int = 0) -> None:
         self._initialised = initialised
@@ -60,8 +60,8 @@ def test_without_a_driver_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_drivers_version_is_what_the_kernel_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    told = tmp_path / "version"
-    monkeypatch.setattr(gpus, "VERSION", told)
+    version = tmp_path / "version"
+    monkeypatch.setattr(gpus, "VERSION", version)
     assert gpus.driver_version() == ""
-    told.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023\n")
+    version.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023\n")
     assert gpus.driver_version() == "535.129.03"

@@ -41,7 +41,9 @@ ORIN = "processor\t: 0\nmodel name\t: ARMv8 Processor rev 1 (v8l)\nFeatures\t: f
         ("", "", ("", set())),
     ],
 )
-def test_a_processor_is_known_by_what_linux_tells(cpuinfo: str, board: str, expected: tuple[str, set[str]]) -> None:
+def test_a_processor_is_described_by_what_linux_reports(
+    cpuinfo: str, board: str, expected: tuple[str, set[str]]
+) -> None:
     assert described(cpuinfo, board) == (expected[0], frozenset(expected[1]))
 
 
@@ -54,7 +56,7 @@ def test_a_driver_that_keeps_some_of_the_gpus_memory_makes_no_other_machine() ->
     assert first.fingerprint == second.fingerprint != this_machine().fingerprint
 
 
-def test_what_another_machine_tells_of_itself_is_understood() -> None:
+def test_a_machine_survives_being_written_and_read() -> None:
     gpu = Gpu(name="Orin", capability=(8, 7), memory_bytes=2**33)
     machine = dataclasses.replace(this_machine(), gpus=(gpu,))
     assert Machine.from_dict(json.loads(json.dumps(machine.to_dict()))) == machine

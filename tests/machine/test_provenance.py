@@ -16,8 +16,8 @@ def test_what_sets_a_compiler_is_a_part_of_what_is_compiled(monkeypatch: pytest.
     assert changes(before, after) == ["variables: TORCHINDUCTOR_MAX_AUTOTUNE none -> 1"]
 
 
-def test_how_a_worker_is_set_up_is_none(monkeypatch: pytest.MonkeyPatch, a_case: Case) -> None:
-    """It looks for what is compiled in an environment that is not the session's."""
+def test_the_variables_that_set_up_a_worker_are_not(monkeypatch: pytest.MonkeyPatch, a_case: Case) -> None:
+    """A worker looks up compiled artifacts in an environment that differs from the session's."""
     before = of_compiling(a_case, Target(), "graph")
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "TVM_NUM_THREADS", "TMPDIR"):
         monkeypatch.setenv(name, "2")

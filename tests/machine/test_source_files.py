@@ -1,4 +1,4 @@
-"""Which files a workload is built from, as a process of its own notes them."""
+"""Which files a workload is built from, as noted in a separate process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def files_of(project: Path, *builds: str) -> list[list[str]]:
-    """The user's own files that each of these follows from. What is temporary is nobody's."""
+    """Return the user's own files that each of these builds depends on. Temporary files are nobody's."""
     (temporary := project.parent / "temporary").mkdir()
     command = [sys.executable, "-c", SCRIPT, *builds]
     environment = os.environ | {"TMPDIR": str(temporary)}

@@ -1,4 +1,4 @@
-"""The formats of other tools, as they document them."""
+"""The formats of other tools, as these tools document them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECORDS = [
 
 
 def test_bencher_metric_format() -> None:
-    """As in bencher's JSON schema: names, measures, and numbers of which only `value` is required."""
+    """Bencher's JSON schema: names, measures, and numbers of which only `value` is required."""
     exported = bencher(RECORDS, compute(RECORDS))
     assert list(exported) == ["resnet18-openvino-b8-xeon", "resnet18-identity-b8-xeon"]
     for measures in exported.values():
@@ -35,7 +35,7 @@ def test_bencher_metric_format() -> None:
 
 
 def test_custom_smaller_is_better() -> None:
-    """As in github-action-benchmark's `BenchmarkResult`: texts but for a number, `range` and `extra` optional."""
+    """The `BenchmarkResult` of github-action-benchmark: texts and one number; `range` and `extra` are optional."""
     exported = github_action_benchmark(RECORDS, compute(RECORDS))
     for entry in exported:
         assert {"name", "unit", "value"} <= set(entry) <= {"name", "unit", "value", "range", "extra"}

@@ -65,7 +65,7 @@ def test_a_whole_block() -> None:
     ]
 
 
-def test_what_disturbed_an_unstable_case_is_told() -> None:
+def test_what_disturbed_an_unstable_case_is_shown() -> None:
     hot = Contention(pressure_percent=0.1, steal_percent=3.0, throttles=2, asleep_s=61.2)
     records = [measured(case("identity", 1), 0.02), measured(case("tvm", 1), 0.01, stable=False, contention=hot)]
     doubt = "~ tvm at batch size 1 did not settle in 11 rounds: steal 3 %, throttled 2 times, suspended for 61 s"
@@ -81,7 +81,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 
 def columns(records: list[Record], width: int) -> list[str]:
-    """Names of the first block's columns."""
+    """Return the names of the first block's columns."""
     return next(line for line in texts(records, width=width) if line.startswith("    batch")).split()
 
 
@@ -131,7 +131,7 @@ def test_single_compiler_is_not_called_the_fastest() -> None:
     assert not any(text.startswith("  *") for text in texts([measured(case(), 0.1)]))
 
 
-def test_blocks_are_told_apart() -> None:
+def test_each_block_has_its_own_heading() -> None:
     records = [
         measured(case(workload="conv", depth=3, width=64), 0.1),
         measured(case(precision="bf16", objective="throughput"), 0.1),
@@ -168,7 +168,7 @@ def test_long_lists_are_cut() -> None:
     assert "  ... and 8 more" in texts(records)
 
 
-def test_own_metrics_are_told() -> None:
+def test_own_metrics_are_shown() -> None:
     records = [measured(case(), 0.1)]
     metrics = compute(records, extra=[Metric("study.tcr_per_s", case(), Estimate(3.0, 2.0, 4.0))])
     assert "  resnet18-identity-b1-xeon: study.tcr_per_s 3.0 [2.0, 4.0]" in [
@@ -176,7 +176,7 @@ def test_own_metrics_are_told() -> None:
     ]
 
 
-def test_thresholds_are_counted_and_breaches_told() -> None:
+def test_thresholds_are_counted_and_breaches_shown() -> None:
     records = [measured(case(), 0.1), measured(case("tvm"), 0.2, compile_s=1.0), failed(case("inductor"))]
     found = [
         (line.text, line.style)
@@ -195,7 +195,7 @@ def test_nothing_measured() -> None:
     assert texts([]) == ["nothing was measured"]
 
 
-def test_what_the_kernel_did_not_tell_is_not_told_as_quiet() -> None:
+def test_contention_that_was_not_recorded_is_not_shown_as_quiet() -> None:
     records = [measured(case("identity", 1), 0.02), measured(case("tvm", 1), 0.01, stable=False)]
     assert "  ~ tvm at batch size 1 did not settle in 11 rounds: contention was not recorded" in texts(records)
 
@@ -206,12 +206,12 @@ def test_seconds_of_several_iterations_at_a_time_are_no_latency() -> None:
     assert "latency" not in heading
 
 
-def test_a_program_in_place_of_a_module_is_told() -> None:
+def test_a_program_in_place_of_a_module_is_shown() -> None:
     beside_a_base, asked_for = "identity:channels_last=true", "identity:graph=program"
     records = [
         measured(case(name), 0.02, facts={"graph": graph})
         for name, graph in (("identity", "module"), (beside_a_base, "program"), (asked_for, "program"))
     ]
-    told = [text for text in texts(records, width=140) if "exported program" in text]
-    note = "its exported program, which can be compared with a base; the module may differ"
-    assert told == [f"  {beside_a_base}: {note}"]
+    notes = [text for text in texts(records, width=140) if "exported program" in text]
+    note = "its exported program was measured, since only that can be compared with a base; the module may differ"
+    assert notes == [f"  {beside_a_base}: {note}"]

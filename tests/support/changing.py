@@ -1,4 +1,4 @@
-"""A base of which everything is known as it is told, for tests of what is held to it."""
+"""A base whose figures are all given, for tests of what is compared with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ def known(log_ratio: float, error: float = 0.002, dof: float = 7) -> Pooled:
 
 @dataclass
 class Base:
-    """times: log ratios of head over base. logs: of the head's seconds. readings: by case and metric."""
+    """Answers with the figures that it was given.
+
+    Attributes:
+        times: log ratios of head over base.
+        logs: logarithms of the head's seconds.
+        readings: by case and metric.
+        reserved: how many metrics it was asked to reserve a share of the error level for.
+    """
 
     times: Mapping[Case, Pooled] = field(default_factory=dict)
     logs: Mapping[Case, float] = field(default_factory=dict)
@@ -51,7 +58,7 @@ class Base:
         return decide_worse(worse, rule)
 
     def expect(self, cases: Collection[Case]) -> None:
-        """Whatever they are, it has what it was given."""
+        """Ignore the cases: all figures are given."""
 
     def judge(self, record: Record) -> None:
         raise AssertionError(f"{record.case.id} was judged already")

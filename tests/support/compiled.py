@@ -1,4 +1,4 @@
-"""What tests of compilers share: the targets they compile for, and a worker that has compiled."""
+"""Helpers for tests of compilers: targets to compile for, and a worker that has compiled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THROUGHPUT = Target(cores=CPU.cores, objective="throughput")
 
 @contextmanager
 def working(compiler: str, folder: Path, target: Target = CPU) -> Iterator[WorkerProcess]:
-    """A worker that has compiled a small block and warmed it up."""
+    """Start a worker that has compiled a small block and warmed it up."""
     require(compiler)
     case = Case(workload="conv", compiler=compiler, batch_size=1, depth=1, width=16)
     worker = WorkerProcess(cores=target.cores, temporary=folder)
@@ -45,7 +45,7 @@ def working(compiler: str, folder: Path, target: Target = CPU) -> Iterator[Worke
 
 
 def require(compiler: str) -> None:
-    """Skip the test where this compiler cannot run."""
+    """Skip the test where this compiler cannot run on a CPU of this machine."""
     missing = compilers.missing_library(compiler)
     if missing:
         pytest.skip(missing)

@@ -1,4 +1,4 @@
-"""What figures hold, for tests."""
+"""The contents of figures, for tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOSTILE = """</script><script>alert("x")</script>,'&\\n<b>"""
 
 
 def rows(name: str, study: Study, **values: object) -> pl.DataFrame:
-    """The rows that a figure draws, or those of them that have these values."""
+    """Return the rows that a figure draws; given `values`, only the rows that have them."""
     spec = FIGURES[name](study).spec({})
     csv = spec["datasets"][spec["data"]["name"]]
     frame = pl.read_csv(io.StringIO(csv), infer_schema_length=None)
@@ -25,7 +25,7 @@ def rows(name: str, study: Study, **values: object) -> pl.DataFrame:
 
 
 def colours(spec: Any) -> Iterator[tuple[str, str]]:
-    """Every compiler in a specification with its colour, wherever it is encoded."""
+    """Yield every compiler in a specification with its colour, wherever it is encoded."""
     if isinstance(spec, dict):
         colour = spec.get("color")
         if isinstance(colour, dict) and colour.get("title") == "compiler":
@@ -38,7 +38,7 @@ def colours(spec: Any) -> Iterator[tuple[str, str]]:
 
 
 def hostile_study() -> Study:
-    """A workload, a compiler and a device whose names are written to break out of HTML, SVG and JSON."""
+    """Return a study whose workload, compiler and device have names made to break out of HTML, SVG and JSON."""
     records = tuple(
         noisy(case(compiler, batch_size, workload=workload, device=HOSTILE), seconds * batch_size**0.5, seed=batch_size)
         for workload, factor in ((HOSTILE, 1.0), ("resnet18", 3.0))

@@ -1,4 +1,4 @@
-"""A user's project whose cases are quick and need no framework, run in processes of its own."""
+"""A user's project whose cases are quick and need no framework; its runs are separate processes."""
 
 from __future__ import annotations
 
@@ -34,15 +34,17 @@ import pytest
 @pytest.mark.ngraph(workload={workloads}, batch_size={batch_sizes}, compiler={compilers})
 def test_it(measurement): ...
 """
-# A shell starts what runs in its background without it.
+# The handler is set because a shell starts background processes without it.
 MAIN = "import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(pytest.main())"
 PATIENCE_S = 120
 
 
 class Project:
-    """Its runs have a temporary folder of their own, and so a lock of their own.
+    """The project. Its runs have their own temporary folder, and so their own lock.
 
-    begin_with: what the command of every run begins with.
+    Attributes:
+        begin_with: what the command of every run begins with.
+        expected: the ids of all its cases.
     """
 
     begin_with: Sequence[str] = ()
@@ -75,7 +77,7 @@ class Project:
         }
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        """Begin a run of pytest in the project."""
+        """Start a run of pytest in the project."""
         return subprocess.Popen(
             [*self.begin_with, sys.executable, "-c", MAIN, *arguments],
             cwd=self.root,
@@ -87,7 +89,7 @@ class Project:
         )
 
     def run(self, *arguments: str, **options: Any) -> tuple[int, str]:
-        """A whole run of pytest: its exit status and what it printed."""
+        """Run pytest to its end; return its exit status and what it printed."""
         return finished(self.start(*arguments, **options))
 
     @property
@@ -113,20 +115,22 @@ class Project:
         return [case for case, count in counts.items() if count > 1]
 
     def wait_for(self, count: int, run: subprocess.Popen[str]) -> None:
-        """Wait until the store has so many records; fail when the run ends before."""
+        """Wait until the store has `count` records; fail if the run ends before."""
         wait_until(lambda: len(self.records) >= count or run.poll() is not None)
         assert run.poll() is None, finished(run)
 
     def assert_nothing_left(self) -> None:
-        """No process, no temporary folder, a free lock."""
+        """Check that no process and no temporary folder is left, and that the lock is free."""
         wait_until(lambda: not self._processes())
         wait_until(lambda: not [path for path in self.temporary.iterdir() if path.name != LOCK.name])
         with (self.temporary / LOCK.name).open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def assert_resumes(self, *arguments: str, kept: Iterable[Record]) -> str:
-        """A further session ends with every case recorded once, and what was recorded before unchanged. Gives what it
-        printed."""
+        """Resume the run, and return what that printed.
+
+        Check that every case has one record, and that those in `kept` are unchanged.
+        """
         before = {record.case.id: record for record in kept}
         status, printed = self.run("--ngraph-resume", *arguments)
         after = self.records
@@ -139,7 +143,7 @@ class Project:
         return printed
 
     def assert_measures_again(self, *arguments: str) -> str:
-        """A further session measures every case. Gives what it printed."""
+        """Resume the run, check that every case is measured again, and return what that printed."""
         before = self.records
         status, printed = self.run("--ngraph-resume", *arguments)
         assert status == 0, printed
@@ -149,7 +153,7 @@ class Project:
         return printed
 
     def _processes(self) -> list[int]:
-        """Workers of this project and what they started."""
+        """Return the ids of this project's workers and of what they started."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -161,12 +165,12 @@ class Project:
 
 
 def _environment() -> dict[str, str]:
-    """This process's, without what tells of the pytest that it is."""
+    """Return this process's environment, without the variables that pytest sets."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
 
 
 def finished(run: subprocess.Popen[str]) -> tuple[int, str]:
-    """The exit status of a run and what it printed. One that does not end is killed, and fails the test."""
+    """Wait for a run; return its exit status and what it printed. Kill it, and fail, if it does not end."""
     try:
         printed, _ = run.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
@@ -176,7 +180,7 @@ def finished(run: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    """Wait for something that happens in another process; fail when it does not."""
+    """Wait until another process makes this hold; fail if it never does."""
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline, "it did not happen"

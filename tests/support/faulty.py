@@ -1,4 +1,4 @@
-"""Workloads that need no framework, and compilers that do to their process what compilers have been seen to do."""
+"""Workloads that need no framework, and compilers that harm their process as real compilers have been seen to do."""
 
 import contextlib
 import hashlib
@@ -24,7 +24,7 @@ NUMBERS = Path(__file__).with_name("numbers.txt")
 
 
 class Plain:
-    """The family of workloads `plain...`: a few numbers in, the same out."""
+    """The family of workloads `plain...`: a few numbers in, the same numbers out."""
 
     priority = 1
 
@@ -48,7 +48,7 @@ class Plain:
 
 
 class Ticks:
-    """A stopwatch of its own time: a call takes a millisecond of it, and next to nothing else."""
+    """A stopwatch with simulated time: each call takes one millisecond of it, and hardly any real time."""
 
     def __init__(self):
         self.calls = 0
@@ -61,7 +61,7 @@ class Ticks:
 
 
 class Instant(Exact):
-    """Measured in no time, so that what is left is the time beyond measuring."""
+    """Takes hardly any time to measure, so that what remains is the overhead."""
 
     def load(self, artifact, target, folder):
         ticks = Ticks()
@@ -80,7 +80,7 @@ class Aborts(Exact):
 
 
 class AbortsElsewhere(Aborts):
-    """In every process but the first that loads it."""
+    """Aborts in every process except the first that loads it."""
 
     def load(self, artifact, target, folder):
         first = NUMBERS.with_name("loaded-first")
@@ -113,7 +113,7 @@ class HangsWarmingUp(Exact):
 
 
 class HangsMeasuring(Exact):
-    """A first call and three windows of one are the warm-up of what takes so long."""
+    """Hangs after its warm-up, which for such long calls is a first call and three windows of one call."""
 
     def load(self, artifact, target, folder):
         calls = iter(range(10**9))
@@ -121,7 +121,7 @@ class HangsMeasuring(Exact):
 
 
 class WrongOnceWarm(Exact):
-    """Right in its first two calls, as what specializes itself by what they saw may be."""
+    """Right only in its first two calls, like a model that specializes itself for the inputs it has seen."""
 
     def load(self, artifact, target, folder):
         calls = itertools.count()
@@ -145,7 +145,7 @@ class RaisesClosing(Exact):
 
 
 class Lonely(Exact):
-    """Has room for one model in its process."""
+    """Fails to load a second model into its process."""
 
     models: ClassVar = []
 
@@ -162,7 +162,7 @@ class Lonely(Exact):
 
 
 class LonelyMeasuring(Lonely):
-    """Loads two, and dies when it runs them in turn."""
+    """Loads two models, and dies when they run in turn."""
 
     def make_room(self):
         pass
@@ -185,7 +185,7 @@ class Floods(Exact):
 
 
 class Babbles(Exact):
-    """Writes into every open descriptor, that of the worker's answers included."""
+    """Writes to every open descriptor, including that of the worker's answers."""
 
     def compile(self, artifact, target, folder):
         for descriptor in range(3, 30):
@@ -202,7 +202,7 @@ class LeavesChildren(Exact):
 
 
 class Forks(Exact):
-    """A child that is forked holds all that its parent has open."""
+    """Forks a child, which holds everything open that its parent has open."""
 
     def compile(self, artifact, target, folder):
         super().compile(artifact, target, folder)
@@ -228,7 +228,7 @@ class LeavesThreads(Exact):
 
 
 class Wanders(Exact):
-    """Changes whatever of its process it can."""
+    """Changes everything that it can change in its process."""
 
     def compile(self, artifact, target, folder):
         super().compile(artifact, target, folder)
@@ -246,7 +246,7 @@ class ClosesDescriptors(Exact):
 
 
 class DiesWithItsRun(Exact):
-    """Takes the process that started its worker with it."""
+    """Kills the process that started its worker."""
 
     def load(self, artifact, target, folder):
         os.kill(os.getppid(), signal.SIGKILL)
@@ -254,7 +254,7 @@ class DiesWithItsRun(Exact):
 
 
 class TakesItsDevice(Exact):
-    """Takes the device's process with it, which started that which started its worker."""
+    """Kills the device's process, which is the grandparent of its worker."""
 
     def load(self, artifact, target, folder):
         status = Path(f"/proc/{os.getppid()}/status").read_text()

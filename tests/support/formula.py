@@ -2,11 +2,11 @@
 
     seconds per iteration = work(workload, depth, width) * b ** friction(compiler) / (speed(device) * gain)
 
-so that ASE(b) = b ** -friction(compiler) exactly. The gain of identity is 1, that of another compiler on a model
-depends on the model's style (`GAINS`), and that on a block grows by `SLOPE` with each level of depth. Every record has
-21 rounds that lie evenly within 0.5 % around that, so that their median is exact.
+so that ASE(b) = b ** -friction(compiler) exactly. The gain of identity is 1. The gain of another compiler on a model
+depends on the model's style (`GAINS`); on a block it grows by `SLOPE` with each level of depth. Every record has 21
+rounds, spread evenly within 0.5 % of the formula's value, so that their median is exact.
 
-What is odd on purpose: TVM fails on every Swin, OpenVINO disagrees on `swin_s3_base_224` at batch size 16, TensorRT is
+Odd on purpose: TVM fails on every Swin, OpenVINO disagrees on `swin_s3_base_224` at batch size 16, TensorRT is
 skipped for blocks on the Orin, ONNX Runtime does not settle at batch size 16, and the Xeon's first run, the day before,
 has `resnet18` under identity at half its speed, which later records replace.
 """
@@ -54,7 +54,7 @@ GAINS = {
 SLOPE = 0.25
 """What each further block adds to the speedup at batch size 1."""
 WORK_S = {"ResNet": 0.012, "EfficientNet": 0.014, "DeiT": 0.010, "Swin": 0.016, "ConvNeXt": 0.013}
-"""Of the smallest model at batch size 1 on the Xeon; the medium one has twice, the large one four times that."""
+"""Seconds of the small model at batch size 1 on the Xeon; medium and large ones take two and four times as long."""
 SIZE_FACTORS = {"small": 1.0, "medium": 2.0, "large": 4.0}
 COMPILE_S = {"torchscript": 0.5, "onnxruntime": 4.0, "openvino": 5.0, "tensorrt": 20.0, "tvm": 600.0}
 """Seconds to compile at batch size 1; each further sample adds 2 %."""
@@ -64,13 +64,13 @@ YESTERDAY, TODAY = 1_000_000.0, 1_086_400.0
 
 
 def latency_s(case: Case) -> float:
-    """Seconds per iteration by the formula."""
+    """Return the seconds per iteration by the formula."""
     growth: float = case.batch_size ** FRICTION[case.compiler]
     return _work_s(case) * growth / (SPEEDS[case.device] * gain(case))
 
 
 def gain(case: Case) -> float:
-    """How many times as fast as identity a compiler is at batch size 1."""
+    """Return how many times as fast as identity a compiler is at batch size 1."""
     if case.compiler == IDENTITY:
         return 1.0
     by_style = GAINS[case.compiler][architecture(case.workload).style]
@@ -78,7 +78,7 @@ def gain(case: Case) -> float:
 
 
 def runs() -> list[Run]:
-    """Two runs of the Xeon, and one of each other device."""
+    """Return two runs of the Xeon, and one of each other device."""
     early = _record(Case(workload="resnet18", compiler=IDENTITY, batch_size=1, device="xeon"), "1", YESTERDAY, slower=2)
     return [
         Run(id="1", environment=_environment("xeon"), records=(early,)),
@@ -98,7 +98,7 @@ def write(run: Run, store: Path) -> None:
 
 
 def cases(device: str) -> Iterator[Case]:
-    """Every case of a device: the fifteen models, then the blocks."""
+    """Yield every case of a device: the fifteen models, then the blocks."""
     for compiler in COMPILERS[device]:
         for workload in MODELS:
             for batch_size in BATCH_SIZES:

@@ -1,4 +1,4 @@
-"""Kernels as TVM makes them, and what they compute."""
+"""Kernels built by TVM, and what they compute."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def random(*shape: int) -> Array:
 
 
 def kernel(expression: Callable[..., Any], *inputs: Array) -> Any:
-    """The TVM function of a tensor expression on inputs of these shapes."""
+    """Return the TVM function of a tensor expression on inputs of these shapes."""
     from tvm import te
 
     placeholders = [te.placeholder(array.shape, name=f"input{i}") for i, array in enumerate(inputs)]
@@ -33,7 +33,7 @@ def kernel(expression: Callable[..., Any], *inputs: Array) -> Any:
 
 
 def run(function: Any, inputs: list[Array], target: Any) -> Array:
-    """What a kernel computes."""
+    """Run a kernel and return its output."""
     import tvm
 
     executable = tvm.compile(tvm.IRModule({"main": function.with_attr("global_symbol", "main")}), target)
@@ -46,7 +46,7 @@ def run(function: Any, inputs: list[Array], target: Any) -> Array:
 def check_rule(
     function: Any, inputs: list[Array], expected: npt.NDArray[Any], processor: Processor, target: Any
 ) -> str:
-    """The kernel is scheduled, not left naive, and computes what is expected. Its schedule, as text."""
+    """Check that a rule schedules the kernel and that it computes what is expected. Return the schedule as text."""
     scheduled = cpu.schedule_kernel(function, processor).mod["main"]
     np.testing.assert_allclose(run(scheduled, inputs, target), expected, rtol=1e-4, atol=1e-4)
     text: str = scheduled.script()

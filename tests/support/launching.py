@@ -1,4 +1,4 @@
-"""Launches that nobody measured, with the noise that measured ones have."""
+"""Simulated launches, with the noise of measured ones."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ from pytest_ngraph.gate.decision import Decision
 
 BASE_S = 0.002
 PRIORS: dict[Placement, Prior] = {"together": Prior(0.004, 4), "apart": Prior(0.016, 4)}
-"""Fixed here, so that figures in tests do not move with what is found of machines."""
+"""Fixed here, so that figures in tests do not change with those measured on machines."""
 
 
 def quad(log_ratio: float, base_delay: float = 0.0) -> Quad:
-    """Head's time over base's; and by how much longer the base's took than without noise, as a logarithm."""
+    """Return a quad.
+
+    Args:
+        log_ratio: head's time over base's, without noise.
+        base_delay: log ratio by which noise slows the base down.
+    """
     base_s = BASE_S * math.exp(base_delay)
     head_s = BASE_S * math.exp(log_ratio)
     return Quad((base_s, base_s), (head_s, head_s))
@@ -30,12 +35,12 @@ def paired_round(*log_ratios: float, **fields: Any) -> PairedRound:
 
 
 def launch(*rounds: PairedRound, fresh: bool = True) -> Launch:
-    """A launch of one build."""
+    """Return a launch of one build."""
     return Launch(builds=(Build(rounds=rounds),), iterations=3, fresh=fresh)
 
 
 def exact(log_ratio: float, error: float = 0.001, *, fresh: bool = True) -> Launch:
-    """A launch whose effect is this to the last digit: base and head are delayed alike, if not at the same times."""
+    """Return a launch of exactly this effect: base and head are delayed equally, though not at the same times."""
     delays = [0, error, 2 * error, 3 * error, 4 * error]
     quads = [quad(log_ratio + head, base) for head, base in zip(delays, reversed(delays), strict=True)]
     return launch(*(PairedRound(quads=(each,), elapsed_s=0.1) for each in quads), fresh=fresh)
@@ -43,9 +48,16 @@ def exact(log_ratio: float, error: float = 0.001, *, fresh: bool = True) -> Laun
 
 @dataclass(kw_only=True)
 class Machine:
-    """Yields launches of a cell. spread: between launches (standard deviation of log ratios). noise: what delays a
-    burst on average, as a log ratio. order: what is built second is slower by this log ratio. rounds: of each of two
-    builds."""
+    """Makes launches of one case.
+
+    Attributes:
+        random: the source of noise.
+        spread: standard deviation of log ratios between launches.
+        noise: average delay of a burst, as a log ratio.
+        order: log ratio by which the arm that is built second is slower.
+        rounds: rounds of each of the two builds.
+        quads: quads of each round.
+    """
 
     random: np.random.Generator
     spread: float = 0.003
@@ -55,7 +67,7 @@ class Machine:
     quads: int = 2
 
     def launches(self, slowdown: float) -> Iterator[Launch]:
-        """The screen, in a process that ran before, then fresh ones without end."""
+        """Yield a first launch in a process that ran before, then fresh ones without end."""
         fresh = False
         while True:
             center = math.log1p(slowdown) + self.random.normal(0, self.spread)
@@ -65,7 +77,7 @@ class Machine:
             fresh = True
 
     def gated(self, slowdown: float, rule: Rule) -> tuple[Decision, tuple[Launch, ...]]:
-        """What the gate decides, and what it took, if launches are added as long as it wants."""
+        """Return the gate's decision, and the launches it took when given as many as it asks for."""
         taken: tuple[Launch, ...] = ()
         for one in self.launches(slowdown):
             taken += (one,)
@@ -81,17 +93,17 @@ class Machine:
 
 
 def shifted(one: Launch, by: float) -> Launch:
-    """The launch, its head slower by this log ratio."""
+    """Return the launch with the head slower by this log ratio."""
     return _each_quad(one, lambda each: Quad(each.base, _times(each.head, math.exp(by))))
 
 
 def swapped(one: Launch) -> Launch:
-    """The launch with base for head."""
+    """Return the launch with base and head swapped."""
     return _each_quad(one, lambda each: Quad(each.head, each.base))
 
 
 def scaled(one: Launch, factor: float) -> Launch:
-    """The launch in another unit of time."""
+    """Return the launch in another unit of time."""
     return _each_quad(one, lambda each: Quad(_times(each.base, factor), _times(each.head, factor)))
 
 

@@ -1,4 +1,4 @@
-"""What a user might write: a workload, a compiler, and compilers that fail in every way."""
+"""What a user might write: workloads, a compiler that works, and compilers that fail in many ways."""
 
 import os
 import signal
@@ -66,8 +66,10 @@ class Exact:
 
 
 class Priced(Exact):
-    """Takes what the workload's last output says: seconds of a call and of each sample in it, seconds to compile, and
-    MiB of memory."""
+    """Costs what the workload's last output says.
+
+    That is: seconds per call, seconds per sample in a call, seconds to compile, and MiB of memory.
+    """
 
     def compile(self, artifact, target, folder):
         super().compile(artifact, target, folder)
@@ -79,7 +81,7 @@ class Priced(Exact):
         held = []
 
         def run():
-            if not held:  # in the first call, so that compiling takes no longer for it
+            if not held:  # in the first call, so as not to lengthen compiling
                 held.append(np.ones(int(mebibytes * 2**20 / 8)))
             time.sleep(call_s + sample_s * artifact.case.batch_size)
 

@@ -1,4 +1,4 @@
-"""The pages of the docs: their blocks of code, and every command in them, inline ones included."""
+"""The pages of the docs: their blocks of code, and every command in them, including inline ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WALKTHROUGHS = (
     "docs/reading-the-report.md",
     "docs/tutorial.md",
 )
-"""Pages that `tools/follow.py` follows, but for the blocks that say otherwise."""
+"""Pages that `tools/follow.py` follows, except blocks that say otherwise."""
 
 BLOCK = re.compile(r"^((?:<!-- [^\n]* -->\n)*)```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -31,7 +31,14 @@ LOOP = {"do", "done"}
 
 
 class Block(NamedTuple):
-    """notes: the comments right above it."""
+    """A block of code.
+
+    Attributes:
+        page: the page that it is on.
+        notes: the comments right above it.
+        language: what it is marked as.
+        text: its contents.
+    """
 
     page: str
     notes: str
@@ -42,7 +49,10 @@ class Block(NamedTuple):
 class Command(NamedTuple):
     """A program and its arguments, as the shell would split them.
 
-    whole: it stands in a block; one within a sentence may leave out what its program requires.
+    Attributes:
+        page: the page that it is on.
+        words: the program and its arguments.
+        whole: it is in a block; a command within a sentence may leave out required arguments.
     """
 
     page: str
@@ -59,16 +69,19 @@ def blocks(*languages: str) -> list[Block]:
 
 
 def commands(program: str = "") -> list[Command]:
-    """Those of shell blocks, of a workflow's steps and of inline code, each once. program: of this one only.
+    """Return the commands in shell blocks, in steps of workflows and in inline code, each once.
 
-    Left out are the blocks that `tools/follow.py` follows.
+    Blocks that `tools/follow.py` follows are left out.
+
+    Args:
+        program: only commands of this program.
     """
     found = dict.fromkeys(each for page in PAGES for each in (*_in_blocks(page), *_in_sentences(page)))
     return [command for command in found if not program or Path(command.words[0]).name == program]
 
 
 def split(text: str) -> Iterator[tuple[str, ...]]:
-    """The simple commands of a script, without comments, redirections and the words of loops."""
+    """Yield the simple commands of a script, without comments, redirections and keywords of loops."""
     for line in text.replace("\\\n", " ").splitlines():
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True

@@ -1,4 +1,4 @@
-"""What the tests and the fuzzer of whatever is parsed share."""
+"""Helpers shared by the tests of parsing and the fuzzer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def journal_of(folder: Path) -> Path:
 
 
 def succeeds_or_explains(work: Callable[[], object]) -> bool:
-    """Whether this goes through, or is refused with a message. Whatever else it raises goes on."""
+    """Return whether this succeeds or is refused with a message. Any other error is raised."""
     try:
         work()
     except NgraphError as error:

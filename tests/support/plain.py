@@ -1,4 +1,4 @@
-"""Workloads that need no framework, and so no seconds: the family `plain` of `tests/support/faulty.py`."""
+"""Workloads that need no framework and so take no time: the family `plain` of `tests/support/faulty.py`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ ENTRY_POINTS = "[pytest_ngraph.workloads]\nplain = faulty:Plain\n"
 
 
 def put_into(project: Path) -> None:
-    """The family, the compilers of `mine.py` and those of `faulty.py`, registered as an installed distribution would:
-    runs of pytest in this folder find them, if each is a process of its own."""
+    """Copy the family and the compilers of `mine.py` and `faulty.py` into a project, registered as if installed.
+
+    Runs of pytest in that folder find them if each run is a separate process.
+    """
     for name in ("mine.py", "faulty.py"):
         shutil.copy(SUPPORT / name, project)
     information = project / "faulty-1.dist-info"

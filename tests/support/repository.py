@@ -1,4 +1,4 @@
-"""A small git repository of a user's, for tests of what compares revisions."""
+"""A user's small git repository, for tests of comparing revisions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Repository:
 
     @classmethod
     def create(cls, root: Path) -> Repository:
-        """A repository without commits in this folder, made where there is none, whose branch is `main`."""
+        """Create an empty repository with the branch `main` in this folder, which is created if needed."""
         root.mkdir(exist_ok=True)
         made = cls(root)
         made.git("init", "--quiet")
@@ -25,7 +25,7 @@ class Repository:
         return made
 
     def git(self, *arguments: str, given: str = "") -> str:
-        """Run git without the machine's and the user's configuration; `given` is its input."""
+        """Run git, without the machine's and the user's configuration, on the input `given`. Return what it prints."""
         nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "HOME": os.devnull}
         ran = subprocess.run(
             ["git", *AUTHOR, *arguments],
@@ -45,11 +45,11 @@ class Repository:
         return file
 
     def commit(self, message: str) -> str:
-        """Commit everything; the commit's name in full."""
+        """Commit everything and return the full hash of the commit."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", message)
         return self.git("rev-parse", "HEAD")
 
     def worktrees(self) -> int:
-        """How many git knows of, the main one included."""
+        """Return how many worktrees git knows of, including the main one."""
         return len(self.git("worktree", "list").splitlines())

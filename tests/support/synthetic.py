@@ -1,4 +1,4 @@
-"""Records that nobody measured, for tests of the rooms that only compute."""
+"""Made-up records, for tests of rooms that only compute."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def case(compiler: str = "identity", batch_size: int = 1, **fields: Any) -> Case
 
 
 def measured(of: Case, seconds: float | Sequence[float], rounds: int = 11, **fields: Any) -> Record:
-    """A record whose samples are given, or all the same."""
+    """Return a record whose samples are given, or all the same."""
     samples = [seconds] * rounds if isinstance(seconds, float) else seconds
     return Record(
         **{"outcome": "measured", "stable": True, **fields}, case=of, rounds=tuple(Round(1, s) for s in samples)
@@ -24,7 +24,7 @@ def measured(of: Case, seconds: float | Sequence[float], rounds: int = 11, **fie
 
 
 def noisy(of: Case, seconds: float, spread: float = 0.01, rounds: int = 15, seed: int = 0, **fields: Any) -> Record:
-    """A record whose samples scatter around `seconds` with a relative standard deviation of about `spread`."""
+    """Return a record whose samples scatter around `seconds`, with a relative standard deviation of about `spread`."""
     samples = seconds * np.exp(np.random.default_rng(seed).normal(0, spread, rounds))
     return measured(of, samples.tolist(), **fields)
 

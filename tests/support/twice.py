@@ -1,4 +1,4 @@
-"""Models that some or all compilers cannot take."""
+"""Models that some or all compilers cannot compile."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Branching(torch.nn.Module):
 
 
 def build(batch_size: int) -> tuple[torch.nn.Module, torch.Tensor]:
-    """A model with an operator that is registered nowhere but here."""
+    """Return a model with an operator that only this module registers."""
     return Twice(), torch.ones(batch_size, 4)
 
 
 def branching(batch_size: int) -> tuple[torch.nn.Module, torch.Tensor]:
-    """A model whose path depends on its input, which `torch.export` refuses."""
+    """Return a model whose control flow depends on its input, which `torch.export` refuses."""
     return Branching(), torch.ones(batch_size, 4)

@@ -1,6 +1,6 @@
-"""A user's project, typed. mypy holds the public interface to it; `test_public_interface.py` imports it.
+"""A user's typed project. mypy checks the public interface against it; `test_public_interface.py` imports it.
 
-What a name gives is pinned with `assert_type`: where a type changes, mypy fails here.
+`assert_type` fixes the types of attributes and returned values: if one changes, mypy fails here.
 """
 
 from __future__ import annotations
@@ -151,13 +151,13 @@ family: Family = Squares()
 
 
 def pytest_ngraph_record(record: Record) -> None:
-    """One hook of the plugin's."""
+    """Use one hook of the plugin."""
     if TYPE_CHECKING:
         assert_type(record.to_dict(), dict[str, Any])
 
 
 def pytest_ngraph_metrics(records: Sequence[Record]) -> list[Metric]:
-    """The other one: a metric of each case, and one over all batch sizes."""
+    """Use the other hook: return a metric of each case, and one over all batch sizes."""
     return [
         *(Metric("mine.half", record.case, Estimate.exactly(record.throughput / 2)) for record in records),
         Metric("mine.count", Scope(workload="resnet18", compiler="identity"), Estimate(1.0, 0.5, 1.5)),

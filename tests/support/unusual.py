@@ -1,4 +1,4 @@
-"""Workloads of operators that compilers lack. `build(batch_size)` as for any workload of one's own."""
+"""Workloads with operators that some compilers lack. Each function takes a batch size, like any user's workload."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Function(torch.nn.Module):
 
 
 class Encoder(torch.nn.Module):
-    """Takes tokens and a mask, as a model of language does, and returns more than a tensor."""
+    """Takes tokens and a mask, as a language model does, and returns nested outputs."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -54,7 +54,7 @@ def test_anything_else_is_not_found(cache: Cache, compiled: Path, into: Path, ch
 
 @pytest.mark.parametrize("name", ["model.so", "deep/weights"])
 @pytest.mark.parametrize("damage", [b"", b"codx", None])
-def test_a_damaged_entry_is_removed_and_kept_anew(
+def test_a_damaged_entry_is_removed_and_kept_again(
     cache: Cache, compiled: Path, into: Path, tmp_path: Path, name: str, damage: bytes | None
 ) -> None:
     cache.keep(INPUTS, compiled, compile_s=1)
@@ -114,7 +114,7 @@ def test_the_least_recently_used_goes_first(tmp_path: Path, compiled: Path, into
 
 
 def test_a_sweep_larger_than_the_cache_finds_some_of_it_again(tmp_path: Path, compiled: Path, into: Path) -> None:
-    """In the same order, where the oldest would always be the next one to be needed."""
+    """In the same order, the oldest entry is always the next one needed."""
     size = sum(path.stat().st_size for path in compiled.rglob("*") if path.is_file())
     cache = Cache(tmp_path / "cache", limit_bytes=40 * size)
     for _ in range(2):
@@ -128,10 +128,10 @@ def test_a_sweep_larger_than_the_cache_finds_some_of_it_again(tmp_path: Path, co
     assert 10 < found < 50
 
 
-def test_what_another_process_removes_meanwhile_is_compiled_anew(
+def test_what_another_process_removes_meanwhile_is_compiled_again(
     cache: Cache, compiled: Path, into: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Devices whose users share a home share the cache."""
+    """Devices that share a home folder share the cache."""
     cache.keep(INPUTS, compiled, compile_s=1)
     copy = shutil.copyfile
 

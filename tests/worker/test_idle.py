@@ -1,4 +1,4 @@
-"""Waiting for threads that still compute."""
+"""Waiting for threads that are still computing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ngraph.worker import idle
 
-needs_proc = pytest.mark.skipif(not idle.TASKS.exists(), reason="only Linux tells what threads do")
+needs_proc = pytest.mark.skipif(not idle.TASKS.exists(), reason="only Linux reports what threads do")
 
 
 class Computing(threading.Thread):
@@ -43,7 +43,7 @@ def test_a_thread_that_never_sleeps_is_not_waited_for_forever() -> None:
     thread.join()
 
 
-def test_where_the_kernel_does_not_tell_a_process_counts_as_calm(
+def test_where_the_kernel_does_not_report_threads_they_count_as_idle(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     thread = Computing()

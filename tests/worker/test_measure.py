@@ -18,7 +18,7 @@ from pytest_ngraph.worker.measure import (
 
 
 class FakeMachine:
-    """A call takes as long as the next of `durations` says; the last one repeats."""
+    """Each call takes the next of `durations`; the last one repeats."""
 
     def __init__(self, *durations: float) -> None:
         self._durations: Iterator[float] = iter(durations)

@@ -1,4 +1,4 @@
-"""What a process frees stays with it, and nothing is set for those who set the allocator themselves."""
+"""A process keeps the memory that it frees, unless the user has set the allocator."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import torch
 from pytest_ngraph.worker.memory import keep_freed_memory
 
 def call():
-    held = torch.ones(64 * 2**20, dtype=torch.uint8)  # larger than glibc keeps by itself
+    held = torch.ones(64 * 2**20, dtype=torch.uint8)  # more than glibc keeps by default
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 keep_freed_memory()
-for _ in range(12):  # in the first, crumbs of a block that glibc's caches hold keep the rest from being used again
+for _ in range(12):  # in the first ones, parts of a block that glibc caches keep the rest from being used again
     call()
 print(-call() + call())
 """
@@ -29,7 +29,7 @@ PAGES = 64 * 2**20 // os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 
 
 
 def faults(**variables: str) -> int:
-    """Pages that the kernel hands out in a call that needs no more memory than the one before."""
+    """Return the pages that the kernel hands out in a call that needs no more memory than the one before."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(ALLOCATOR_VARIABLES)}
     command = [sys.executable, "-c", FAULTS_OF_A_CALL]
     ran = subprocess.run(command, env=inherited | variables, capture_output=True, text=True, check=True)
@@ -37,7 +37,7 @@ def faults(**variables: str) -> int:
 
 
 needs_glibc = pytest.mark.skipif(
-    sys.platform != "linux" or "CS_GNU_LIBC_VERSION" not in os.confstr_names, reason="only glibc's is set"
+    sys.platform != "linux" or "CS_GNU_LIBC_VERSION" not in os.confstr_names, reason="only glibc's allocator is set"
 )
 
 
@@ -48,7 +48,7 @@ def test_freed_memory_is_kept() -> None:
 
 @needs_glibc
 @pytest.mark.parametrize("variables", [{"GLIBC_TUNABLES": "glibc.malloc.perturb=0"}, {"MALLOC_PERTURB_": "0"}])
-def test_who_sets_the_allocator_has_it_as_set(variables: dict[str, str]) -> None:
+def test_an_allocator_that_the_user_has_set_is_left_alone(variables: dict[str, str]) -> None:
     assert faults(**variables) > PAGES // 2
 
 
@@ -60,7 +60,7 @@ def test_the_variables_do_the_same() -> None:
 BYTES = 128 * 2**20
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process start its peak anew")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process reset its peak")
 def test_what_an_earlier_case_needed_does_not_count() -> None:
     footprint = Footprint()
     footprint.begin("cpu")

@@ -1,4 +1,4 @@
-"""Compiling with and without the cache, with a compiler that counts."""
+"""Compiling with and without the cache, with a compiler that counts its calls."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_without_a_cache_it_compiles(compiler: Counting, tmp_path: Path) -> None
     assert agreement.agrees
 
 
-def test_a_second_time_it_is_taken_and_the_cold_figure_stays(compiler: Counting, tmp_path: Path) -> None:
+def test_a_second_time_it_is_taken_and_the_time_of_the_cold_start_stays(compiler: Counting, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     run(tmp_path, cache)
     (entry,) = cache.entries()
@@ -102,7 +102,7 @@ def test_another_graph_is_compiled(compiler: Counting, tmp_path: Path) -> None:
     assert compiler.compiled == 2
 
 
-def test_an_entry_that_no_longer_loads_is_compiled_anew(compiler: Counting, tmp_path: Path) -> None:
+def test_an_entry_that_no_longer_loads_is_compiled_again(compiler: Counting, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     run(tmp_path, cache)
     compiler.loads = False

@@ -1,4 +1,4 @@
-"""A run of base against base: it fails nothing, and tells how much the launches of this machine spread."""
+"""A run that compares base with base: it fails nothing, and finds how much the launches of this machine spread."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.system.files import user_folder, write_whole
 
 LAUNCHES = 5
-"""Of each case: its screen, and four in fresh processes."""
+"""Launches of each case: its screen, and four in fresh processes."""
 
 
 class Calibrator(LiveBase):
-    """Collects comparisons in place of verdicts."""
+    """Collects comparisons instead of giving verdicts."""
 
     def __init__(self, options: GateOptions) -> None:
         super().__init__(FromItself(), options)
@@ -34,22 +34,24 @@ class Calibrator(LiveBase):
             self._comparisons[record.case] = record.comparison
 
     def conclude(self) -> list[Verdict]:
-        """Keep what was found for later runs on this machine, if it was quiet enough to show its own noise."""
+        """Keep the calibration for later runs on this machine, if it was quiet enough to show its own noise."""
         rounds = [each for found in self._comparisons.values() for one in found.launches for each in one.rounds]
         disturbed = sum(map(is_disturbed, rounds))
         if not self.is_whole:
-            told = "Not calibrated: the run was cut short."
+            result = "Not calibrated: the run was cut short."
         elif not rounds:
-            told = "Not calibrated: no case was measured."
+            result = "Not calibrated: no case was measured."
         elif 2 * disturbed > len(rounds):
-            told = f"Not calibrated: {disturbed} of {len(rounds)} rounds were disturbed. Try again on a quiet machine."
+            result = (
+                f"Not calibrated: {disturbed} of {len(rounds)} rounds were disturbed. Try again on a quiet machine."
+            )
         else:
-            told = self._calibrate()
-        self.note = " ".join(filter(None, [self.note, told]))
+            result = self._calibrate()
+        self.note = " ".join(filter(None, [self.note, result]))
         return []
 
     def _calibrate(self) -> str:
-        """Find the spread and keep it. Tells of both."""
+        """Find the spread and keep it. Return what became of it, in words."""
         machine, when = this_machine().fingerprint, time.strftime("%Y-%m-%dT%H:%M:%S%z")
         found = calibrate(list(self._comparisons.items()), self._ledger.rule, machine=machine, when=when)
         try:
@@ -60,12 +62,17 @@ class Calibrator(LiveBase):
 
 
 def keep(calibration: Calibration) -> None:
-    """Write it where `kept` finds it. Raises `StoreError`, and `UsageError` for a user without a home folder."""
+    """Write a calibration where `kept` finds it.
+
+    Raises:
+        StoreError: it cannot be written.
+        UsageError: the user has no home folder.
+    """
     write_whole(_path(calibration.machine), json.dumps(calibration.to_dict()).encode())
 
 
 def kept() -> Calibration | None:
-    """This machine's calibration, if there is one that can be read."""
+    """Return this machine's calibration; None where there is none that can be read."""
     try:
         return Calibration.from_dict(json.loads(_path(this_machine().fingerprint).read_text()))
     except (NgraphError, OSError, ValueError, TypeError, KeyError, AttributeError):

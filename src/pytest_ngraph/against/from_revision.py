@@ -17,13 +17,23 @@ from pytest_ngraph.system.child import search_path
 
 
 class FromRevision:
-    """name: any git revision. arguments: those of this run's pytest. folder: where it was started. rootdir: pytest's.
-    tests: the files and folders that it collects. Raises `UsageError` for a revision that cannot be compared with, and
-    for tests that it does not have."""
+    """A git revision as the base, checked out into a temporary worktree."""
 
     def __init__(
         self, name: str, arguments: Sequence[str], folder: Path, rootdir: Path, tests: Iterable[str] = ()
     ) -> None:
+        """Resolve the revision.
+
+        Args:
+            name: any git revision.
+            arguments: the arguments of this run's pytest.
+            folder: the folder in which pytest was started.
+            rootdir: pytest's root folder.
+            tests: the files and folders that pytest collects.
+
+        Raises:
+            UsageError: the revision cannot be compared with, or the tests lie outside its repository.
+        """
         self._revision = revision.resolve(name, folder)
         _refuse_outside(self._revision.root, folder, tests)
         self._arguments = arguments
@@ -60,11 +70,11 @@ class FromRevision:
 
 
 def _refuse_outside(root: Path, folder: Path, tests: Iterable[str]) -> None:
-    """Tests that lie elsewhere are the same at every revision: all of them would be called unchanged."""
+    """Raise `UsageError` for tests outside the repository: the same at every revision, they would all be unchanged."""
     for test in tests:
         place = (folder / test.partition("::")[0]).resolve()
         if place.exists() and not place.is_relative_to(root):  # what does not exist may be a module's name
             raise UsageError(
-                f"{place} is not in {root}, the repository of the current folder, whose revisions are compared: the "
-                f"same tests would be compared with themselves. Run pytest in the repository of the tests."
+                f"{place} is not in {root}, the repository of the current folder, whose revisions are compared: these "
+                f"tests would be compared with themselves. Run pytest in the repository of the tests."
             )

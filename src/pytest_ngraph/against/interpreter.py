@@ -1,4 +1,4 @@
-"""A base from another Python environment: the same code, with other versions of libraries."""
+"""A base in another Python environment: the same code with other versions of libraries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_ngraph.system.relocation import project_path
 
 TIMEOUT_S = 120.0
 OWN = "pytest-ngraph"
-TELL = f"""
+QUERY = f"""
 {WITHOUT_FOLDER}
 import json
 import sysconfig
@@ -32,10 +32,18 @@ PATH_OF_ONE = "Give the path of a Python interpreter, such as other-environment/
 
 
 class FromInterpreter:
-    """python: path of the interpreter. rootdir: pytest's; what this process imports from there, the base does too.
-    Raises `UsageError` for an interpreter that cannot be compared with."""
+    """Another Python interpreter as the base."""
 
     def __init__(self, python: str, rootdir: Path) -> None:
+        """Ask the interpreter for its libraries.
+
+        Args:
+            python: path of the interpreter.
+            rootdir: pytest's root folder; the base imports the same modules from there as this process does.
+
+        Raises:
+            UsageError: the interpreter cannot be compared with.
+        """
         self._python = python
         self._rootdir = rootdir
         self._libraries: dict[str, str] = _libraries(python)
@@ -65,38 +73,43 @@ class FromInterpreter:
         )
 
     def close(self) -> None:
-        """Nothing was made."""
+        """Do nothing: `open` makes nothing."""
 
 
 def _libraries(python: str) -> dict[str, str]:
-    """The libraries that an interpreter has. Raise `UsageError` where it is of this environment, cannot run, or has no
-    pytest-ngraph."""
+    """Return the libraries of an interpreter, with their versions.
+
+    Raises:
+        UsageError: it cannot be run, is of this environment, or has no pytest-ngraph of this version.
+    """
     try:
-        told = subprocess.run([python, "-c", TELL], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        ended = subprocess.run([python, "-c", QUERY], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"--ngraph-against-python={python} cannot be run ({error}). {PATH_OF_ONE}") from None
-    if told.returncode:
-        said = (told.stderr.strip().splitlines() or ["no reason given"])[-1]
+    if ended.returncode:
+        said = (ended.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise UsageError(
             f"--ngraph-against-python={python} has no {OWN} of this version ({said}). Install it there: "
             f"{python} -m pip install {OWN}"
         )
     here = library_versions()
     try:
-        packages, versions = json.loads(told.stdout.splitlines()[-1])  # an environment may print of its own before
+        packages, versions = json.loads(
+            ended.stdout.splitlines()[-1]
+        )  # the environment may print lines of its own before
     except (IndexError, TypeError, ValueError):
         raise UsageError(
-            f"--ngraph-against-python={python} does not answer as a Python interpreter does. {PATH_OF_ONE}"
+            f"--ngraph-against-python={python} does not answer like a Python interpreter. {PATH_OF_ONE}"
         ) from None
     if versions == here and os.path.realpath(packages) == os.path.realpath(sysconfig.get_path("purelib")):
         raise UsageError(
-            f"--ngraph-against-python={python} is of the environment that runs pytest: nothing would differ. Give "
-            f"another environment's, or compare every case with itself: --ngraph-calibrate."
+            f"--ngraph-against-python={python} belongs to the environment that runs pytest: nothing would differ. Give "
+            f"the interpreter of another environment, or compare every case with itself: --ngraph-calibrate."
         )
     theirs, own = versions.get(OWN), here.get(OWN)
     if theirs != own:
         raise UsageError(
-            f"--ngraph-against-python={python} has {OWN} {theirs}, and here is {own}: what differs between them would "
-            f"be measured. Install the same there: {python} -m pip install {OWN}=={own}"
+            f"--ngraph-against-python={python} has {OWN} {theirs}, but this environment has {own}: the difference "
+            f"between them would be measured as well. Install the same there: {python} -m pip install {OWN}=={own}"
         )
     return dict(versions)

@@ -1,4 +1,4 @@
-"""A base that is the head: what the gate sees of it is the machine's noise."""
+"""A base that is the head itself: any difference that the gate sees is the machine's noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_ngraph.case import Case
 
 
 class FromItself:
-    """Every case is its own base, and measured against itself."""
+    """Every case is its own base, and is measured beside itself."""
 
     name = identity = "itself"
     description = "calibrating: base and head are the same code, so that any difference is noise"
@@ -19,4 +19,4 @@ class FromItself:
         return Found(bases={case: case for _, case in heads}, home=Home(), measures_equals=True)
 
     def close(self) -> None:
-        """Nothing was made."""
+        """Do nothing: `open` makes nothing."""

@@ -1,4 +1,4 @@
-"""A run against a base: where that comes from is opened when the first comparison is due, and closed at the end."""
+"""A run beside a base. The base's origin is opened when the first comparison is due, and closed at the end."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from pytest_ngraph.wording import counted
 
 
 class LiveBase(CaseJudge):
-    """The base of a session, and the verdicts on what is compared with it. note: for the end of the summary. is_whole:
-    whether the session went to its end, once that is known.
+    """The base of a session, and the verdicts on the cases compared with it.
 
-    patience: tells how many cores other work leaves free.
+    Attributes:
+        problem: of finding the base's cases, in one line; else empty.
+        note: for the end of the summary.
+        is_whole: whether the session ran to its end, once that is known.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class LiveBase(CaseJudge):
         calibration: Calibration | None = None,
         patience: FreeCores | None = None,
     ) -> None:
+        """Start without verdicts; `patience` counts the cores that other work leaves free."""
         self.origin = origin
         self.problem = ""
         self.note = ""
@@ -50,7 +53,7 @@ class LiveBase(CaseJudge):
 
     @property
     def name(self) -> str:
-        """The base, as people read it."""
+        """The base, as shown to users."""
         return self.origin.name
 
     @property
@@ -59,9 +62,14 @@ class LiveBase(CaseJudge):
         return self.origin.description
 
     def threads(self, cores: Sequence[int], before: int | None = None) -> int:
-        """The most threads that a comparison runs on: as many as were asked for; or as the run had before, which is
-        resumed; or else as other work leaves free of these cores when this is first asked. A thread that shares its
-        core makes all others wait."""
+        """Return the most threads that a comparison runs on.
+
+        That is the number from the options; without one, the number that a resumed run had before; else the number of
+        these cores that other work leaves free at the first call. A thread that shares its core makes all others wait.
+
+        Args:
+            before: the number that a resumed run had; None for a new run.
+        """
         if self._threads is None:
             self._threads = before or self._patience.count_free(cores) or len(cores)
             if self._threads < len(cores):
@@ -70,12 +78,16 @@ class LiveBase(CaseJudge):
         return self._threads
 
     def expect(self, cases: Collection[Case]) -> None:
-        """The head has these, whether they are measured beside the base or not."""
+        """Announce the head's cases, whether they are measured beside the base or not."""
         self._expected = cases
 
     def open(self, heads: Sequence[tuple[str, Case]], alone: Collection[Case] = ()) -> Base:
-        """What the head's cases, given with their node ids, are compared with. alone: those of which either arm is also
-        launched alone."""
+        """Open the origin and return the base that the head's cases are compared with.
+
+        Args:
+            heads: the head's cases with their node ids.
+            alone: the cases of which each arm is also launched alone.
+        """
         found = self.origin.open(heads)
         self.problem = found.problem
         gone = (case for case in found.missing if case not in self._expected)
@@ -94,34 +106,34 @@ class LiveBase(CaseJudge):
         )
 
     def is_decided(self, comparison: Comparison) -> bool:
-        """Whether another launch is of no use, or more than may be spent."""
+        """Return whether the case is decided, or no further launch may be taken."""
         return is_enough(comparison, self._ledger.rule)
 
     def judge(self, record: Record) -> None:
-        """Come to a verdict on a record that was compared with the base."""
+        """Give a verdict on a record, if it was compared with the base."""
         if record.comparison is None or record.outcome != "measured":
             return
         self._heads[record.case], self._comparisons[record.case] = record, record.comparison
         self._ledger.enter(record.case)
 
     def time(self, case: Case) -> Pooled:
-        """The logarithm of head's seconds per iteration over base's. Raises `Uncompared`."""
+        """Return the logarithm of head's seconds per iteration over base's. Raises `Uncompared`."""
         return time_change(self._head(case), self.rule)
 
     def seconds(self, case: Case) -> Pooled:
-        """The logarithm of head's seconds per iteration, as other processes would have it. Raises `Uncompared`."""
+        """Return the logarithm of head's seconds, with the uncertainty of another process. Raises `Uncompared`."""
         return seconds_elsewhere(self._head(case), self.rule.priors["apart"])
 
     def reading(self, case: Case, metric: str) -> Reading:
-        """What either arm needed alone. Raises `Uncompared`."""
+        """Return what each arm needed when launched alone. Raises `Uncompared`."""
         return reading_of_launches(self._head(case), metric)
 
     def decide(self, worse: Pooled, rule: Rule) -> Assessment:
-        """As of a case: worse or better by more than the margin, beyond the uncertainty."""
+        """Assess a metric like a case: worse or better by more than the margin, beyond the uncertainty."""
         return decide_worse(worse, rule)
 
     def conclude(self) -> list[Verdict]:
-        """Judge again in the light of all verdicts. What only the base has fails nothing."""
+        """Judge again, knowing all verdicts. Return nothing: a case that only the base has does not fail the run."""
         self._ledger.settle()
         return []
 
@@ -133,12 +145,13 @@ class LiveBase(CaseJudge):
         return verdict(case, self._comparisons[case], rule)
 
     def _head(self, case: Case) -> Record:
-        """What was measured of a case beside the base. Raises `Uncompared`."""
+        """Return the record of a case measured beside the base. Raises `Uncompared` where there is none."""
         if case not in self._heads:
             raise Uncompared("inconclusive", f"{case.id} was not measured beside {self.name}")
         return self._heads[case]
 
 
 def _fewer(threads: int, cores: int, *, as_before: bool) -> str:
-    why = "as the run did from its" if as_before else "because other work kept the rest busy from the"
-    return f"Compared on {counted(threads, 'core')} of {cores}, {why} beginning; --ngraph-gate-threads={cores} insists."
+    why = "as at the beginning of this run" if as_before else "because other work kept the others busy at the beginning"
+    use_all = f"to use all: --ngraph-gate-threads={cores}"
+    return f"Compared on {counted(threads, 'core')} of {cores}, {why}; {use_all}."

@@ -1,4 +1,4 @@
-"""The options of the gate, as plain data: what a run is compared with, and when it fails."""
+"""The gate's options as plain data: what a run is compared with, and when it fails."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Policy = Literal["warn", "fail", "pass"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOptions:
-    """What a run is compared with, and when a test fails for it.
+    """What a run is compared with, and which verdicts fail a test.
 
     Attributes:
         against: The git revision to compare with; empty for none.
         against_python: The interpreter of the environment to compare with; empty for none.
         calibrate: Whether to compare every case with itself, to learn this machine's noise.
         margin: The slowdown that is tolerated, as a share.
-        level: The chance, over the whole run, of calling a case regressed that is not.
-        inconclusive: What becomes of a test whose comparison could not be decided.
+        level: The chance, over the whole run, of falsely calling a case regressed.
+        inconclusive: What happens to a test whose comparison could not be decided.
         threads: Cores that a comparison runs on; None for those of the device that other work leaves free.
         compare: Names of the stored baselines to compare with.
         save: The stored baseline that this run is added to; empty for none.

@@ -1,4 +1,4 @@
-"""Where a base comes from, and what it has."""
+"""Where a base comes from, and which cases it has."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ from pytest_ngraph.case import Case
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What an origin has.
+    """What an origin has for the head's cases.
 
-    bases: for each case of the head that has one, the base's case. missing: cases that only the base has.
-    problem: of finding them, in one line. The others: as in `Base`.
+    Attributes:
+        bases: for each case of the head that has one, the base's case.
+        home: as in `Base`.
+        missing: cases that only the base has.
+        problem: of finding the base's cases, in one line; else empty.
+        instead_of: as in `Base`.
+        at_base: as in `Base`.
+        measures_equals: as in `Base`.
     """
 
     bases: Mapping[Case, Case]
@@ -33,12 +39,12 @@ class Origin(Protocol):
 
     @property
     def name(self) -> str:
-        """As people read it: `main at 1a2b3c4`."""
+        """The base, as shown to users: `main at 1a2b3c4`."""
         ...
 
     @property
     def identity(self) -> str:
-        """All that tells it from another: where it changes, what was compared with it does not stand."""
+        """What distinguishes it from every other base; once it changes, earlier comparisons are void."""
         ...
 
     @property
@@ -47,7 +53,7 @@ class Origin(Protocol):
         ...
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
-        """Find what each of the head's cases, given with their node ids, is compared with."""
+        """Find the base's case for each of the head's cases, which come with their node ids."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Which case of the base each case of the head is compared with."""
+"""Pair each case of the head with the case of the base that it is compared with."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ VARIABLE: dict[str, Trait] = {
     "objective": lambda case: case.objective,
     "device": lambda case: case.device,
 }
-"""What a change of options or marks may change of a case, which stays the same to its user."""
+"""The traits of a case that a change of options or marks may change, while to its user it stays the same case."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseCase:
-    """A case of the base. selected: whether the run's own selection (`-k`, `-m`, node ids) includes it."""
+    """A case of the base.
+
+    Attributes:
+        selected: whether the run's own selection (`-k`, `-m`, node ids) includes it.
+    """
 
     nodeid: str
     case: Case
@@ -33,8 +37,9 @@ class BaseCase:
 class Collection:
     """What collecting the base's tests found.
 
-    failed: for each file, folder or test whose cases nobody knows, by its node id, the reason; the empty node id
-    stands for all tests.
+    Attributes:
+        failed: the reason for each file, folder or test that could not be collected, by its node id; the empty node id
+            stands for all tests.
     """
 
     cases: tuple[BaseCase, ...] = ()
@@ -46,17 +51,22 @@ class Collection:
         if not self.failed:
             return ""
         listing = "; ".join(f"{nodeid}: {reason}" if nodeid else reason for nodeid, reason in self.failed.items())
-        return f"not all tests could be collected at the base, so that the head's cases are built there: {listing}"
+        return f"not all tests could be collected at the base, so the head's cases are built there instead: {listing}"
 
     def knows(self, nodeid: str) -> bool:
-        """Whether the base's cases of this test are known, be there none."""
+        """Return whether the base's cases for this test could be collected (there may be none)."""
         return not any(_contains(failed, nodeid) for failed in self.failed)
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """bases: for each case of the head that has one, the base's case to compare it with. new: cases that only the
-    head has. missing: selected cases that only the base has, with their node ids."""
+    """The cases of head and base, paired.
+
+    Attributes:
+        bases: for each case of the head that has one, the base's case to compare it with.
+        new: cases that only the head has.
+        missing: selected cases that only the base has, with their node ids.
+    """
 
     bases: dict[Case, Case]
     new: frozenset[Case]
@@ -66,9 +76,9 @@ class Pairing:
 def pair(head: Sequence[tuple[str, Case]], base: Collection) -> Pairing:
     """Pair the head's cases, given with their node ids, with the base's.
 
-    Equal cases are pairs, whichever test they belong to: it may have been renamed. Of what is left in the same test
-    function, those are pairs that differ in one variable trait, then in several, as far as there is no other choice.
-    Where the base's cases are not known, it is taken to have the head's.
+    Equal cases are pairs, whichever test they belong to, because it may have been renamed. The remaining cases of the
+    same test function are pairs if they differ in one variable trait, or else in several, and there is no other choice.
+    Where the base's tests could not be collected, the base is assumed to have the head's cases.
     """
     heads = {case: nodeid for nodeid, case in reversed(head)}
     bases = {each.case: each for each in reversed(base.cases)}
@@ -86,7 +96,7 @@ def pair(head: Sequence[tuple[str, Case]], base: Collection) -> Pairing:
 
 
 def _only_choices(heads: Mapping[Case, str], bases: Mapping[Case, str], same: Iterable[Trait]) -> dict[Case, Case]:
-    """Pairs of cases that agree in their function, in what never varies and in these traits, where just two do."""
+    """Return pairs that agree in their function, their fixed traits and the traits `same`, and are alone in that."""
     traits = list(same)
 
     def grouped(cases: Mapping[Case, str]) -> dict[Hashable, list[Case]]:
@@ -104,12 +114,12 @@ def _only_choices(heads: Mapping[Case, str], bases: Mapping[Case, str], same: It
 
 
 def _fixed(case: Case) -> Hashable:
-    """What no change of options can change: another of these is another case."""
+    """Return the traits that no change of options can change: where one differs, it is another case."""
     return case.workload, CompilerSpec.parse(case.compiler).name, case.batch_size, case.depth, case.width
 
 
 def function_of(nodeid: str) -> str:
-    """The node id of the test function: without its parameters."""
+    """Return the node id of the test function, without parameters."""
     path, colons, name = nodeid.partition("::")
     return f"{path}{colons}{name.partition('[')[0]}"
 

@@ -1,4 +1,4 @@
-"""A run against stored baselines: which of them can be compared with, and the verdicts on what is measured."""
+"""A run against stored baselines: which baselines it can be compared with, and the verdicts on its records."""
 
 from __future__ import annotations
 
@@ -23,25 +23,27 @@ from pytest_ngraph.system.installed import LIBRARIES
 from pytest_ngraph.wording import counted
 
 MATTERING = ("driver", "governor", "python", *LIBRARIES)
-"""What may differ between two runs on one machine and change how long things take."""
+"""The facts of an environment that may differ between two runs on one machine and change how long things take."""
 EnvironmentOf = Callable[[str], Mapping[str, str] | None]
-"""Gives the environment of the machine that a device is now; None for one that nothing is measured on."""
+"""Returns the environment of the machine behind a device; None for a device that nothing is measured on in this run."""
 
 
 def of_this_machine(device: str) -> dict[str, str]:
-    """Every device is this machine."""
+    """Return the environment of this machine, for every device."""
     return THIS_MACHINE.environment
 
 
 class StoredBase(CaseJudge):
-    """A stored baseline, and the verdicts on what is compared with it. problem: what differs besides the code.
+    """A stored baseline, and the verdicts on the records compared with it.
 
-    level: the chance that this baseline may spend on calling regressed what is not.
+    Attributes:
+        problem: what differs besides the code, in one line; else empty.
     """
 
     def __init__(
         self, baseline: Baseline, margin: float, level: float, environment_of: EnvironmentOf = of_this_machine
     ) -> None:
+        """Start without verdicts; `level` is the chance of falsely calling a case regressed against this baseline."""
         super().__init__(Rule(margin=margin, level=level))
         self.problem = differences(baseline, environment_of)
         self._baseline = baseline
@@ -49,7 +51,7 @@ class StoredBase(CaseJudge):
 
     @property
     def name(self) -> str:
-        """The baseline, as people read it."""
+        """The baseline, as shown to users."""
         return self._baseline.label
 
     @property
@@ -59,19 +61,23 @@ class StoredBase(CaseJudge):
         return f"compared with {self._baseline.label} ({counted(len(self._baseline.runs), 'run')}{anchored})"
 
     def expect(self, cases: Collection[Case]) -> None:
-        """The head has these: the level is shared among those of them that the baseline has."""
+        """Announce the head's cases, and share the error level among those that the baseline has."""
         self._ledger.share_among(len(self._records.keys() & set(cases)))
 
     def judge(self, record: Record) -> None:
-        """Come to a verdict on a record."""
+        """Give a verdict on a record, if it was measured."""
         if record.outcome != "measured":
             return
         self._heads[record.case] = record
         self._ledger.enter(record.case)
 
     def require(self, selected: Collection[Case], is_gone: Callable[[Case, str], bool]) -> None:
-        """Call missing what the baseline has and was not measured, though a test was selected for it, or though the
-        project no longer has it: `is_gone` tells of a case and the test that it had."""
+        """Call cases missing that only the baseline has: selected but not measured, or no longer in the project.
+
+        Args:
+            selected: the cases for which a test was selected.
+            is_gone: returns whether the project no longer has a case, given the case and the node id of its test.
+        """
         for case, records in self._records.items():
             if case in self._heads:
                 continue
@@ -84,29 +90,29 @@ class StoredBase(CaseJudge):
             self.verdicts[case] = Verdict(case=case, name="missing", against=self._baseline.label, reason=reason)
 
     def time(self, case: Case) -> Pooled:
-        """The logarithm of this run's seconds per iteration over the baseline's. Raises `Uncompared`."""
+        """Return the logarithm of this run's seconds per iteration over the baseline's. Raises `Uncompared`."""
         return gate_baseline.time_change(*self._pair(case))
 
     def seconds(self, case: Case) -> Pooled:
-        """The logarithm of this run's seconds per iteration, as other runs would have it. Raises `Uncompared`."""
+        """Return the logarithm of this run's seconds, with the uncertainty of another run. Raises `Uncompared`."""
         return gate_baseline.seconds_elsewhere(self._pair(case)[0], gate_baseline.BETWEEN_RUNS)
 
     def reading(self, case: Case, metric: str) -> Reading:
-        """What this run and the baseline's read. Raises `Uncompared`."""
+        """Return a metric as read in this run, and its change from the baseline. Raises `Uncompared`."""
         head, records = self._pair(case)
         return reading_of_runs(head, gate_baseline.comparable_runs(head, records), metric)
 
     def decide(self, worse: Pooled, rule: Rule) -> Assessment:
-        """As of a case: the margin is widened by what runs differ by chance."""
+        """Assess a metric like a case: the margin is widened by what runs differ by chance."""
         return gate_baseline.decide(worse, rule)
 
     def conclude(self) -> list[Verdict]:
-        """Judge again in the light of all verdicts. Returns those on what is missing."""
+        """Judge again, knowing all verdicts. Return those on missing cases."""
         self._ledger.settle()
         return [v for v in self.verdicts.values() if v.name == "missing"]
 
     def _pair(self, case: Case) -> tuple[Record, list[Record]]:
-        """What this run and the baseline's measured of a case. Raises `Uncompared`."""
+        """Return a case's records of this run and of the baseline. Raises `Uncompared`."""
         if case not in self._heads:
             raise Uncompared("inconclusive", f"{case.id} was not measured")
         return self._heads[case], self._records.get(case, [])
@@ -118,10 +124,14 @@ class StoredBase(CaseJudge):
 def load(
     folder: Path, options: GateOptions, environment_of: EnvironmentOf = of_this_machine, own: str = ""
 ) -> list[StoredBase]:
-    """The baselines that the options name, of the store in this folder. The level is shared among them.
+    """Return the baselines that the options name, from the store in this folder. They share the error level.
 
-    own: the run that is compared, where it is in the store already, since it goes on. Raises `UsageError` for a
-    baseline that is not there or is another machine's, and `StoreError` for one that cannot be read.
+    Args:
+        own: the run that is compared, if it is in the store already because it is resumed.
+
+    Raises:
+        UsageError: a baseline does not exist or is of another machine.
+        StoreError: a baseline cannot be read.
     """
     found = [baselines.read(folder, name, own) for name in options.compare]
     if not options.foreign_baseline:
@@ -131,7 +141,7 @@ def load(
 
 
 def check_can_save(folder: Path, options: GateOptions, environment_of: EnvironmentOf = of_this_machine) -> None:
-    """Raise `UsageError` when this run could not be added to the baseline that it is to be saved as, if any."""
+    """Raise `UsageError` if this run cannot be added to the baseline under which it is to be saved, if any."""
     if not options.save:
         return
     baselines.check_open(folder, options.save)
@@ -140,28 +150,30 @@ def check_can_save(folder: Path, options: GateOptions, environment_of: Environme
 
 
 def save(folder: Path, name: str, run: str, *, regressed: bool) -> str:
-    """Keep a run of the store in this folder as a baseline. One in which something regressed is not kept: it would let
-    the next ones be as slow. Returns what became of it, in a sentence. Raises `StoreError`."""
+    """Keep a run of the store in this folder as a baseline, and return the result as a sentence.
+
+    A run with a regression is not kept, because later runs could then be as slow. Raises `StoreError`.
+    """
     if regressed:
-        return f"Not saved as baseline {name}: what regressed here would pass from then on."
+        return f"Not saved as baseline {name}: this run has a regression, which comparing with it would hide."
     baselines.keep(folder, name, run)
     return f"Saved as baseline {name}; --ngraph-compare={name} compares with it."
 
 
 def check_machine(baseline: Baseline, environment_of: EnvironmentOf) -> None:
-    """Raise `UsageError` when a run of the baseline was made on another machine."""
+    """Raise `UsageError` if a run of the baseline was made on another machine."""
     for run, device, now in _counterparts(baseline.runs, environment_of):
         then = run.environment_of(device)
         if then.get("fingerprint") != now["fingerprint"]:
             raise UsageError(
-                f"{baseline.label} was measured on another machine: {_machine(then)}; this is {_machine(now)}. What "
-                "differs between machines says nothing of the code. Save a baseline of this one under another name, or "
-                "give --ngraph-foreign-baseline."
+                f"{baseline.label} was measured on another machine: {_machine(then)}; this is {_machine(now)}. A "
+                "difference may come from the machine instead of the code. Save a baseline of this machine under "
+                "another name (--ngraph-save), or accept the other machine's: --ngraph-foreign-baseline."
             )
 
 
 def differences(baseline: Baseline, environment_of: EnvironmentOf) -> str:
-    """What else than the code differs from the last run of the baseline, in one line; empty when nothing does."""
+    """Return what else than the code differs from the baseline's last run, in one line; empty if nothing does."""
     changed: dict[str, None] = {}
     for run, device, now in _counterparts(baseline.runs[-1:], environment_of):
         then = run.environment_of(device)
@@ -174,7 +186,7 @@ def differences(baseline: Baseline, environment_of: EnvironmentOf) -> str:
 
 
 def _counterparts(runs: Iterable[Run], environment_of: EnvironmentOf) -> Iterator[tuple[Run, str, Mapping[str, str]]]:
-    """Each run with each of its devices that is measured on now, and what that is now."""
+    """Yield each run with each of its devices that is measured on now, and the environment of that device now."""
     for run in runs:
         for device in run.devices:
             now = environment_of(device)
@@ -183,7 +195,7 @@ def _counterparts(runs: Iterable[Run], environment_of: EnvironmentOf) -> Iterato
 
 
 def _machine(environment: Mapping[str, str]) -> str:
-    """`Intel Xeon, 2 cores, 7.6 GiB (1a2b3c4d5e6f)`."""
+    """Return `Intel Xeon, 2 cores, 7.6 GiB (1a2b3c4d5e6f)`."""
     cores = environment.get("cores", "")
     parts = [
         environment.get("processor", "unknown processor"),

@@ -1,4 +1,4 @@
-"""Head and base alone, each in fresh processes: what compiling takes, and what a process needs that holds one model."""
+"""Launch head and base alone, in fresh processes, for figures of a process that holds one model only."""
 
 from __future__ import annotations
 
@@ -8,18 +8,24 @@ from pytest_ngraph.comparison import BASE, HEAD, AloneLaunch
 from pytest_ngraph.record import Record
 
 ORDER = (BASE, HEAD, HEAD, BASE, BASE, HEAD)
-"""Three of each, in turn: what drifts meanwhile hits both."""
+"""Three of each, in turn, so that drift affects both."""
 
 
 def launch_alone(launch: Callable[[str], Record]) -> tuple[tuple[AloneLaunch, ...], str]:
-    """The launches, and why they broke off; empty when all went well. launch: gives the record of one arm, the head's
-    or the base's, in a process of its own."""
+    """Launch each arm alone, in `ORDER`, until one fails.
+
+    Args:
+        launch: measures one arm (`HEAD` or `BASE`) in its own process.
+
+    Returns:
+        The launches made, and the reason for stopping early (empty if all went well).
+    """
     done: list[AloneLaunch] = []
     for arm in ORDER:
         record = launch(arm)
         if record.outcome != "measured":
-            told = record.failure.message if record.failure else record.skip_reason
-            return tuple(done), f"launching the {arm} alone failed: {told}"
+            reason = record.failure.message if record.failure else record.skip_reason
+            return tuple(done), f"launching the {arm} alone failed: {reason}"
         done.append(
             AloneLaunch(
                 arm=arm,

@@ -19,11 +19,11 @@ from pytest_ngraph.settings import Settings
 from pytest_ngraph.worker.measure import is_precise, iterations_per_round
 
 RELEASE_S = 60.0
-"""Seconds after which a worker that does not get its model freed is killed."""
+"""A worker that takes longer than this to free its model is killed."""
 
 
 class Arm:
-    """Prepared once, asked for rounds in turn with the other arms of its group, then finished into a record."""
+    """One case: prepared once, measured round by round in turn with the other arms of its group, then made a record."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Arm:
 
     @property
     def running(self) -> bool:
-        """Whether it can be asked for rounds: neither failed nor skipped."""
+        """Whether it can be measured: it has neither failed nor been skipped."""
         return self._record.outcome == "measured"
 
     @property
@@ -62,7 +62,7 @@ class Arm:
 
     @property
     def sufficient(self) -> bool:
-        """Whether it has the fewest rounds that a measured case has."""
+        """Whether it has the minimum number of rounds."""
         return len(self.rounds) >= self._settings.min_rounds
 
     @property
@@ -76,8 +76,8 @@ class Arm:
         if answer is None:
             return
         agreement = Agreement(**answer["agreement"])
-        told = {name: answer[name] for name in ("compile_s", "load_s", "cached_at", "facts")}
-        self._update(warmup=Warmup(**answer["warmup"]), agreement=agreement, **told)
+        copied = {name: answer[name] for name in ("compile_s", "load_s", "cached_at", "facts")}
+        self._update(warmup=Warmup(**answer["warmup"]), agreement=agreement, **copied)
         if not agreement.agrees:
             self._fail(Failure(phase="verify", kind="disagreed", message=agreement.problem))
             return
@@ -95,7 +95,7 @@ class Arm:
         self.rounds.append(Round(calls * self._concurrency, answer["elapsed_s"]))
 
     def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
-        """Free the model and give the record."""
+        """Free the model and return the record."""
         if self._worker is not None and self._worker.alive:
             self._release()
         if self.running:
@@ -109,7 +109,7 @@ class Arm:
         return self._record
 
     def _release(self) -> None:
-        """Free the model, and take note of its peaks of memory. What was measured stands when that fails."""
+        """Free the model and note its peak memory. If that fails, the measurements stay valid."""
         try:
             peaks = self._request("release", kind=self._target.kind)
         except (Unsupported, WorkerFailed) as error:
@@ -119,7 +119,7 @@ class Arm:
                 self._update(**peaks)
 
     def _count(self, used: dict[str, Any]) -> None:
-        """Take note of what the worker used for some rounds."""
+        """Add what the worker used for some rounds."""
         self.involuntary_switches += used["involuntary_switches"]
         self.measured_s += used["wall_s"]
         self._cpu_s += used["cpu_s"]
@@ -135,7 +135,7 @@ class Arm:
         }
 
     def _ask(self, do: str, **arguments: Any) -> dict[str, Any] | None:
-        """The worker's answer; None when there is none, and the record says why."""
+        """Return the worker's answer, or None after noting in the record why there is none."""
         try:
             return self._request(do, **arguments)
         except Unsupported as reason:

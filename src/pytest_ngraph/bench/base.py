@@ -1,4 +1,4 @@
-"""The base of a run: what its cases are compared with, and how that is built."""
+"""The base of a run: what its cases are compared with, and how it is built."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from pytest_ngraph.errors import Unsupported
 class Base:
     """What the cases of a run are compared with.
 
-    name: as people read it (`main at 1a2b3c4`). identity: all that tells it from another.
-    home: where its workloads are built; and where they run, if that is another interpreter.
-    instead_of: the base's copy of a repository, and the repository: what is imported from the second in place of the
-    first would compare the head with itself. None where both use the same code.
-    case_of: the base's case for one of the head's; None where the base has none.
-    at_base: a case with the paths of the base's copy in place of the head's.
-    decided: whether what was measured is enough for a verdict; until it is, more launches are made.
-    measures_equals: whether cases are measured that start from the same graph and weights as their base.
-    alone: the cases of which each arm is also launched alone, for what a process of both cannot tell.
+    Attributes:
+        name: as shown to users (`main at 1a2b3c4`).
+        identity: what distinguishes it from every other base.
+        home: where its workloads are built, and also where they run if its interpreter is another one.
+        instead_of: the base's copy of a repository, and the repository itself; None if both use the same code. A module
+            imported from the repository instead of the copy would compare the head with itself.
+        case_of: the base's case for one of the head's; None if the base has none.
+        at_base: a case with the paths of the base's copy in place of the head's.
+        decided: whether the measurements suffice for a verdict; more launches are made until they do.
+        measures_equals: whether a case is measured even if it starts from the same graph and weights as its base.
+        alone: cases whose arms are also launched alone, for figures that a process holding both cannot give.
     """
 
     name: str
@@ -43,22 +45,23 @@ class Base:
 
     @property
     def placement(self) -> Placement:
-        """Two interpreters need two processes."""
+        """Apart if the base needs another interpreter, and so another process."""
         return "together" if self.home.python == sys.executable else "apart"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opponent:
-    """The base's side of one comparison: its case, and what its compiler starts from."""
+    """The base's side of one comparison: its case, and the artifact that its compiler starts from."""
 
     case: Case
     artifact: Artifact
 
 
 class Opponents:
-    """Finds the opponent of each case of a group, and builds what it starts from, once.
+    """Finds the opponent of each case of a group, and builds the artifact that it starts from, once.
 
-    folder: where it is built; removed with the group.
+    Args:
+        folder: where the artifacts are built; removed with the group.
     """
 
     def __init__(
@@ -72,8 +75,13 @@ class Opponents:
         self._built: dict[Case, Artifact | str] = {}
 
     def of(self, case: Case, artifact: Artifact) -> tuple[Comparison, Opponent | None]:
-        """The comparison, still empty, and the opponent; None where there is nothing to measure, and the comparison
-        says why. artifact: what the case's own compiler starts from."""
+        """Return the comparison, still without launches, and the opponent to measure.
+
+        The opponent is None if there is nothing to measure; the comparison then says why.
+
+        Args:
+            artifact: what the case's own compiler starts from.
+        """
         comparison = Comparison(against=self._base.name, placement=self._base.placement)
         opponent = self._base.case_of(case)
         if opponent is None:
@@ -92,7 +100,7 @@ class Opponents:
         return comparison, Opponent(case=opponent, artifact=built)
 
     def _artifact(self, case: Case, target: Target) -> Artifact | str:
-        """What the base's group starts from, or why there is nothing. target: the head's, whose device it runs on."""
+        """Return what the base's group starts from, or why it cannot be built. It is built for the head's target."""
         if case not in self._built:
             self._built[case] = self._export(case, target)
         return self._built[case]

@@ -1,4 +1,4 @@
-"""Groups of cases in, records out."""
+"""Measure groups of cases: cases in, records out."""
 
 from __future__ import annotations
 
@@ -29,15 +29,19 @@ from pytest_ngraph.machine import provenance
 from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 
-OTHERS_MEASURE = "another process measures on this machine"
+OTHERS_MEASURE = "another process is measuring on this machine"
 AHEAD = 8
-"""Workers that are started while a group is exported, of the compilers that come first."""
+"""How many workers are started while a group is exported: those of its first compilers."""
 
 
 class Bench:
     """Owns worker processes, one per compiler and target, and keeps them from one group to the next.
 
-    target: the target of a case's device. base: what cases are compared with. home: where workers live.
+    Args:
+        target: returns what a case is compiled for.
+        progress: is notified as cases are measured.
+        base: what cases are compared with; None to compare with nothing.
+        home: where workers run.
     """
 
     def __init__(
@@ -50,17 +54,17 @@ class Bench:
     ) -> None:
         self._scratch = Scratch()
         self._folder = self._scratch.folder
-        if base is not None and settings.cache is None:  # a launch after the first would compile anew
+        if base is not None and settings.cache is None:  # or every launch after the first would compile again
             settings = dataclasses.replace(settings, cache=self._folder / "compiled")
         self._settings = settings
         self._target = target
         self._progress = progress or Silent()
         self._base = base
         self._workers = Workers(self._folder, settings.memory_bytes, home)
-        self._patience = FreeCores()
+        self._free_cores = FreeCores()
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
-        """Measure the cases of one group; one record for each, as soon as it is complete."""
+        """Measure the cases of one group and yield each record as soon as it is complete."""
         with exclusive(lambda: self._progress.waiting(OTHERS_MEASURE)):
             folder = self._folder / "group"
             try:
@@ -78,7 +82,7 @@ class Bench:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """End every worker and remove what they left."""
+        """End every worker and remove what workers left behind."""
         self._workers.close()
         self._scratch.close()
 
@@ -114,7 +118,7 @@ class Bench:
             self._workers.discard_swollen()
 
     def _traced(self, record: Record, artifact: Artifact) -> Record:
-        """The record with what it follows from."""
+        """Return the record with its provenance."""
         follows_from = provenance.of_measuring(
             record.case,
             self._target(record.case),
@@ -136,7 +140,7 @@ class Bench:
         return Opponents(self._base, self._workers, self._target, self._settings.timeout_s, folder)
 
     def _prepared(self, case: Case, artifact: Artifact, opponents: Opponents | None) -> Arm:
-        """The case's arm, beside its base where it has one, and both run together."""
+        """Return the case's arm, prepared: paired with its base if it has one and both run together."""
         target = self._target(case)
 
         def worker(arm: str = HEAD) -> WorkerProcess:
@@ -147,7 +151,7 @@ class Bench:
         comparison, opponent = opponents.of(case, artifact) if opponents else (None, None)
         if comparison and opponent:
             kind = PairedArm if comparison.placement == "together" else ApartArm
-            paired = kind(case, artifact, target, self._settings, worker, comparison, opponent, self._patience)
+            paired = kind(case, artifact, target, self._settings, worker, comparison, opponent, self._free_cores)
             self._prepare(paired)
             if not paired.problem:
                 return paired
@@ -165,24 +169,26 @@ class Bench:
         )
 
     def _compared(self, record: Record, arm: PairedArm) -> Record:
-        """The record with all that its comparison needs besides the first launch; that of the head alone where this
-        launch broke off."""
+        """Return the record with the further launches that its comparison needs.
+
+        If the first launch broke off, return the record of the head measured alone.
+        """
         assert self._base is not None
         if arm.problem:
             return self._run_alone(arm.single(), self._settings)
-        if record.outcome != "measured":  # to compile it again would take as long again, to fail likewise
+        if record.outcome != "measured":  # compiling it again would take as long and fail again
             return record
         record = self._confirmed(record, arm)
         return self._launched_alone(record, arm) if arm.case in self._base.alone else record
 
     def _run_alone(self, arm: Arm, settings: Settings) -> Record:
-        """The record of an arm that is prepared and measured while no other is."""
+        """Prepare and measure one arm with no other beside it, and return its record."""
         self._prepare(arm)
         contention = interleave([arm], settings, self._progress)
         return arm.finish(contention, (arm.case.compiler,))
 
     def _confirmed(self, record: Record, arm: PairedArm) -> Record:
-        """The record with launches in fresh processes added to its comparison, until a verdict can be had."""
+        """Return the record with launches in fresh processes added to its comparison until it can be decided."""
         assert self._base is not None
         comparison = record.comparison
         while comparison and not comparison.problem and not self._base.decided(comparison):
@@ -194,7 +200,7 @@ class Bench:
         return dataclasses.replace(record, comparison=comparison)
 
     def _launch(self, arm: PairedArm) -> Launch | str:
-        """One more launch, in processes of its own; the reason where it fails."""
+        """Make one more launch, in fresh processes; return the reason if it fails."""
         target = self._target(arm.case)
         with ExitStack() as started:
 
@@ -208,7 +214,7 @@ class Bench:
         return again.problem or f"the head was skipped: {record.skip_reason}"
 
     def _launched_alone(self, record: Record, arm: PairedArm) -> Record:
-        """The record with launches of each arm alone added to its comparison, every one of which compiles anew."""
+        """Return the record with launches of each arm alone added to its comparison, all compiled without the cache."""
         comparison = record.comparison
         if comparison is None or comparison.problem:
             return record
@@ -229,5 +235,6 @@ class Bench:
 
 
 def _no_folder(error: OSError) -> Failure:
-    """Nothing can be built where nothing can be written."""
-    return Failure(phase="build", kind="raised", message=f"the temporary folder cannot be written: {error}")
+    """Return the failure of every case of a group whose folder cannot be written to."""
+    message = f"cannot write to the temporary folder: {error}. Free space there, or set TMPDIR to another folder."
+    return Failure(phase="build", kind="raised", message=message)

@@ -1,4 +1,7 @@
-"""On what terms a case is measured on a machine. A later session asks for them again, to know which records stand."""
+"""The conditions under which a case is measured on a machine.
+
+A later session computes them again to decide which records are still valid.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,13 @@ from pytest_ngraph.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """common: the settings of the run, on whichever machine. profiles: the devices by name. threads: the most that a
-    case computes with; None for all of its device's."""
+    """What settings and what target a case has on this machine.
+
+    Attributes:
+        common: the settings of the run, the same on every machine.
+        profiles: the devices by name.
+        threads: the most threads that a case computes with; None for as many as its device has.
+    """
 
     common: Settings
     profiles: Mapping[str, Device]
@@ -24,9 +32,9 @@ class Conditions:
 
     @property
     def settings(self) -> Settings:
-        """With a limit of memory also where none is set."""
+        """The common settings, with a memory limit even if none is set."""
         return self.common.on_machine(self.machine.memory_bytes)
 
     def target(self, case: Case) -> Target:
-        """What a case is compiled for."""
+        """Return what a case is compiled for."""
         return self.profiles[case.device].target(case, self.machine, self.threads)

@@ -1,4 +1,4 @@
-"""Waiting until other work on the cores is over, instead of measuring what it delays."""
+"""Wait until other work on the cores is over, instead of measuring while it delays us."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ import psutil
 from pytest_ngraph.clock import Clock
 
 LOOK_S = 0.05
-"""Five ticks, in which most kernels count what a core does."""
+"""Length of a look. Most kernels count idle time in ticks of 10 ms; this is five."""
 IDLE_SHARE = 0.6
-"""A core that is free idles for more than this share of a look."""
+"""A core counts as free if it idles for more than this share of a look."""
 LONGEST_S = 0.6
-"""What lasts longer is no burst."""
+"""Load that lasts longer than this is not a short burst."""
 
 IdleSeconds = Callable[[], Sequence[float]]
 
 
 def idle_seconds() -> list[float]:
-    """How long each core was idle, since the machine was started."""
+    """Return how long each core has been idle since the machine started."""
     return [times.idle for times in psutil.cpu_times(percpu=True)]
 
 
 class FreeCores:
-    """Waits for cores to become free. Where that was in vain, it waits the next time only after a while, which doubles
-    each time: work that does not end is nothing to wait for."""
+    """Waits for cores to become free.
+
+    After waiting in vain, it does not wait again for some time, which doubles each time it waits in vain: it is no use
+    waiting for work that does not end.
+    """
 
     def __init__(
         self,
@@ -41,14 +44,14 @@ class FreeCores:
         self._put_off_s = LONGEST_S
 
     @property
-    def lasts(self) -> bool:
-        """Whether it would wait now."""
+    def would_wait(self) -> bool:
+        """Whether `wait` would wait now, rather than return at once after waiting in vain."""
         return self._clock() >= self._not_before_s
 
     def wait(self, cores: Sequence[int]) -> None:
-        """Return when these cores are free, and in any case after a while. Nothing of ours may use them meanwhile."""
+        """Return when these cores are free, or after `LONGEST_S`. None of our own processes may use them meanwhile."""
         started = self._clock()
-        if not self.lasts:
+        if not self.would_wait:
             return
         while not self._are_free(cores):
             if self._clock() - started >= LONGEST_S:
@@ -58,8 +61,10 @@ class FreeCores:
         self._put_off_s = LONGEST_S
 
     def count_free(self, cores: Sequence[int]) -> int:
-        """How many of these cores other work leaves free: the most that are so at a time, while no burst would last.
-        Which ones does not matter: work that is bound to no core goes where we are not."""
+        """Return how many of these cores other work leaves free: the most that are free at once within `LONGEST_S`.
+
+        Which ones does not matter: work that is not bound to a core moves to cores that we do not use.
+        """
         started = self._clock()
         most = 0
         while most < len(cores) and self._clock() - started < LONGEST_S:
@@ -70,7 +75,7 @@ class FreeCores:
         return self._look(cores) == len(cores)
 
     def _look(self, cores: Sequence[int]) -> int:
-        """How many of these cores are free now. One of which nothing is known counts."""
+        """Return how many of these cores are free now. A core that the system does not list counts as free."""
         before, started = self._idle(), self._clock()
         self._sleep(LOOK_S)
         after, elapsed_s = self._idle(), self._clock() - started

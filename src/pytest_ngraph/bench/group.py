@@ -23,8 +23,10 @@ def interleave(
 ) -> Contention:
     """Run rounds of all arms in turn, in a new order each cycle, until all are precise or the budget ends.
 
-    While one arm works, the others wait for their next request without spinning. Returns what the machine did
-    meanwhile.
+    While one arm works, the others wait for their next request without spinning.
+
+    Returns:
+        What else the machine did during these rounds.
     """
     throttled, slept_s = contention.throttles(), contention.asleep_s()
     before, started = contention.read(), clock()
@@ -45,12 +47,12 @@ def interleave(
 
 
 def budget_spent(arms: Sequence[Arm], settings: Settings) -> bool:
-    """Whether the arms have had their seconds together, and each its fewest rounds."""
+    """Return whether the arms have used up their budget, and each has the minimum number of rounds."""
     return all(arm.sufficient for arm in arms) and share_of_budget(arms, settings) >= 1
 
 
 def share_of_budget(arms: Sequence[Arm], settings: Settings) -> float:
-    """Seconds measured over the seconds allowed, the arms together."""
+    """Return the seconds measured over the seconds allowed, of all arms together."""
     return sum(arm.measured_s for arm in arms) / max(settings.budget_s * len(arms), 1e-9)
 
 

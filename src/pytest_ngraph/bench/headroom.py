@@ -7,27 +7,30 @@ from collections.abc import Callable
 from pytest_ngraph.machine.machine import memory_share_in_use
 
 RESIDENT_SHARE = 0.8
-"""Of the machine's memory, that arms which are measured in turn may hold together."""
+"""Share of the machine's memory that may be in use once another arm is added."""
 
 
 class Headroom:
-    """Asked before each arm of a group. The next is taken to need as much as the greediest before it: an arm keeps what
-    its calls free, and so holds its memory while others run.
+    """Asked before each arm of a group whether that arm still fits.
 
-    in_use: the share of the machine's memory that is in use.
+    Assumes that the next arm needs as much memory as the largest so far. An arm keeps the memory that its calls free,
+    and so holds it while others run.
+
+    Args:
+        in_use: returns the share of the machine's memory that is in use.
     """
 
     def __init__(self, in_use: Callable[[], float] = memory_share_in_use) -> None:
         self._in_use = in_use
         self._before: float | None = None
-        self._greediest = 0.0
+        self._largest = 0.0
 
     def is_left(self) -> bool:
-        """Whether another arm fits. The first does: it may have all that there is."""
+        """Return whether another arm fits. The first always does: it may use all the memory there is."""
         now = self._in_use()
         if self._before is None:
             self._before = now
             return True
-        self._greediest = max(self._greediest, now - self._before)
+        self._largest = max(self._largest, now - self._before)
         self._before = now
-        return now + self._greediest < RESIDENT_SHARE
+        return now + self._largest < RESIDENT_SHARE

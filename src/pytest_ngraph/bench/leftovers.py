@@ -5,13 +5,13 @@ from __future__ import annotations
 import psutil
 
 MARK = "PYTEST_NGRAPH_WORKER"
-"""The environment variable that a worker and all that it starts have; it names the bench's folder and the worker."""
+"""Environment variable of a worker and of everything it starts; it names the bench's folder and the worker."""
 PASSES = 5
-"""What is killed may just have started another."""
+"""How often to look: a process may start another just before it is killed."""
 
 
 def end_leftovers(mark: str) -> None:
-    """Kill every process whose mark begins like this."""
+    """Kill every process whose mark begins with this one."""
     for _ in range(PASSES):
         found = [process for process in psutil.process_iter() if _is_marked(process, mark)]
         for process in found:
@@ -24,7 +24,7 @@ def end_leftovers(mark: str) -> None:
 def _is_marked(process: psutil.Process, mark: str) -> bool:
     try:
         return process.environ().get(MARK, "").startswith(mark)
-    except (psutil.Error, OSError):  # gone meanwhile, or another user's
+    except (psutil.Error, OSError):  # it ended meanwhile, or is another user's
         return False
 
 

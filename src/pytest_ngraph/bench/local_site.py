@@ -1,4 +1,4 @@
-"""This machine as the place where a session measures."""
+"""The local machine as the place where a session measures."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 class LocalSite:
-    """Every device is this machine, used as the device's profile says. Workers work in the folder that the session
-    started in, wherever a test has gone since."""
+    """Treats every device as this machine, used as the device's profile says.
+
+    Workers run in the folder that the session started in, even if a test has changed the current folder since.
+    """
 
     is_here = True
 
@@ -33,7 +35,7 @@ class LocalSite:
         return THIS_MACHINE.environment
 
     def check(self) -> None:
-        """Nothing has to travel."""
+        """Accept everything: nothing has to be sent anywhere."""
 
     def open(self, work: WorkOrder) -> Bench:
         from pytest_ngraph.bench.bench import Bench
@@ -53,4 +55,4 @@ class LocalSite:
         )
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is held."""

@@ -1,4 +1,4 @@
-"""One measurement at a time on a machine, whoever asks for it."""
+"""A lock by which only one process at a time measures on a machine, whichever user started it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ MODE = 0o644
 def exclusive(
     on_wait: Callable[[], None], path: Path = LOCK, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[None]:
-    """Hold the machine. `on_wait` is called once when another process holds it.
+    """Hold the machine, waiting for it as long as needed.
 
     The kernel frees the lock when its holder dies, so it is never stale.
+
+    Args:
+        on_wait: called once if another process holds the machine.
     """
     descriptor = _open(path)
     try:
@@ -39,7 +42,7 @@ def exclusive(
 
 
 def is_held(path: Path = LOCK) -> bool:
-    """Whether somebody holds the machine."""
+    """Return whether some process holds the machine."""
     descriptor = _open(path)
     try:
         return not take(descriptor, shared=True)
@@ -48,18 +51,24 @@ def is_held(path: Path = LOCK) -> bool:
 
 
 def _open(path: Path) -> int:
-    """Open for locking. Another user's file is opened for reading only: that is enough to lock it, and the kernel
-    refuses more in a shared temporary folder. Raises `UsageError` where even that is not allowed."""
+    """Open the file for locking.
+
+    It is opened read-only. That is enough to lock it, and the kernel refuses more for another user's file in a shared
+    temporary folder.
+
+    Raises:
+        UsageError: the file may not even be read.
+    """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         with suppress(FileNotFoundError):
             return os.open(path, flags)
         descriptor = os.open(path, flags | os.O_CREAT, MODE)
-        with suppress(PermissionError):  # somebody else has made it meanwhile
-            os.fchmod(descriptor, MODE)  # whatever the user's mask is: all users lock it
+        with suppress(PermissionError):  # another user has created it meanwhile
+            os.fchmod(descriptor, MODE)  # whatever this user's umask is: every user locks it
     except PermissionError:
         raise UsageError(
-            f"{path} cannot be opened, with which measurements on this machine wait for each other. Have its owner "
-            f"remove it, or make it readable for all: chmod {MODE:o} {path}"
+            f"cannot open the lock file {path}, which makes measurements on this machine wait for each other. Ask its "
+            f"owner to remove it, or to make it readable for everyone: chmod {MODE:o} {path}"
         ) from None
     return descriptor

@@ -22,28 +22,27 @@ from pytest_ngraph.settings import Settings
 from pytest_ngraph.worker.measure import iterations_per_round
 
 ROUND_S = 0.1
-"""What a round aims for. The kernel's counters are read between rounds."""
+"""Target length of a round. The kernel's counters are read between rounds."""
 BUILDS = 2
 """How often the arms are built in a launch: once base first, once head first."""
 FEWEST_QUADS = 3
-"""Of a build, however slow the model is."""
+"""Minimum per build, however slow the model is."""
 SLOW = 1.3
-"""A quad that takes so many times the fastest was delayed by other work."""
-
+"""A quad that takes this many times as long as the fastest was delayed by other work."""
 
 Start = Callable[[str], WorkerProcess]
-"""Gives the worker of an arm, the head's or the base's."""
+"""Returns the worker of an arm (`HEAD` or `BASE`)."""
 
 
 class PairedArm(Arm):
-    """Used as other arms are. Its record is the head's, with a comparison of one launch.
+    """Used like any other arm. Its record is the head's, with a comparison of one launch.
 
-    Once there is a `problem`, the arm is of no use: `single` gives one that does without the base.
+    Once there is a `problem`, the arm is of no use: `single` returns one without the base.
     """
 
     shares_process = True
     burst_s = 0.001
-    """Shortest burst: beside it, what reading a clock and switching arms cost is small."""
+    """Shortest burst; compared with it, the cost of reading a clock and of switching arms is small."""
 
     def __init__(
         self,
@@ -54,12 +53,12 @@ class PairedArm(Arm):
         start: Start,
         comparison: Comparison,
         opponent: Opponent,
-        patience: FreeCores,
+        free_cores: FreeCores,
     ) -> None:
         super().__init__(case, artifact, target, settings, lambda: start(HEAD), comparison)
         self._start = start
         self._opponent = opponent
-        self._patience = patience
+        self._free_cores = free_cores
         self._builds: list[list[PairedRound]] = [[]]
         self._built_at_s = 0.0
         self._base_concurrency = 1
@@ -67,18 +66,18 @@ class PairedArm(Arm):
         self._disturbed = False
 
     def again(self, start: Start) -> PairedArm:
-        """The same two in workers that `start` gives, to be prepared and measured anew."""
+        """Return an unprepared arm of the same head and base, in workers that `start` returns."""
         place = self.case, self._artifact, self._target, self._settings
-        return type(self)(*place, start, self._comparison, self._opponent, self._patience)
+        return type(self)(*place, start, self._comparison, self._opponent, self._free_cores)
 
     def alone(self, which: str, settings: Settings, start: Start) -> Arm:
-        """The head or the base as an arm by itself, in the worker that `start` gives."""
+        """Return the head or the base as an arm by itself, in the worker that `start` returns."""
         is_head, other = which == HEAD, self._opponent
         case, artifact = (self.case, self._artifact) if is_head else (other.case, other.artifact)
         return Arm(comparable(case), artifact, self._target_of(case), settings, lambda: start(which))
 
     def single(self) -> Arm:
-        """The head as an ordinary arm, whose comparison has the problem."""
+        """Return the head as an ordinary arm, whose comparison holds the problem."""
         return Arm(self.case, self._artifact, self._target, self._settings, self._start_worker, self._comparison)
 
     @property
@@ -97,7 +96,7 @@ class PairedArm(Arm):
 
     @property
     def satisfied(self) -> bool:
-        """Whether it ran as long as a launch should."""
+        """Whether it has run as long as a launch should."""
         return len(self._builds) == BUILDS and self._build_satisfied
 
     @property
@@ -115,12 +114,15 @@ class PairedArm(Arm):
         self._seconds_per_call = max(base_s, self._seconds_per_call)
 
     def measure_round(self) -> None:
-        """Time quads for one more round, after building anew when half of the launch is over. Other work that disturbed
-        the last round is given a moment to end."""
+        """Time quads for one more round.
+
+        When half of the launch is over, both arms are built again first. If other work disturbed the last round, that
+        work is given a moment to end.
+        """
         if self._build_satisfied and not self.satisfied:
             self._build_again()
         if self._disturbed:
-            self._patience.wait(self._target.cores)
+            self._free_cores.wait(self._target.cores)
         if self.running:
             self._measure_quads()
 
@@ -136,14 +138,14 @@ class PairedArm(Arm):
             return record
         comparison = dataclasses.replace(self._comparison, launches=(self.launch,))
         record = dataclasses.replace(record, comparison=comparison)
-        # What was used while both models ran is neither one's, nor is what a process needed that had both.
+        # CPU time of both models, and memory of a process that held both, say nothing about either.
         record = dataclasses.replace(record, cpu_percent=None)
         if self.shares_process:
             record = dataclasses.replace(record, peak_memory_bytes=None, device_memory_bytes=None)
         return record
 
     def _build_again(self) -> None:
-        """Build both anew, the head first: some compilers make the second of two equal models slower by 1 %."""
+        """Build both again, the head first: some compilers make the second of two equal models slower by 1 %."""
         self._ask("release", kind=self._target.kind)
         self._builds.append([])
         self._built_at_s = self.measured_s
@@ -152,19 +154,20 @@ class PairedArm(Arm):
             return
         agreement = Agreement(**answer["agreement"])
         if not agreement.agrees:
-            self._fail(Failure(phase="verify", kind="disagreed", message=f"agreed once, and then: {agreement.problem}"))
+            message = f"agreed when first built, but not when built again: {agreement.problem}"
+            self._fail(Failure(phase="verify", kind="disagreed", message=message))
             return
         try:
             self._prepare_base()
         except BaseFails as error:
-            self._break_off(f"the base ran once, and then: {error}")
+            self._break_off(f"the base ran at first, but then failed: {error}")
 
     def _measure_quads(self) -> None:
         calls = math.ceil(self.burst_s / self._seconds_per_call)
         quads = iterations_per_round(4 * calls * self._seconds_per_call, ROUND_S)
         before, started = contention.read(), time.monotonic()
         is_known = math.isfinite(self._fastest_s)
-        slowest_s = SLOW * self._fastest_s if is_known and self._patience.lasts else None
+        slowest_s = SLOW * self._fastest_s if is_known and self._free_cores.would_wait else None
         answer = self._time_quads(calls, quads, slowest_s)
         if answer is None:
             return
@@ -190,11 +193,11 @@ class PairedArm(Arm):
         self.rounds += [Round(iterations, iterations * each) for quad in timed for each in quad.head]
 
     def _time_quads(self, calls: int, quads: int, slowest_s: float | None) -> dict[str, Any] | None:
-        """The answer to a request `compare`; None when there is none, and the record says why."""
+        """Return the answer to a `compare` request, or None after noting in the record why there is none."""
         return self._ask("compare", calls=calls, quads=quads, slowest_s=slowest_s)
 
     def _request_base(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """What is asked of the base, in the worker that has it."""
+        """Send a request about the base to the worker that has it."""
         return self._request(do, arm=BASE, **arguments)
 
     @property
@@ -203,7 +206,7 @@ class PairedArm(Arm):
         return quads >= FEWEST_QUADS and self.measured_s - self._built_at_s >= self._settings.launch_s / BUILDS
 
     def _prepare_base(self, **listeners: Any) -> float:
-        """Seconds that a call of the base takes. Raise `BaseFails` where it does not run."""
+        """Prepare the base and return the seconds that a call takes. Raises `BaseFails` if it does not run."""
         arguments = self._preparation() | {
             "case": comparable(self._opponent.case).to_dict(),
             "artifact": self._opponent.artifact.to_dict(),
@@ -214,7 +217,7 @@ class PairedArm(Arm):
         except Unsupported as reason:
             raise BaseFails(str(reason)) from reason
         except WorkerFailed as error:
-            raise BaseFails(told(error.failure)) from error
+            raise BaseFails(in_one_line(error.failure)) from error
         agreement = Agreement(**answer["agreement"])
         if not agreement.agrees:
             raise BaseFails(f"its outputs are wrong: {agreement.problem}")
@@ -224,17 +227,17 @@ class PairedArm(Arm):
         return seconds
 
     def _fail(self, failure: Failure) -> None:
-        """What fails beside the base may well run alone: where there is memory for one model, or room in a compiler."""
+        """Note the failure and break off. The head may still run alone: there may be room for one model only."""
         super()._fail(failure)
         either = self.shares_process and failure.phase == "measure"
         which = "head and base do not run together" if either else "the head does not run beside the base"
-        self._break_off(f"{which}: {told(failure)}")
+        self._break_off(f"{which}: {in_one_line(failure)}")
 
     def _break_off(self, problem: str) -> None:
         self._update(comparison=dataclasses.replace(self._comparison, problem=problem))
 
     def _target_of(self, case: Case) -> Target:
-        """The same cores, for what the base's case may differ in."""
+        """Return the same target with the precision and objective of this case, which may differ in the base."""
         return dataclasses.replace(self._target, precision=case.precision, objective=case.objective)
 
     def _preparation(self) -> dict[str, Any]:
@@ -242,17 +245,19 @@ class PairedArm(Arm):
 
 
 class BaseFails(Exception):
-    """The base cannot be compared with; the text says why."""
+    """The base does not run, so nothing can be compared with it; the text says why."""
 
 
-def told(failure: Failure) -> str:
-    """A failure in one line."""
+def in_one_line(failure: Failure) -> str:
+    """Return a failure as one line of text."""
     return f"{failure.kind} in {failure.phase}: {failure.message}"
 
 
 def comparable(case: Case) -> Case:
-    """The case as it is compiled for a comparison: eager PyTorch runs the exported program, since one process cannot
-    hold the modules of two revisions."""
+    """Return the case as it is compiled for a comparison.
+
+    Eager PyTorch runs the exported program, because one process cannot hold the modules of two revisions.
+    """
     spec = CompilerSpec.parse(case.compiler)
     if spec.name != IDENTITY:
         return case

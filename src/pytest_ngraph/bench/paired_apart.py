@@ -1,4 +1,4 @@
-"""A paired arm whose base runs in a process of its own: in another interpreter, with other libraries."""
+"""A paired arm whose base runs in its own process: in another interpreter, with other libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from pytest_ngraph.bench.paired import PairedArm, told
+from pytest_ngraph.bench.paired import PairedArm, in_one_line
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.comparison import BASE, Quad
 from pytest_ngraph.record import Contention, Record
@@ -18,11 +18,11 @@ USAGE = ("wall_s", "cpu_s", "involuntary_switches")
 
 
 class ApartArm(PairedArm):
-    """Each process waits without spinning while the other works."""
+    """Head and base in one process each; either waits without spinning while the other works."""
 
     shares_process = False
     burst_s = 0.01
-    """After each burst the other process starts with cold caches; in ten milliseconds it has warmed them."""
+    """Each burst starts with caches that the other process has cooled; 10 ms are enough to warm them again."""
 
     _base_worker: WorkerProcess | None = None
     _random = random.Random()
@@ -46,14 +46,14 @@ class ApartArm(PairedArm):
                 self._request_base("release", kind=self._target.kind)
 
     def _time_quads(self, calls: int, quads: int, slowest_s: float | None) -> dict[str, Any] | None:
-        """As a worker does that has both, but by a request for each burst."""
+        """Time quads as a worker with both models does, but with one request per burst."""
         used: Counter[str] = Counter()
         each = iter(lambda: self._quad(calls, used), None)
         timed = until_disturbed(islice(each, quads), slowest_s)
         return {"quads": timed, **used} if self.running else None
 
     def _quad(self, calls: int, used: Counter[str]) -> Quad | None:
-        """One quad; None when an arm fails. used: what the bursts used is added to it."""
+        """Time one quad and add what its bursts used to `used`. Returns None if an arm fails."""
         times: dict[bool, list[float]] = {True: [], False: []}
         base_first = self._random.random() < 0.5
         for is_base in (base_first, not base_first, not base_first, base_first):
@@ -71,5 +71,5 @@ class ApartArm(PairedArm):
         try:
             return self._request_base("measure", calls=calls)
         except WorkerFailed as error:
-            self._break_off(f"the base ran once, and then: {told(error.failure)}")
+            self._break_off(f"the base ran at first, but then failed: {in_one_line(error.failure)}")
             return None

@@ -1,4 +1,4 @@
-"""One worker process: requests and answers, time-outs, limits, death."""
+"""The parent's side of one worker process: requests and answers, time-outs, limits, death."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ from pytest_ngraph.system.child import command, search_path
 from pytest_ngraph.worker.protocol import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse
 
 POLL_S = 0.25
-"""How often a waiting bench looks at the worker's memory. Seldom enough not to disturb what is measured."""
+"""How often a waiting bench checks the worker's memory: rarely enough not to disturb measurements."""
 TAIL_BYTES = 4096
+"""How much of the end of standard error a failure keeps."""
 FLOOD_BYTES = 64 * 2**20
-"""Of standard error on disk, after which what was written is dropped."""
+"""Once a worker's standard error takes more disk space than this, it is emptied."""
 OnPhase = Callable[[Phase], None]
 OnProgress = Callable[[str], None]
 
 
 class WorkerFailed(Exception):
-    """A request that the worker did not answer as it should."""
+    """A worker did not answer a request as it should."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -46,10 +47,12 @@ class WorkerFailed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """Where a worker lives: by default as this process does.
+    """Where a worker runs; by default like this process.
 
-    python: its interpreter. folder: its working folder. path: its `sys.path`; of another interpreter, what comes before
-    its own.
+    Attributes:
+        python: its interpreter.
+        folder: its working folder.
+        path: its `sys.path`; for another interpreter, what is put before that interpreter's own.
     """
 
     python: str = sys.executable
@@ -63,11 +66,18 @@ OWN_HOME = Home()
 class WorkerProcess:
     """A child process that runs `pytest_ngraph.worker`, and answers one request at a time.
 
-    cores: logical CPUs, for each of which it has a thread. bound: whether each thread is bound to its own, as it must
-    be where anything is measured. ahead: a compiler whose libraries it imports on its own as soon as it has started.
-    role: what it is for, which lists of processes show. temporary: where it and its libraries put temporary files;
-    whoever removes that folder also removes what a killed worker could not. Raises `WorkerFailed` where it cannot be
-    started.
+    Args:
+        cores: logical CPUs; it computes with one thread for each.
+        temporary: where it and its libraries put temporary files. Removing that folder also removes what a killed
+            worker left in it.
+        memory_bytes: its memory limit; None for none.
+        home: where it runs.
+        bound: whether each thread is bound to its core, as it must be where anything is measured.
+        ahead: a compiler whose libraries it imports as soon as it has started.
+        role: what it is for, as shown in lists of processes.
+
+    Raises:
+        WorkerFailed: the process cannot be started.
     """
 
     def __init__(
@@ -98,8 +108,8 @@ class WorkerProcess:
                 cwd=home.folder,
                 start_new_session=True,
             )
-        except OSError as error:  # no memory, no interpreter, a folder that is gone
-            message = f"no process can be started to measure in: {error}"
+        except OSError as error:  # no memory, no such interpreter, or the folder is gone
+            message = f"cannot start a process to measure in: {error}"
             raise WorkerFailed(Failure(phase="build", kind="raised", message=message)) from error
         own = [entry or str(home.folder or Path.cwd()) for entry in search_path()]
         path = own if home.path is None else list(home.path)
@@ -115,7 +125,7 @@ class WorkerProcess:
 
     @property
     def resident_bytes(self) -> int:
-        """The memory that it holds; none where it is gone."""
+        """The memory that it holds; 0 if it is gone."""
         try:
             resident: int = psutil.Process(self._process.pid).memory_info().rss
         except psutil.Error:
@@ -132,15 +142,20 @@ class WorkerProcess:
         phase: Phase = "build",
         **arguments: Any,
     ) -> dict[str, Any]:
-        """Ask and wait for the answer.
+        """Send a request and wait for the answer.
 
-        timeout_s: anew with each phase or progress that the worker announces. phase: the one that it begins with, told
-        before the worker can take this process with it. Raises `WorkerFailed`, and `Unsupported` where the worker says
-        so.
+        Args:
+            timeout_s: restarts with each phase or progress that the worker announces.
+            phase: the phase that the request begins with. `on_phase` gets it before the request is sent, because the
+                worker may kill this process.
+
+        Raises:
+            Unsupported: the worker says that it does not support this.
+            WorkerFailed: the worker reports a failure, dies or is killed.
         """
         if on_phase is not None:
             on_phase(phase)
-        # What it wrote while it set itself up belongs to its first request.
+        # What it wrote while starting belongs to its first request.
         stderr_from = os.fstat(self._stderr.fileno()).st_size if self._was_asked else 0
         self._was_asked = True
         self._send({"do": do, **arguments})
@@ -167,7 +182,7 @@ class WorkerProcess:
             deadline = self._clock() + timeout_s
 
     def close(self) -> None:
-        """End the process and everything that it started, also what left its process group."""
+        """Kill the process and everything that it started, including what left its process group."""
         self._kill()
         end_leftovers(self._mark)
         for pipe in (self._process.stdin, self._process.stdout, self._stderr):
@@ -177,36 +192,36 @@ class WorkerProcess:
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # a dead worker is found when its answer is awaited
+        with contextlib.suppress(BrokenPipeError):  # a dead worker is noticed when its answer is awaited
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
 
     def _message(self, deadline: float) -> Message:
-        """The next message. Raises `_Ended` when there is none."""
+        """Return the next message. Raises `_Ended` if there is none."""
         line = self._receive(deadline)
         message = parse(line)
         if message is None:
             self._kill()
-            raise _Ended("crashed", f"wrote into the channel of its answers and was killed: {line[:80]!r}")
+            raise _Ended("crashed", f"wrote to the pipe reserved for its answers and was killed: {line[:80]!r}")
         return message
 
     def _receive(self, deadline: float) -> bytes:
-        """The next line. Raises `_Ended` when the worker dies, or is killed for taking too long or too much."""
+        """Return the next line. Raises `_Ended` if the worker dies, or is killed for taking too much time or memory."""
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
-        answers = select.poll()  # unlike select, it takes descriptors over 1023, which a long session may come to
+        answers = select.poll()  # unlike select, it takes descriptors over 1023, which a long session may reach
         answers.register(descriptor, select.POLLIN)
         while b"\n" not in self._buffer:
             left = deadline - self._clock()
             if left <= 0:
                 self._kill()
                 raise _Ended("timed out", "took longer than its time-out and was killed")
-            told = answers.poll(1000 * min(POLL_S, left))
-            if not told and self._process.poll() is not None:
-                told = answers.poll(0)  # what it said before its end
-                if not told:  # and no end of the file: a process that it has forked holds the pipe
+            events = answers.poll(1000 * min(POLL_S, left))
+            if not events and self._process.poll() is not None:
+                events = answers.poll(0)  # what it wrote before it ended
+                if not events:  # not even the end of the file: a process that it forked still holds the pipe
                     raise self._death()
-            if told:
+            if events:
                 received = os.read(descriptor, 1 << 16)
                 if not received:
                     raise self._death()
@@ -219,7 +234,7 @@ class WorkerProcess:
         return line
 
     def _bound_stderr(self) -> None:
-        """Drop what was written to standard error before it fills the disk. The file keeps its length, with a hole."""
+        """Empty standard error before it fills the disk. The next write restores the file's length, with a hole."""
         if os.fstat(self._stderr.fileno()).st_blocks * 512 > FLOOD_BYTES:
             os.truncate(self._stderr.fileno(), 0)
 
@@ -251,7 +266,7 @@ class WorkerProcess:
         return Failure(phase=phase, kind=kind, message=message, stderr_tail=self._tail(stderr_from))
 
     def _tail(self, start: int) -> str:
-        """The end of what was written to standard error since `start`."""
+        """Return the end of what was written to standard error since `start`."""
         size = os.fstat(self._stderr.fileno()).st_size
         start = max(start, size - TAIL_BYTES)
         return os.pread(self._stderr.fileno(), size - start, start).decode(errors="replace").strip("\0 \n")

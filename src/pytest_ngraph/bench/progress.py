@@ -1,23 +1,23 @@
-"""What a bench tells while it works."""
+"""Notifications of a bench while it works."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from pytest_ngraph.case import Case
-    from pytest_ngraph.record import Phase
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.record import Phase
+
+if TYPE_CHECKING:
+    from pytest_ngraph.record import Phase
 
 
 class Progress(Protocol):
+    """Is notified of what a bench does with its cases."""
+
     def planned(self, case: Case) -> None:
-        """A case will be measured."""
+        """A case is going to be measured."""
         ...
 
     def finished(self, case: Case) -> None:
@@ -25,7 +25,7 @@ class Progress(Protocol):
         ...
 
     def waiting(self, reason: str) -> None:
-        """The bench waits."""
+        """The bench waits for this reason."""
         ...
 
     def phase(self, case: Case, phase: Phase) -> None:
@@ -33,7 +33,7 @@ class Progress(Protocol):
         ...
 
     def compiling(self, case: Case, text: str) -> None:
-        """A case's compiler tells how far it is."""
+        """A case's compiler reports how far it is."""
         ...
 
     def measuring(self, case: Case, share: float) -> None:
@@ -42,7 +42,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Tells nothing."""
+    """Ignores every notification."""
 
     def planned(self, case: Case) -> None: ...
 
@@ -58,7 +58,14 @@ class Silent:
 
 
 class JournaledProgress:
-    """Tells another `Progress`. A phase that cannot be noted disturbs no measurement: storing the record will tell."""
+    """Writes each phase down and passes every notification on to another `Progress`.
+
+    A phase that cannot be written down does not stop the measurement: storing the record will report the error.
+
+    Args:
+        progress: gets every notification.
+        note: writes down that a case enters a phase. May raise `StoreError`.
+    """
 
     def __init__(self, progress: Progress, note: Callable[[Case, Phase], None]) -> None:
         self._note = note
@@ -70,7 +77,7 @@ class JournaledProgress:
         self._phase = progress.phase
 
     def phase(self, case: Case, phase: Phase) -> None:
-        """Note it, and tell."""
+        """Write the phase down, then pass it on."""
         with suppress(StoreError):
             self._note(case, phase)
         self._phase(case, phase)

@@ -1,7 +1,7 @@
-"""A process that outlives the bench for a moment: `python -m pytest_ngraph.bench.reaper FOLDER`.
+"""A process that cleans up after a killed bench: `python -m pytest_ngraph.bench.reaper FOLDER`.
 
-A bench that is killed with SIGKILL can clean up nothing itself. The kernel then ends the keeper's input, and it ends
-what the workers started, and removes their files. It sleeps until then.
+A bench that is killed with SIGKILL cannot clean up itself. The reaper sleeps until the kernel closes its input, which
+happens when the bench dies. It then kills the workers and what they started, and removes their files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The temporary folder of a bench, which is removed however the bench ends."""
+"""The temporary folder of a bench, removed however the bench ends."""
 
 from __future__ import annotations
 
@@ -19,8 +19,14 @@ LOCK = ".lock"
 
 
 class Scratch:
-    """Holds a lock in the folder, by which others know that its owner lives, and has a keeper, which removes it when
-    the owner is killed. Should both be killed, the next bench of this user removes it."""
+    """The folder, with a lock file inside and a reaper process beside it.
+
+    The held lock shows others that the owner is alive. If the owner is killed, the reaper removes the folder. If both
+    are killed, this user's next bench removes it.
+
+    Attributes:
+        folder: the folder.
+    """
 
     def __init__(self) -> None:
         remove_abandoned()
@@ -28,7 +34,7 @@ class Scratch:
         self._lock = os.open(building / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         take(self._lock)
         self.folder = building.rename(building.with_name(building.name[1:]))
-        self._keeper = subprocess.Popen(
+        self._reaper = subprocess.Popen(
             command(sys.executable, "pytest_ngraph.bench.reaper", str(self.folder)),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -37,27 +43,30 @@ class Scratch:
         )
 
     def close(self) -> None:
-        """Remove the folder, once every worker has ended. The keeper has no more to do: it would wait for every process
-        that this one has forked since."""
+        """Remove the folder. Every worker must have ended before.
+
+        The reaper is killed: with its input closed here, it would still wait for every process that this one has forked
+        since, because those hold its input open, too.
+        """
         end_leftovers(str(self.folder))
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
-        self._keeper.kill()
-        self._keeper.wait()
-        assert self._keeper.stdin is not None
-        self._keeper.stdin.close()
+        self._reaper.kill()
+        self._reaper.wait()
+        assert self._reaper.stdin is not None
+        self._reaper.stdin.close()
 
 
 def remove_abandoned() -> None:
-    """Remove this user's folders of benches that are dead."""
+    """Remove the folders of this user's dead benches."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):  # another user's, or removed meanwhile
+        with suppress(OSError):  # it is another user's, or was removed meanwhile
             if folder.lstat().st_uid == os.getuid() and not folder.is_symlink() and _is_abandoned(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_abandoned(folder: Path) -> bool:
-    """Whether nobody holds the lock. A folder without one is none of ours."""
+    """Return whether nobody holds the folder's lock. Raises `OSError` if there is none: the folder is not ours then."""
     lock = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         return take(lock)

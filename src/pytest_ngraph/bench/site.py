@@ -1,4 +1,4 @@
-"""Where a session measures: on this machine, or on the devices of a cluster."""
+"""The place where a session measures: this machine, or the devices of a cluster."""
 
 from __future__ import annotations
 
@@ -16,40 +16,49 @@ class Measurer(Protocol):
     """Turns groups of cases into records."""
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
-        """Measure the cases of one group: a record for each, as soon as it is complete. Records of other groups may
-        come in between. Raises `DeviceAway`."""
+        """Measure the cases of one group and yield each record as soon as it is complete.
+
+        Records of other groups may come in between.
+
+        Raises:
+            DeviceAway: the device of these cases is gone.
+        """
         ...
 
     def close(self) -> None:
-        """End every process, and stop what still measures."""
+        """Stop what is still measuring, and end every process."""
         ...
 
 
 class Site(Protocol):
-    """is_here: whether cases are measured on this machine, whatever their device is called."""
+    """A place that can measure.
+
+    Attributes:
+        is_here: whether cases are measured on this machine, whatever their device is called.
+    """
 
     is_here: bool
 
     def describe(self, devices: Sequence[str]) -> str:
-        """What is measured on, in one line."""
+        """Return one line that describes what the devices are."""
         ...
 
     def host(self, device: str) -> Host:
-        """The machine of a device. Raises `UsageError` where it is not there."""
+        """Return the machine of a device. Raises `UsageError` if it is not there."""
         ...
 
     def environment_of(self, device: str) -> dict[str, str] | None:
-        """Of the machine of a device; None where it is not there."""
+        """Return the environment of a device's machine; None if it is not there."""
         ...
 
     def check(self) -> None:
-        """Raise `UsageError` for what would keep cases from being measured: better before the first than in it."""
+        """Raise `UsageError` for anything that would keep cases from being measured, before the first one is."""
         ...
 
     def open(self, work: WorkOrder) -> Measurer:
-        """Make ready to measure."""
+        """Prepare to measure."""
         ...
 
     def close(self) -> None:
-        """Let go of what is held besides."""
+        """Release what the site itself holds."""
         ...

@@ -1,4 +1,4 @@
-"""What a session gives to the place where it measures."""
+"""What a session passes to the place where it measures."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkOrder:
-    """What a session has to measure, and whom to tell of it.
+    """What a session has to measure, and whom to notify.
 
-    profiles: the devices by name. threads: the most that a case computes with; None for all of its device's.
-    groups: all cases that tests will ask for and that need measuring, in their order. base: what they are compared
-    with. rule: by which that is decided; None without a base. run_id: gives the id of the run that records go to.
-    enter: notes that a case enters a phase. describe_device: notes what a device is. Both raise `StoreError`.
+    Attributes:
+        settings: the settings of the run.
+        profiles: the devices by name.
+        groups: all cases that tests will ask for and that need measuring, in that order.
+        progress: is notified as cases are measured.
+        run_id: returns the id of the run that records go to.
+        enter: writes down that a case enters a phase. Raises `StoreError`.
+        describe_device: writes down what a device is. Raises `StoreError`.
+        threads: the most threads that a case computes with; None for as many as its device has.
+        base: what the cases are compared with.
+        rule: how a comparison is decided; None without a base.
     """
 
     settings: Settings

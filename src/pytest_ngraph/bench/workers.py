@@ -11,22 +11,26 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.process import OWN_HOME, Home, WorkerFailed, WorkerProcess
 
 Role = str
-"""What a worker is for: a compiler's name with its options, or one of those below."""
+"""What a worker is for: a compiler's name with its options, or one of the roles below."""
 EXPORTER = "exporter"
 BASE_EXPORTER = "exporter of the base"
 EXPORTERS = (EXPORTER, BASE_EXPORTER)
 LAUNCH = "launch"
 SWOLLEN_SHARE, SWOLLEN_BYTES = 0.125, 2 * 2**30
-"""Of a worker's limit of memory, and no less than so many: what a worker holds without a model, its libraries and those
-of a GPU, is a good part of a small device's."""
+"""A worker that still holds more than this without a model is ended: a share of its memory limit, but at least
+this many bytes. On a small device, the libraries alone take a good part of the limit."""
 
 
 class Workers:
-    """Starts workers when they are first needed, and keeps one per role and target, whatever the precision: one for
-    each would leave many idle ones in memory, and what a process keeps between cases are its threads.
+    """Starts workers when they are first needed, and keeps one per role and target.
 
-    temporary: where workers put their temporary files. memory_bytes: limit of each; None for none. home: where they
-    live, unless told otherwise.
+    Targets that differ in precision only share a worker. One worker per precision would leave many idle ones in memory,
+    and what matters in a process that is used again are its threads, which do not depend on the precision.
+
+    Args:
+        temporary: where workers put temporary files.
+        memory_bytes: the memory limit of each; None for none.
+        home: where they run, unless a method is given another home.
     """
 
     def __init__(self, temporary: Path, memory_bytes: int | None, home: Home = OWN_HOME) -> None:
@@ -37,17 +41,19 @@ class Workers:
         self._importing: list[WorkerProcess] = []
 
     def resident(self, role: Role, target: Target, home: Home | None = None) -> WorkerProcess:
-        """The worker of this role, a new one if the last one died."""
+        """Return the worker of this role, a new one if the last one died."""
         key = _key(role, target)
         if key in self._resident and not self._resident[key].alive:
-            self._resident.pop(key).close()  # with all that it started
+            self._resident.pop(key).close()  # and kill what it started
         if key not in self._resident:
             self._resident[key] = self._start(role, target, home)
         return self._resident[key]
 
     def start_ahead(self, compilers: Iterable[tuple[Role, Target]]) -> None:
-        """Have the workers of compilers import their libraries while the bench waits for another. One that cannot be
-        started fails when it is asked for."""
+        """Start workers of compilers, which import their libraries while the bench waits for another worker.
+
+        A worker that cannot be started fails when it is asked for.
+        """
         for compiler, target in compilers:
             key = _key(compiler, target)
             if key not in self._resident:
@@ -56,8 +62,10 @@ class Workers:
                     self._importing.append(worker)
 
     def settle(self, timeout_s: float) -> None:
-        """Wait until those that were started ahead are ready, so that what is timed next has the machine for itself.
-        One that does not get ready in so many seconds is killed, and started anew when it is asked for."""
+        """Wait until the workers started ahead are ready, so that what is timed next has the machine to itself.
+
+        A worker that is not ready within `timeout_s` is killed, and started again when it is asked for.
+        """
         importing, self._importing = self._importing, []
         for worker in importing:
             with suppress(WorkerFailed):
@@ -66,7 +74,7 @@ class Workers:
 
     @contextmanager
     def fresh(self, target: Target, home: Home | None = None) -> Iterator[WorkerProcess]:
-        """A worker of its own, ended afterwards."""
+        """Start a worker for this context only."""
         worker = self._start(LAUNCH, target, home)
         try:
             yield worker
@@ -74,7 +82,7 @@ class Workers:
             worker.close()
 
     def discard_dead(self) -> None:
-        """Forget workers that died."""
+        """Remove workers that died."""
         self._discard(lambda _, worker: not worker.alive)
 
     def discard_compilers(self) -> None:
@@ -82,8 +90,10 @@ class Workers:
         self._discard(lambda role, _: role not in EXPORTERS)
 
     def discard_swollen(self) -> None:
-        """End workers that hold on to memory though their model was released: a model or a pool that its compiler
-        never frees is not to be missing where others run."""
+        """End workers that hold much memory although their model was released.
+
+        Memory that a compiler never frees would be missing where others run.
+        """
         if self._memory_bytes is not None:
             most = max(SWOLLEN_SHARE * self._memory_bytes, SWOLLEN_BYTES)
             self._discard(lambda _, worker: worker.resident_bytes > most)

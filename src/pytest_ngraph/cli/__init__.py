@@ -1,4 +1,10 @@
-"""The command `pytest-ngraph`: what can be done without running tests. One file a subcommand."""
+"""The command `pytest-ngraph`: everything that can be done without running tests.
+
+`main` gets the command line and returns the exit status. Each subcommand is one file with a function `declare`, which
+adds its options to the parser; running it prints to standard output and, for some, reads or writes a store. `arguments`
+and `credentials` hold options that several subcommands share, `live` shows the progress of `tune`. Open this file
+first, then that of a subcommand.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,7 @@ from pytest_ngraph.errors import NgraphError
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a subcommand; the exit status is 2 for a user's mistake, and for what the system refuses."""
+    """Run a subcommand. Returns the exit status: 2 for a user's mistake, and for what the system refuses."""
     parsed = parser().parse_args(arguments)
     try:
         status = int(parsed.run(parsed))
@@ -20,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     except NgraphError as error:
         print(f"pytest-ngraph: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader has enough, such as `head`; nor is it told when the interpreter ends
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe: flushing it at exit must not fail either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # a folder that cannot be written, a disk that is full
@@ -29,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Of every subcommand; what it parses has `run`, which runs it."""
+    """Return the parser of all subcommands. What it parses has `run`, the function that runs the chosen one."""
     made = argparse.ArgumentParser(prog="pytest-ngraph", description="Benchmarks of neural-graph compilers.")
     commands = made.add_subparsers(required=True, metavar="COMMAND")
     for subcommand in (report, runs, merge, baseline, export, tune, device, cluster, cache, doctor):

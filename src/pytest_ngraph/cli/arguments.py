@@ -1,4 +1,4 @@
-"""Types of arguments that several subcommands take."""
+"""Argument types that several subcommands share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def path(text: str) -> Path:
-    """A path; a shell leaves `~` as it is in `--store=~/runs`."""
+    """Return the path, with `~` expanded: in `--store=~/runs` the shell leaves it as it is."""
     try:
         return Path(text).expanduser()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""`pytest-ngraph baseline`: runs that are kept under a name, to compare later ones with."""
+"""`pytest-ngraph baseline`: runs kept under a name, for later runs to be compared with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_ngraph.wording import counted
 
 
 def declare(commands: Any) -> None:
-    parser = commands.add_parser("baseline", help="list stored baselines, show, anchor, remove, export or import one")
+    parser = commands.add_parser("baseline", help="list, show, anchor, remove, export or import stored baselines")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
 
     def add(name: str, run: Any, help_: str, *arguments: str) -> argparse.ArgumentParser:
@@ -25,13 +25,13 @@ def declare(commands: Any) -> None:
         action.set_defaults(run=run)
         return action
 
-    add("list", _list, "the baselines, and how many runs each has")
-    add("show", _show, "a baseline's runs, and the time of each case", "NAME")
-    bless = add("bless", _bless, "anchor a baseline: nothing is added to it any more", "NAME")
-    bless.add_argument("--undo", action="store_true", help="let runs be added again")
+    add("list", _list, "list the baselines and how many runs each has")
+    add("show", _show, "show a baseline's runs and the time of each case", "NAME")
+    bless = add("bless", _bless, "anchor a baseline, so that no more runs are added to it", "NAME")
+    bless.add_argument("--undo", action="store_true", help="allow runs to be added again")
     add("remove", _remove, "remove a baseline; the store keeps its runs", "NAME")
     add("export", _export, "write a baseline into one file", "NAME", "FILE")
-    importing = add("import", _import, "make a baseline of an exported file", "FILE")
+    importing = add("import", _import, "make a baseline from an exported file", "FILE")
     importing.add_argument("name", nargs="?", metavar="NAME", help="default: the file's name without .jsonl")
 
 
@@ -62,18 +62,18 @@ def _show(parsed: argparse.Namespace) -> int:
 
 
 def _times(records: list[Record]) -> str:
-    """The median over the runs, and from which to which they range: `1.203 ms  1.19 to 1.24 in 5 runs`."""
+    """Return the median over the runs, and their range: `1.203 ms  1.19 to 1.24 in 5 runs`."""
     times_ms = sorted(1000 * record.latency_s for record in records)
-    told = f"{median(times_ms):10.4g} ms"
+    text = f"{median(times_ms):10.4g} ms"
     if len(times_ms) > 1:
-        told += f"  {times_ms[0]:.4g} to {times_ms[-1]:.4g} in {len(times_ms)} runs"
-    return told
+        text += f"  {times_ms[0]:.4g} to {times_ms[-1]:.4g} in {len(times_ms)} runs"
+    return text
 
 
 def _bless(parsed: argparse.Namespace) -> int:
     baselines.bless(parsed.store, parsed.name, anchored=not parsed.undo)
-    told = "is free: runs can be added" if parsed.undo else "is anchored: nothing is added to it any more"
-    print(f"baseline {parsed.name} {told}")
+    state = "is no longer anchored: runs can be added" if parsed.undo else "is anchored: no more runs are added to it"
+    print(f"baseline {parsed.name} {state}")
     return 0
 
 

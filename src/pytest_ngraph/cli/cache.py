@@ -1,4 +1,4 @@
-"""`pytest-ngraph cache`: the compiled artifacts that are kept."""
+"""`pytest-ngraph cache`: lists or removes cached compiled artifacts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_ngraph.worker.cache import Cache, Entry
 
 
 def declare(commands: Any) -> None:
-    parser = commands.add_parser("cache", help="list compiled artifacts that are kept, or clear them")
+    parser = commands.add_parser("cache", help="list cached compiled artifacts, or remove them")
     parser.add_argument("action", choices=("list", "clear"))
     parser.add_argument("--folder", type=path, help="default: the user's cache folder")
     parser.set_defaults(run=_run)

@@ -1,4 +1,4 @@
-"""`pytest-ngraph cluster`: the head of a cluster, and certificates for all of it."""
+"""`pytest-ngraph cluster`: runs a cluster's scheduler, or makes certificates for its machines."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ def declare(commands: Any) -> None:
     parser = commands.add_parser("cluster", help="run a cluster's scheduler, or make certificates for it")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     scheduler = actions.add_parser(
-        "scheduler", help="hand the cases of clients to devices", description="Hand the cases of clients to devices."
+        "scheduler", help="pass cases from clients to devices", description="Pass cases from clients to devices."
     )
     scheduler.add_argument(
         "--address",
         metavar="tls://HOST:PORT",
-        help="where to listen; default: tls://0.0.0.0:8786 with certificates, else tcp://127.0.0.1:8786",
+        help="address to listen on; default: tls://0.0.0.0:8786 with certificates, else tcp://127.0.0.1:8786",
     )
     credentials.declare(scheduler)
     scheduler.set_defaults(run=_schedule)
     certs = actions.add_parser(
         "certs",
         help="make a private authority and certificates",
-        description="Make certificates of an authority of your own, which is made where there is none. Who holds "
-        "one of them and its key can run code on every device of the cluster. ca-key.pem stays here: it makes more.",
+        description="Make certificates signed by a private authority, which is made if the folder has none. Whoever "
+        "holds a certificate and its key can run code on every device of the cluster. Keep ca-key.pem in this folder: "
+        "it can issue more certificates.",
     )
     certs.add_argument("folder", type=path, metavar="DIR", help="the authority's folder")
     certs.add_argument(
@@ -38,7 +39,7 @@ def declare(commands: Any) -> None:
         nargs="+",
         default=[socket.gethostname()],
         metavar="HOST",
-        help="names or addresses of machines, a certificate for each; default: this machine's name",
+        help="names or addresses of machines, each of which gets a certificate; default: this machine's name",
     )
     certs.set_defaults(run=_certify)
 

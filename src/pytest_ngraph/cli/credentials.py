@@ -1,4 +1,4 @@
-"""The options with which a command says how it takes part in a cluster."""
+"""Options for connecting to a cluster: certificates, `--insecure` and `--verbose`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FILES = {
     "ca": "the authority's certificate, ca.pem",
     "cert": "this machine's certificate, HOST.pem",
-    "key": "the key to it, HOST-key.pem",
+    "key": "this machine's key, HOST-key.pem",
 }
 
 
@@ -28,7 +28,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def endpoint(parsed: argparse.Namespace, address: str) -> Endpoint:
-    """The scheduler at this address, with what was given. Raises `UsageError` where that does not do."""
+    """Return the scheduler's endpoint at this address, with the certificates given.
+
+    Raises:
+        UsageError: the address or the certificates are not valid, or do not fit together.
+    """
     from pytest_ngraph.cluster import security
 
     files = security.read_credentials(parsed.tls_ca, parsed.tls_cert, parsed.tls_key)
@@ -36,7 +40,7 @@ def endpoint(parsed: argparse.Namespace, address: str) -> Endpoint:
 
 
 def as_typed(parsed: argparse.Namespace) -> list[str]:
-    """The options again, with absolute paths."""
+    """Return the options as they would be typed again, with absolute paths."""
     given = {name: getattr(parsed, f"tls_{name}") for name in FILES}
     typed = [f"--tls-{name}={Path(path).expanduser().absolute()}" for name, path in given.items() if path]
     return typed + ["--insecure"] * parsed.insecure + ["--verbose"] * parsed.verbose

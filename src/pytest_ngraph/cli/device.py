@@ -1,4 +1,4 @@
-"""`pytest-ngraph device`: this machine as a device of a cluster, and which devices a cluster has."""
+"""`pytest-ngraph device`: makes this machine a device of a cluster, and lists or stops devices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.cluster.presence import JoinedDevice
 
 MACHINE = ("processor", "architecture", "memory", "gpu", "driver", "system")
-"""What is told of a device's machine."""
+"""Facts of a device's machine that `device list` prints."""
 
 
 def declare(commands: Any) -> None:
@@ -38,23 +38,25 @@ def declare(commands: Any) -> None:
         action.set_defaults(run=run)
         return action
 
-    start = add("start", _start, "be a device until Ctrl-C or SIGTERM: what is being measured then is finished first")
+    start = add("start", _start, "run as a device until Ctrl-C or SIGTERM; a measurement under way is finished first")
     start.add_argument("--name", required=True, type=_name, help="this machine's name in the cluster")
     start.add_argument(
         "--device",
         type=_name,
         metavar="NAME",
-        help="the device that tests ask for (--device=NAME), of which there may be several; default: the name",
+        help="the device that tests ask for (--device=NAME); several machines can share it; default: --name",
     )
     start.add_argument(
-        "--host", metavar="ADDRESS", help="where to listen; default: the address that leads to the scheduler"
+        "--host",
+        metavar="ADDRESS",
+        help="address to listen on; default: the one from which this machine reaches the scheduler",
     )
-    start.add_argument("--port", type=int, default=0, metavar="N", help="port to listen at; default: any that is free")
+    start.add_argument("--port", type=int, default=0, metavar="N", help="port to listen on; default: any free port")
     start.add_argument("--folder", type=path, metavar="DIR", help="where to keep results, projects and scratch files")
-    start.add_argument("--print-unit", action="store_true", help="print a unit of systemd's that does this, and end")
-    add("list", _list, "the devices that have joined: name, whether free, versions, compilers, fingerprint")
-    stop = add("stop", _stop, "have devices leave the cluster once they finished what they measure")
-    stop.add_argument("names", nargs="+", metavar="NAME", help="the device's own name, or that of a pool")
+    start.add_argument("--print-unit", action="store_true", help="print a systemd unit that runs this, and exit")
+    add("list", _list, "list the devices that have joined: name, state, fingerprint, versions and compilers")
+    stop = add("stop", _stop, "make devices leave the cluster after the measurement under way")
+    stop.add_argument("names", nargs="+", metavar="NAME", help="name of a device, or of a pool")
 
 
 def _start(parsed: argparse.Namespace) -> int:
@@ -92,7 +94,7 @@ def _list(parsed: argparse.Namespace) -> int:
     for device in devices:
         print("\n".join(_lines(device)))
     if not devices:
-        print(f"no device has joined {parsed.scheduler}. Start one there: pytest-ngraph device start")
+        print(f"no device has joined {parsed.scheduler}. Start one on its machine: pytest-ngraph device start")
     return 0
 
 
@@ -108,7 +110,7 @@ def _stop(parsed: argparse.Namespace) -> int:
         chosen = [device for device in devices if {device.name, device.pool} & set(parsed.names)]
         client.run(stop, workers=[device.address for device in chosen])
     for device in chosen:
-        print(f"{device.name} {'leaves once it finished what it measures' if device.state == 'busy' else 'leaves'}")
+        print(f"{device.name} leaves{' after the measurement under way' if device.state == 'busy' else ''}")
     return 0
 
 
@@ -122,7 +124,7 @@ def _client(parsed: argparse.Namespace) -> Client:
 
 
 def _lines(device: JoinedDevice) -> list[str]:
-    """Who it is and whether it is free; the machine; versions; compilers, and why others are none."""
+    """Return what `device list` prints: name and state, machine, versions, compilers, and why others are missing."""
     about = device.environment
     pool = f" of {device.pool}" if device.pool != device.name else ""
     machine = [about[fact] for fact in MACHINE if fact in about]
@@ -149,5 +151,5 @@ def _unit(parsed: argparse.Namespace, folder: Path, address: str) -> str:
 
 def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a name: letters, digits, '.', '_' and '-'")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a name: use letters, digits, '.', '_' and '-'")
     return text

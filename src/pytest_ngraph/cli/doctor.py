@@ -1,4 +1,4 @@
-"""`pytest-ngraph doctor`: this machine, its devices and compilers, and what is missing."""
+"""`pytest-ngraph doctor`: shows this machine, its devices and compilers, and what is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _run(parsed: argparse.Namespace) -> int:
         print(f"{name:18} {value}")
     print("\ndevices")
     for device in inventory.values():
-        print(f"  {device.name:16} {device.absent() or 'this machine can be measured as this'}")
+        print(f"  {device.name:16} {device.absent() or 'this machine can be measured as this device'}")
     print("\ncompilers")
     for name in compilers.names():
         print(f"  {name:16} {compilers.missing_library(name) or 'installed'}")

@@ -1,4 +1,4 @@
-"""`pytest-ngraph export`: a stored run in the format of another tool."""
+"""`pytest-ngraph export`: writes a stored run in the format of another tool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_ngraph.wording import counted
 def declare(commands: Any) -> None:
     parser = commands.add_parser("export", help="write a stored run for bencher or github-action-benchmark")
     parser.add_argument("store", nargs="?", type=path, default=Path(".ngraph"), help="default: .ngraph")
-    parser.add_argument("--format", required=True, choices=sorted(FORMATS), help="whose format")
+    parser.add_argument("--format", required=True, choices=sorted(FORMATS), help="format to write")
     parser.add_argument("--run", dest="id", default=store.LATEST, help="a run's id; default: the latest")
     parser.add_argument("-o", "--output", type=path, metavar="FILE", help="default: standard output")
     parser.set_defaults(run=_run)
@@ -29,11 +29,11 @@ def _run(parsed: argparse.Namespace) -> int:
     run = store.read(parsed.store, parsed.id)
     records = measured(run.records)
     if not records:
-        raise UsageError(f"run {run.id} measured nothing that could be exported. Give another run: --run=ID.")
+        raise UsageError(f"run {run.id} has no measurement to export. Give another run: --run=ID.")
     _write(json.dumps(FORMATS[parsed.format](records, compute(records)), indent=2) + "\n", parsed.output)
     left_out = len({record.case for record in run.records}) - len(records)
     if left_out:
-        print(f"left out, having no measurement: {counted(left_out, 'case')}", file=sys.stderr)
+        print(f"left out: {counted(left_out, 'case')} without a measurement", file=sys.stderr)
     return 0
 
 

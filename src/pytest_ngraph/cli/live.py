@@ -1,4 +1,4 @@
-"""How far a command is: one line that is rewritten on a terminal, a line for each step elsewhere."""
+"""Shows how far a command is: on a terminal one line that is rewritten, elsewhere a line for each step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ REWRITE = "\r\x1b[K"
 
 
 class Live(Silent):
-    """Told by a bench. last: what it told last."""
+    """Shows a bench's progress.
+
+    Attributes:
+        last: text shown last.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self.last = ""
@@ -29,7 +33,7 @@ class Live(Silent):
         self._show(f"{case.group_label}: {text}")
 
     def end(self, text: str) -> None:
-        """Write a line that stays."""
+        """Print a line that is not rewritten."""
         self._write(f"{REWRITE if self._stream.isatty() else ''}{text}\n")
 
     def _show(self, text: str) -> None:

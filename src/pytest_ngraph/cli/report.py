@@ -1,4 +1,4 @@
-"""`pytest-ngraph report`: stored runs again, on the terminal or as the tables, figures and page of a study."""
+"""`pytest-ngraph report`: shows stored runs on the terminal, or writes the tables, figures and page of a study."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Any) -> None:
-    parser = commands.add_parser("report", help="show stored runs again, or write every table and figure of a study")
+    parser = commands.add_parser("report", help="show stored runs, or write every table and figure of a study")
     parser.add_argument(
         "stores", nargs="*", type=path, metavar="STORE", help="default: .ngraph; several are merged with -o"
     )
@@ -29,10 +29,10 @@ def declare(commands: Any) -> None:
         "--run", dest="id", metavar="ID", help="one run; default: the latest on the terminal, all of them with -o"
     )
     parser.add_argument("-o", "--output", type=path, metavar="DIR", help="write a report into this folder")
-    parser.add_argument("--before", nargs="+", type=path, default=[], metavar="STORE", help="what changed since these")
-    one = parser.add_mutually_exclusive_group()
-    one.add_argument("--figure", metavar="NAME", help="this figure alone, into the folder")
-    one.add_argument("--table", metavar="NAME", help="this table alone; without a folder, on the terminal")
+    parser.add_argument("--before", nargs="+", type=path, default=[], metavar="STORE", help="show changes since these")
+    single = parser.add_mutually_exclusive_group()
+    single.add_argument("--figure", metavar="NAME", help="write only this figure into the folder")
+    single.add_argument("--table", metavar="NAME", help="write only this table; without a folder, print it")
     parser.set_defaults(run=_run)
 
 
@@ -45,20 +45,20 @@ def _run(parsed: argparse.Namespace) -> int:
         study.check_libraries()
         print(study.table_as_text(_study(stores, parsed), parsed.table), end="")
     elif parsed.figure or parsed.before:
-        raise UsageError("a figure or a comparison needs a folder to be written to: -o DIR.")
+        raise UsageError("--figure, and --before without --table, need a folder to write to: -o DIR.")
     else:
         for folder in stores:
             _print(store.read(folder, parsed.id or store.LATEST))
     return 0
 
 
-def _write(of: Study, parsed: argparse.Namespace) -> None:
+def _write(data: Study, parsed: argparse.Namespace) -> None:
     if parsed.figure:
-        written = study.write_figure(of, parsed.figure, parsed.output)
+        written = study.write_figure(data, parsed.figure, parsed.output)
     elif parsed.table:
-        written = study.write_table(of, parsed.table, parsed.output)
+        written = study.write_table(data, parsed.table, parsed.output)
     else:
-        written = study.write(of, parsed.output)[:1]
+        written = study.write(data, parsed.output)[:1]
     for each in written:
         print(each)
 
@@ -66,14 +66,14 @@ def _write(of: Study, parsed: argparse.Namespace) -> None:
 def _study(stores: Sequence[Path], parsed: argparse.Namespace) -> Study:
     from pytest_ngraph.report.study.data import Study
 
-    of = Study.of(_runs(stores, parsed.id), _runs(parsed.before, None))
-    for warning in of.warnings:
+    data = Study.of(_runs(stores, parsed.id), _runs(parsed.before, None))
+    for warning in data.warnings:
         print(f"pytest-ngraph: {warning}", file=sys.stderr)
-    return of
+    return data
 
 
 def _runs(stores: Sequence[Path], run: str | None) -> Iterator[Run]:
-    """One run of each store, or all of them. Raises `StoreError` for a store that has none."""
+    """Yield one run of each store, or all of its runs. Raises `StoreError` for a store that has none."""
     for folder in stores:
         for each in [run] if run else store.run_ids(folder) or [store.LATEST]:
             found = store.read(folder, each)
@@ -83,7 +83,7 @@ def _runs(stores: Sequence[Path], run: str | None) -> Iterator[Run]:
 
 
 def _left_out(run: Run) -> str:
-    return f"{counted(run.damaged, 'line')} left out that no record of this version could be read from"
+    return f"{counted(run.damaged, 'line')} left out: not readable as a record by this version"
 
 
 def _print(run: Run) -> None:
@@ -98,4 +98,4 @@ def _print(run: Run) -> None:
     for line in summary(run.records, compute(run.records), width=shutil.get_terminal_size().columns):
         print(line.text)
     if any(record.comparison for record in run.records):
-        print("\nVerdicts are not repeated: --ngraph-summary=FILE keeps those of a run.")
+        print("\nVerdicts are not shown here. To keep those of a run, use pytest --ngraph-summary=FILE.")

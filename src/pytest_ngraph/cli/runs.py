@@ -1,4 +1,4 @@
-"""`pytest-ngraph runs`: what a store has, and what became of it."""
+"""`pytest-ngraph runs`: lists the runs of a store and how each ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_ngraph.store import Run
 
 
 def declare(commands: Any) -> None:
-    parser = commands.add_parser("runs", help="list the runs of a store, and which of them were not finished")
+    parser = commands.add_parser("runs", help="list the runs of a store, and show which were not finished")
     parser.add_argument("store", nargs="?", type=path, default=Path(".ngraph"), help="default: .ngraph")
     parser.set_defaults(run=_run)
 
@@ -27,12 +27,12 @@ def _run(parsed: argparse.Namespace) -> int:
         except StoreError as error:
             print(f"{run}  {error}")
     if not runs:
-        print(f"no runs in {parsed.store}. pytest makes one, or give another folder.")
+        print(f"no runs in {parsed.store}. Run pytest to make one, or give another folder.")
     return 0
 
 
 def _line(run: Run, *, live: bool) -> str:
-    """One run: `20261121-154536-048213  cpu  57 measured, 2 failed, 41 unfinished  not finished`."""
+    """Return a run's line: `20261121-154536-048213  cpu  57 measured, 2 failed, 41 unfinished  not finished`."""
     counts = Counter(record.outcome for record in run.records)
     parts = {
         "measured": counts["measured"],
@@ -43,6 +43,6 @@ def _line(run: Run, *, live: bool) -> str:
         "damaged lines" if run.damaged > 1 else "damaged line": run.damaged,
     }
     devices = ",".join(sorted({case.device for case in (*(r.case for r in run.records), *run.deaths)}))
-    told = ", ".join(f"{count} {name}" for name, count in parts.items() if count) or "nothing measured"
+    outcomes = ", ".join(f"{count} {name}" for name, count in parts.items() if count) or "nothing measured"
     state = "being measured" if live else "" if run.whole else "not finished"
-    return "  ".join(filter(None, (run.id, devices, told, state)))
+    return "  ".join(filter(None, (run.id, devices, outcomes, state)))

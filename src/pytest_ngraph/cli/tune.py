@@ -1,4 +1,4 @@
-"""`pytest-ngraph tune`: search for faster schedules of TVM's kernels, apart from a measuring run."""
+"""`pytest-ngraph tune`: searches for faster schedules of TVM's kernels, outside of a measuring run."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from pytest_ngraph.system.files import compiled_folder
 
 STUDY_TRIALS, STUDY_PATIENCE = 1500, 150
 INTERRUPTED = 130
-"""The exit status of a program that Ctrl-C ended."""
+"""The exit status after Ctrl-C, as shells give it."""
 
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser(
         "tune",
         help="search for faster schedules of TVM's kernels",
-        description="Search for faster schedules of TVM's kernels, apart from a measuring run. Every trial is kept on "
-        "disk: a search that was interrupted or killed goes on from there when it is started again.",
+        description="Search for faster schedules of TVM's kernels, outside of a measuring run. Every trial is kept on "
+        "disk: a search that was interrupted or killed continues from there when it is started again.",
     )
     parser.add_argument("workloads", nargs="+", metavar="WORKLOAD", help="resnet18, conv, package.module:function")
     parser.add_argument("--batch-size", type=_counts, default=(1,), metavar="N[,N...]", help="default: 1")
-    parser.add_argument("--depth", type=_counts, default=(None,), metavar="N[,N...]", help="of blocks")
-    parser.add_argument("--width", type=_counts, default=(None,), metavar="N[,N...]", help="of blocks")
+    parser.add_argument("--depth", type=_counts, default=(None,), metavar="N[,N...]", help="depth of blocks")
+    parser.add_argument("--width", type=_counts, default=(None,), metavar="N[,N...]", help="width of blocks")
     parser.add_argument("--device", default="cpu", metavar="NAME", help="device profile; default: cpu")
     parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
     parser.add_argument(
@@ -45,14 +45,14 @@ def declare(commands: Any) -> None:
         type=_count,
         default=STUDY_TRIALS,
         metavar="N",
-        help="schedules to try of each workload, those of earlier searches included; default: %(default)s",
+        help="schedules to try for each workload, including those of earlier searches; default: %(default)s",
     )
     parser.add_argument(
         "--patience",
         type=_count,
         default=STUDY_PATIENCE,
         metavar="N",
-        help="schedules without gain after which a search ends early; default: %(default)s",
+        help="end a search after this many schedules without gain; default: %(default)s",
     )
     parser.set_defaults(run=_run)
 
@@ -60,7 +60,7 @@ def declare(commands: Any) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     device = _device(parsed)
     compiler = _compiler(parsed)
-    sys.path.insert(0, str(Path.cwd()))  # as with `python -m pytest`: workloads by import string
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
     sizes = itertools.product(parsed.workloads, parsed.batch_size, parsed.depth, parsed.width)
     cases = [
         Case(workload=workload, compiler=compiler, batch_size=batch_size, depth=depth, width=width, device=device.name)
@@ -72,7 +72,7 @@ def _run(parsed: argparse.Namespace) -> int:
         with _interruptible_once(), closing(Bench(settings, device.target, live)) as bench:
             records = [_tuned(bench, case, live) for case in cases]
     except KeyboardInterrupt:
-        live.end(f"interrupted: {live.last or 'nothing was begun'}. The same command goes on from there.")
+        live.end(f"interrupted: {live.last or 'nothing was started'}. The same command continues from there.")
         return INTERRUPTED
     if any(record.outcome != "measured" for record in records):
         return 1
@@ -95,7 +95,7 @@ def _outcome(record: Record) -> str:
 
 
 def _compiler(parsed: argparse.Namespace) -> str:
-    """TVM with these trials, named as a measuring run names it, so that it finds what is compiled here."""
+    """Return TVM with these trials, spelled as in a measuring run, so that the run finds what is compiled here."""
     missing = compilers.missing_library("tvm")
     if missing:
         raise UsageError(missing)
@@ -115,7 +115,7 @@ def _device(parsed: argparse.Namespace) -> Device:
 
 @contextmanager
 def _interruptible_once() -> Iterator[None]:
-    """Let the first Ctrl-C end what is within, and later ones not disturb the end."""
+    """Let the first Ctrl-C end the block, and ignore later ones while it cleans up."""
 
     def interrupt(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,13 +1,10 @@
-"""The bench's remote half: cases to devices over Dask's distributed engine, which only this room imports.
+"""Measures cases on other machines, the devices of a cluster, over Dask's distributed engine.
 
-On the client, from a session's groups to its records: `ondemand`, `site`, `remote`, `dispatch` (with `errands`),
-`link` and `connection`; what travels: `localproject`, `files`, `project`. Between them and the devices: `scheduler`.
-
-On a device, from joining to measuring: `device` (with `unit`), `task`, `resident`, `agentprocess`, and in a process
-of its own `agent`; what it keeps: `devicefolder`, `projects`, `kept`.
-
-On either side: `assignment` is what is asked for; `presence` and `remotehost` are what a device tells of itself;
-`security` and `certs` say who may take part; `quiet` has the engine leave measurements alone.
+Only this room imports that engine. Groups of cases and the project under test enter; records leave. `client` is the
+session that sends them, `device` the machine that measures, `scheduler` the head between both, which `connection`
+reaches. `assignment` is what is asked of a device, `presence` what a device reports about itself; `project` and `files`
+are what is sent. `security` and `certs` decide who may take part; `engine_settings` keeps the engine from disturbing
+measurements. Open `assignment` first, then `client/remote.py` and `device/task.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ LIBRARIES = ("distributed", "cryptography")
 
 
 def check_libraries() -> None:
-    """Raise `UsageError` where a library of the cluster's is missing, with the command that installs it."""
+    """Raise `UsageError` if a library that clusters need is missing, with the command that installs it."""
     missing = [library for library in LIBRARIES if not is_importable(library)]
     if missing:
         raise UsageError(

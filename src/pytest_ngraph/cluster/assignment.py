@@ -1,4 +1,4 @@
-"""What all tasks of a session have in common on one device, as plain data."""
+"""What a client asks of a device, as plain data: an `Assignment` for each session, a `Task` for each group of cases."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from typing import Any
 from pytest_ngraph.case import Case
 
 PLACE = Path("/.pytest-ngraph-project")
-"""Stands for the project's top folder in every path that travels: it lies elsewhere on every machine."""
+"""Stands for the project's top folder in every path that is sent, because it differs between machines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseAssignment:
-    """What cases are compared with: another project, by the digest of its archive. rule: `gate.Rule` as data.
-    measures_equals: as in `bench.base.Base`."""
+    """What cases are compared with: another project.
+
+    Attributes:
+        name: the base as shown to users.
+        project: digest of its archive.
+        rule: `gate.Rule` as data.
+        measures_equals: as in `bench.base.Base`.
+    """
 
     name: str
     project: str
@@ -27,9 +33,18 @@ class BaseAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """session: the id of the client's run; empty where nothing is to be kept. client: of the process that asks.
-    project: the digest of its archive. folder: the current one, relative to the project's. path: where modules are
-    looked for, likewise. settings, device: `Settings` and `Device` as data. threads: the most to compute with.
+    """What all tasks of a session have in common on one device.
+
+    Attributes:
+        session: id of the client's run; empty if results are not to be kept.
+        client: id of the process that asks.
+        project: digest of the project's archive.
+        folder: the current folder, relative to the project's top folder.
+        path: folders to import modules from, also relative to it.
+        settings: `Settings` as data.
+        device: `Device` as data.
+        threads: the most threads to compute with.
+        base: what cases are compared with, if anything.
     """
 
     session: str
@@ -44,34 +59,42 @@ class Assignment:
 
     @property
     def projects(self) -> list[str]:
-        """The digests of all archives."""
+        """The digests of all archives that the device needs."""
         return [self.project, *([self.base.project] if self.base else [])]
 
     @property
     def run_id(self) -> str:
-        """Names the run in which a device keeps results: equal where results of one session may stand for each other,
-        whichever process asks for them."""
+        """Id of the run in which a device keeps results.
+
+        It is the same for all assignments of a session whose results can replace each other, whichever process asks.
+        """
         data = self.to_dict()
         asked_by = data.pop("client")
         assert asked_by == self.client
         if data["base"]:
-            data["base"].pop("rule")  # tells when to stop, not what is measured
+            data["base"].pop("rule")  # decides when to stop, not what is measured
         return f"{self.session}-{hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]}"
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the assignment as JSON-ready data."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Assignment:
-        """The inverse of `to_dict`."""
+        """Rebuild an assignment from the data of `to_dict`."""
         base = BaseAssignment(**data["base"]) if data["base"] else None
         return cls(**data | {"path": tuple(data["path"]), "base": base})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One group of cases to measure. group: its number with the client. bases: for cases that have one, by their place
-    in `cases`, the base's case. alone: places of those of which each arm is launched alone too."""
+    """One group of cases to measure.
+
+    Attributes:
+        group: the group's number at the client.
+        bases: the base's case of each case that has one, by the case's index in `cases`.
+        alone: indices of the cases of which each arm is also launched alone.
+    """
 
     assignment: Assignment
     group: int
@@ -80,7 +103,7 @@ class Task:
     alone: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The task as JSON-ready data."""
+        """Return the task as JSON-ready data."""
         return {
             "assignment": self.assignment.to_dict(),
             "group": self.group,
@@ -91,7 +114,7 @@ class Task:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Task:
-        """The inverse of `to_dict`."""
+        """Rebuild a task from the data of `to_dict`."""
         return cls(
             assignment=Assignment.from_dict(data["assignment"]),
             group=data["group"],

@@ -1,4 +1,4 @@
-"""A private authority, and certificates that it issues: who has one may take any part in the cluster."""
+"""A private authority and the certificates that it issues. Whoever holds one may take any part in the cluster."""
 
 from __future__ import annotations
 
@@ -21,11 +21,21 @@ AUTHORITY_DAYS = 3650
 CERTIFICATE_DAYS = 730
 BOTH_ENDS = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
 CLOCKS_DIFFER = datetime.timedelta(days=1)
+"""Certificates are valid from this long ago on, for machines whose clock is behind."""
 
 
 def issue(folder: Path, names: Sequence[str]) -> list[Path]:
-    """Issue a certificate and a key for each name (of a host, or an address), new ones where there are some. The
-    authority is that of the folder, made where there is none. Returns what was written, keys for their owner alone.
+    """Issue a certificate and a key for each name. Existing ones are replaced.
+
+    Args:
+        folder: holds the authority, which is made if there is none, and gets the certificates.
+        names: host names or IP addresses.
+
+    Returns:
+        The files written. Only their owner can read the keys.
+
+    Raises:
+        UsageError: a name is not valid, the folder cannot be written or its authority cannot be read.
     """
     for name in names:
         _check_name(name)
@@ -39,8 +49,9 @@ def issue(folder: Path, names: Sequence[str]) -> list[Path]:
 
 
 class _Authority:
+    """The authority of a folder. Raises `UsageError` if it cannot be read."""
+
     def __init__(self, folder: Path) -> None:
-        """Raises `UsageError` where the folder's authority cannot be read."""
         self._folder = folder
         try:
             self._certificate = x509.load_pem_x509_certificate((folder / CA).read_bytes())
@@ -108,7 +119,7 @@ def _write(
     folder: Path, name: str, key_name: str, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey
 ) -> list[Path]:
     (folder / name).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    (folder / key_name).unlink(missing_ok=True)  # what was there may be readable by others
+    (folder / key_name).unlink(missing_ok=True)  # an existing file may be readable by others
     descriptor = os.open(folder / key_name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(_pem(key))

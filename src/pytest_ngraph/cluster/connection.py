@@ -1,4 +1,4 @@
-"""Reach a scheduler, or say in words why not."""
+"""Connects to a scheduler, or says why that is not possible."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
 
 TIMEOUT_S = 10.0
-CERTIFICATES = "Its certificate and yours have to be made in one folder by pytest-ngraph cluster certs."
+CERTIFICATES = "Its certificate and yours have to come from one folder of pytest-ngraph cluster certs."
 
 
 def connect(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> Client:
-    """A client of the scheduler. Raises `UsageError` where there is none, or none that takes this client."""
+    """Return a client of the scheduler. Raises `UsageError` if there is none, or if it refuses this client."""
     probe(endpoint, timeout_s)
     try:
         return Client(endpoint.address, security=endpoint.security, timeout=timeout_s, set_as_default=False)
@@ -24,10 +24,15 @@ def connect(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> Client:
 
 
 def probe(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> str:
-    """Connect, and hang up once greeted. Returns the address by which this machine reaches the scheduler.
+    """Connect, and disconnect as soon as the scheduler has sent its first byte.
 
-    Raises `UsageError` with the reason and the next step: the engine calls a refused certificate, a closed port and a
-    network that is down a time-out alike.
+    The engine itself reports a refused certificate, a closed port and a network that is down all as a time-out.
+
+    Returns:
+        The address from which this machine reaches the scheduler.
+
+    Raises:
+        UsageError: it cannot be reached, or refuses this client; with the reason and the next step.
     """
     at = endpoint.address
     try:
@@ -35,9 +40,13 @@ def probe(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> str:
             own_address = str(plain.getsockname()[0])
             greeting = _greeting(endpoint, plain)
     except socket.gaierror:
-        raise UsageError(f"{at}: no machine of the name {endpoint.host} is known here.") from None
+        raise UsageError(
+            f"{at}: no machine of the name {endpoint.host} is known here. Check the name, or give an IP address."
+        ) from None
     except ConnectionRefusedError:
-        raise UsageError(f"nothing listens at {at}. Start it there: pytest-ngraph cluster scheduler.") from None
+        raise UsageError(
+            f"nothing listens at {at}. Start the scheduler there: pytest-ngraph cluster scheduler."
+        ) from None
     except ssl.SSLCertVerificationError as error:
         raise UsageError(
             f"your authority does not vouch for the scheduler at {at}: {error.verify_message}. {CERTIFICATES}"
@@ -45,17 +54,19 @@ def probe(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> str:
     except ssl.SSLError as error:
         raise UsageError(_refusal(at, error.reason or "")) from None
     except TimeoutError:
-        told = "" if endpoint.encrypted else f" Where it asks for certificates, write tls://{at.partition('://')[2]}."
-        raise UsageError(f"no answer from {at} within {timeout_s:g} seconds: is the port open?{told}") from None
+        hint = "" if endpoint.encrypted else f" If it asks for certificates, write tls://{at.partition('://')[2]}."
+        raise UsageError(f"no answer from {at} within {timeout_s:g} seconds: is the port open?{hint}") from None
     except OSError as error:
         raise UsageError(f"{at} cannot be reached: {error.strerror or error}.") from None
     if not greeting:
-        raise UsageError(f"{at} hung up: it is no scheduler, or it takes others only. {CERTIFICATES}")
+        raise UsageError(
+            f"{at} closed the connection: it is not a scheduler, or it refuses this client. {CERTIFICATES}"
+        )
     return own_address
 
 
 def _greeting(endpoint: Endpoint, plain: socket.socket) -> bytes:
-    """The first byte that the scheduler sends. With TLS 1.3 a refused certificate shows only there."""
+    """Return the first byte that the scheduler sends. With TLS 1.3 a refused certificate shows only here."""
     if not endpoint.encrypted:
         return plain.recv(1)
     context: ssl.SSLContext = endpoint.security.get_connection_args("client")["ssl_context"]

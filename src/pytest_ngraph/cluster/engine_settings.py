@@ -1,4 +1,4 @@
-"""Settings with which the distributed engine leaves a machine alone that measures, and opens no door beside its own."""
+"""Settings that keep the distributed engine from disturbing measurements, and from opening further ports."""
 
 from __future__ import annotations
 
@@ -20,10 +20,14 @@ SETTINGS: dict[str, Any] = {
     "distributed.worker.http.routes": [],
 }
 NO_DASHBOARD = "127.0.0.1:0"
-"""The engine always opens a port for its web pages: without pages, and for this machine alone."""
+"""The engine always opens a port for its web pages; here it has no pages, and only this machine can reach it."""
 
 
 def settle(*, verbose: bool = False) -> None:
-    """Use the settings in this process. verbose: let the engine log what it does; it logs tracebacks, too."""
+    """Use the settings in this process.
+
+    Args:
+        verbose: let the engine log what it does, including tracebacks.
+    """
     dask.config.set(SETTINGS)
     logging.getLogger(distributed.__name__).setLevel(logging.INFO if verbose else logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""Which files make up a project: what git tracks and what it would, else all but by-products."""
+"""The files of a project: those that git tracks or would track; without git, all but by-products."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BY_PRODUCTS = ("__pycache__", "node_modules")
 
 
 def top(folder: Path) -> Path:
-    """The folder that a project begins at: the top of git's working tree, else the folder itself."""
+    """Return the top folder of a project: that of git's working tree, else the folder itself."""
     try:
         found = answers(folder, "rev-parse", "--show-toplevel")
     except UsageError:  # no git
@@ -23,8 +23,10 @@ def top(folder: Path) -> Path:
 
 
 def project_files(root: Path) -> set[Path]:
-    """The files and links below `root`: those tracked by git, and those neither tracked nor ignored that are no
-    by-products; without git, all that are none."""
+    """Return the files and links below `root`, without by-products that git does not track.
+
+    With git these are the tracked files, and those that are neither tracked nor ignored; without git, all.
+    """
     tracked = _listed(root, "--cached")
     untracked = _listed(root, "--others", "--exclude-standard")
     if not tracked and not untracked:
@@ -39,7 +41,7 @@ def project_files(root: Path) -> set[Path]:
 
 
 def _listed(root: Path, *which: str) -> list[str]:
-    """Paths that git lists, relative to `root`; none outside of a working tree."""
+    """Return the paths that git lists, relative to `root`; none outside of a working tree."""
     try:
         listed = answers(root, "ls-files", "-z", *which)
     except UsageError:  # no git
@@ -48,7 +50,7 @@ def _listed(root: Path, *which: str) -> list[str]:
 
 
 def _present(root: Path, names: list[str]) -> Iterator[Path]:
-    """Those that are there. A folder that git lists is a repository of its own: a submodule, or one that lies about."""
+    """Yield those that exist. A folder that git lists is another repository, such as a submodule: yield its files."""
     for name in names:
         path = root / name
         if path.is_symlink() or path.is_file():
@@ -68,7 +70,7 @@ def _walked(root: Path) -> Iterator[Path]:
 
 
 def _is_by_product(folder: Path) -> bool:
-    """Whether a folder is hidden, a cache (of Python's, or marked by bford.info/cachedir), or a virtual environment."""
+    """Return whether a folder is hidden, a virtual environment or a cache (Python's, or as in bford.info/cachedir)."""
     return (
         folder.name.startswith(".")
         or folder.name in BY_PRODUCTS

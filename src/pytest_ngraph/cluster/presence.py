@@ -1,4 +1,4 @@
-"""Which devices are in a cluster, and what they tell of themselves."""
+"""The devices of a cluster, and what they report about themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_ngraph.bench.lock import is_held
 from pytest_ngraph.machine.machine import environment, this_machine
 
 KEY = "ngraph"
-"""Under which a device's worker tells about itself, and keeps what its tasks need."""
+"""Name under which a device's worker reports about itself, and keeps what its tasks need."""
 State = Literal["free", "busy", "measured locally", "draining"]
 
 
@@ -21,9 +21,14 @@ State = Literal["free", "busy", "measured locally", "draining"]
 class JoinedDevice:
     """A device that has joined.
 
-    pool: the device that tests ask for; the device's own name where it is the only one. machine: as data, which is
-    `Machine`'s only where our own version is the same there. compilers: why each cannot be loaded there; empty where it
-    can.
+    Attributes:
+        name: its own name in the cluster.
+        pool: the device that tests ask for; its own name unless it was started with another one.
+        address: the address of its worker.
+        state: whether it can measure now.
+        machine: its machine as data; readable as a `Machine` only if pytest-ngraph has the same version there.
+        environment: versions and facts of the machine, as `machine.environment` returns them.
+        compilers: for each compiler, why it cannot be loaded there; empty if it can.
     """
 
     name: str
@@ -41,7 +46,7 @@ class JoinedDevice:
 
 
 def present(client: Client) -> list[JoinedDevice]:
-    """The devices of a cluster, by name."""
+    """Return the devices of a cluster, sorted by name."""
     assert client.scheduler is not None
     workers: dict[str, dict[str, Any]] = client.sync(client.scheduler.identity)["workers"]
     processing = client.processing()
@@ -54,31 +59,31 @@ def present(client: Client) -> list[JoinedDevice]:
 
 
 def resource(device: str) -> str:
-    """What a task needs one of, to run on this device, and a device offers one of."""
+    """Return the name of a device's resource. The device has one of it, and each of its tasks needs one."""
     return f"{KEY}:{device}"
 
 
 def introduction(pool: str) -> dict[str, Any]:
-    """What a device tells when it joins."""
+    """Return what a device reports when it joins."""
     found = {name: compilers.missing_library(name) for name in compilers.names()}
     return {"pool": pool, "machine": this_machine().to_dict(), "environment": environment(), "compilers": found}
 
 
 def condition(*, draining: bool) -> dict[str, bool]:
-    """What a device tells with each heartbeat."""
+    """Return what a device reports with each heartbeat."""
     return {"draining": draining, "measuring": is_held()}
 
 
 def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDevice:
-    told = worker[KEY]
+    reported = worker[KEY]
     return JoinedDevice(
         name=worker["name"],
-        pool=told["pool"],
+        pool=reported["pool"],
         address=address,
         state=_state(worker["metrics"].get(KEY, {}), busy=busy),
-        machine=told["machine"],
-        environment=told["environment"],
-        compilers=told["compilers"],
+        machine=reported["machine"],
+        environment=reported["environment"],
+        compilers=reported["compilers"],
     )
 
 

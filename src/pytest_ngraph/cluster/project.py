@@ -18,22 +18,32 @@ from pytest_ngraph.wording import counted
 
 LIMIT_BYTES = 256 * 2**20
 NAMED = 5
-"""Files that a refusal names."""
+"""How many files the message names when a project is too big."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """A tar archive, compressed by gzip. digest: SHA-256 of the tar, which holds no time and no owner."""
+    """A project as a tar archive.
+
+    Attributes:
+        digest: SHA-256 of the uncompressed archive, which holds no times and no owners.
+        content: the archive, compressed with gzip.
+    """
 
     digest: str
     content: bytes
 
 
 def pack(root: Path, leave_out: Collection[Path] = (), limit_bytes: int = LIMIT_BYTES) -> Packed:
-    """The files of the project as one archive, the same for the same content wherever it lies.
+    """Return the project's files as one archive, which depends only on their names, contents and modes.
 
-    leave_out: files and folders that stay here, such as the store. Raises `UsageError` for a link that leads out of the
-    project, for a file that cannot be read and for a project of more than `limit_bytes`.
+    Args:
+        root: the project's top folder.
+        leave_out: files and folders that are not packed, such as the store.
+        limit_bytes: the most that the files may have together.
+
+    Raises:
+        UsageError: a link leads out of the project, a file cannot be read, or the project is too big.
     """
     root = root.resolve()
     stays = {path.resolve() for path in leave_out}
@@ -46,7 +56,8 @@ def pack(root: Path, leave_out: Collection[Path] = (), limit_bytes: int = LIMIT_
                 _add(tar, root, path)
     except OSError as error:
         raise UsageError(
-            f"{error.filename} cannot travel to a device: {error.strerror}. Make it readable, or list it in .gitignore."
+            f"{error.filename} cannot be sent to a device: {error.strerror}. Make it readable, or list it in "
+            ".gitignore."
         ) from None
     plain = archive.getvalue()
     return Packed(digest=hashlib.sha256(plain).hexdigest(), content=gzip.compress(plain, compresslevel=1, mtime=0))
@@ -60,8 +71,8 @@ def _check_size(root: Path, files: Sequence[Path], limit_bytes: int) -> None:
     biggest = sorted(files, key=sizes.__getitem__, reverse=True)[:NAMED]
     named = ", ".join(f"{path.relative_to(root)} ({_mebibytes(sizes[path])})" for path in biggest)
     raise UsageError(
-        f"{root} has {_mebibytes(total)} in {counted(len(files), 'file')}; at most {_mebibytes(limit_bytes)} travel "
-        f"to a device. The biggest: {named}. List what the benchmarks do not need in .gitignore."
+        f"{root} has {_mebibytes(total)} in {counted(len(files), 'file')}; at most {_mebibytes(limit_bytes)} can be "
+        f"sent to a device. The biggest: {named}. List what the benchmarks do not need in .gitignore."
     )
 
 
@@ -83,12 +94,12 @@ def _add(tar: tarfile.TarFile, root: Path, path: Path) -> None:
 
 
 def _target(root: Path, link: Path) -> str:
-    """Where a link leads, as a relative path. Raises `UsageError` when that is out of the project."""
+    """Return a link's target as a relative path. Raises `UsageError` if it leads out of the project."""
     target = os.readlink(link)  # noqa: PTH115 (the text as it stands)
-    place = Path(os.path.realpath(link))  # unlike `resolve`, it takes links that lead in a circle
+    place = Path(os.path.realpath(link))  # unlike `resolve`, it accepts links in a circle
     if not place.is_relative_to(root):
         raise UsageError(
             f"the link {link.relative_to(root)} leads out of the project, to {target}, which a device does not have. "
-            "Replace it by what it leads to, or list it in .gitignore."
+            "Replace it with its target, or list it in .gitignore."
         )
     return os.path.relpath(place, link.parent) if Path(target).is_absolute() else target

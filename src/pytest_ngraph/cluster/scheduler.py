@@ -1,4 +1,4 @@
-"""The head of a cluster: it hands the cases of clients to devices, and computes nothing itself."""
+"""The head of a cluster: passes cases from clients to devices, and computes nothing itself."""
 
 from __future__ import annotations
 
@@ -15,22 +15,30 @@ from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
 
 DEATHS = 1
-"""Workers that may die under a task before it is given up."""
+"""How many workers may die while running a task before the task is given up."""
 
 
-def serve(endpoint: Endpoint, tell: Callable[[str], None]) -> None:
-    """Run until SIGTERM or SIGINT. Raises `UsageError` where the address cannot be listened at."""
+def serve(endpoint: Endpoint, say: Callable[[str], None]) -> None:
+    """Run until SIGTERM or SIGINT.
+
+    Args:
+        endpoint: where to listen.
+        say: called with a line to print once the scheduler listens.
+
+    Raises:
+        UsageError: the address cannot be listened on.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="ngraph-scheduler-") as scratch,
         dask.config.set({"temporary-directory": scratch}),
     ):
-        asyncio.run(_serve(endpoint, tell))
+        asyncio.run(_serve(endpoint, say))
 
 
-async def _serve(endpoint: Endpoint, tell: Callable[[str], None]) -> None:
-    told = asyncio.Event()
+async def _serve(endpoint: Endpoint, say: Callable[[str], None]) -> None:
+    stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, told.set)
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     scheduler = Scheduler(
         host=endpoint.address,
         security=endpoint.security,
@@ -41,9 +49,12 @@ async def _serve(endpoint: Endpoint, tell: Callable[[str], None]) -> None:
     try:
         await scheduler
     except RuntimeError as error:
-        raise UsageError(f"cannot listen at {endpoint.address}: {error.__cause__ or error}.") from None
+        raise UsageError(
+            f"cannot listen on {endpoint.address}: {error.__cause__ or error}. Give another address: "
+            "--address=HOST:PORT."
+        ) from None
     try:
-        tell(f"scheduler at {scheduler.address}")
-        await told.wait()
+        say(f"scheduler at {scheduler.address}")
+        await stopped.wait()
     finally:
         await scheduler.close()

@@ -1,4 +1,4 @@
-"""Who may take part in a cluster: holders of a certificate, or everybody on this machine alone."""
+"""Who may take part in a cluster: holders of a certificate, or, without certificates, processes on this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMES = ("tls", "tcp")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spelling:
-    """How the options that are spoken of here are written where they are given."""
+    """How messages spell options: the command's differ from those of pytest."""
 
     tls: str = "--tls"
     insecure: str = "--insecure"
@@ -32,7 +32,13 @@ CLIENT = Spelling(tls="--ngraph-tls", insecure="--ngraph-insecure-cluster")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """Files in PEM: the authority's certificate, one that it issued, and the key to that."""
+    """Files in PEM format.
+
+    Attributes:
+        ca: the authority's certificate.
+        cert: a certificate that it issued.
+        key: the private key of that certificate.
+    """
 
     ca: Path
     cert: Path
@@ -41,7 +47,12 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a scheduler is, in the engine's spelling (`tls://head:8786`), and how to speak with it."""
+    """Where a scheduler is, and how to connect to it.
+
+    Attributes:
+        address: as the engine writes it: `tls://head:8786`.
+        security: the engine's own settings for certificates.
+    """
 
     address: str
     security: Security
@@ -62,8 +73,11 @@ class Endpoint:
 def read_credentials(
     ca: str | None, cert: str | None, key: str | None, spelling: Spelling = COMMAND
 ) -> Credentials | None:
-    """The files as given; None where none is. Raises `UsageError` unless there are three that fit together, and for a
-    key that others can read."""
+    """Return the files as given, or None if none is given.
+
+    Raises:
+        UsageError: a file is missing, the three do not fit together, or others can read the key.
+    """
     given = {"ca": ca, "cert": cert, "key": key}
     files = {name: Path(path).expanduser() for name, path in given.items() if path}
     if not files:
@@ -76,7 +90,7 @@ def read_credentials(
                 f"{spelling.tls}-{name}={path}: there is no such file. pytest-ngraph cluster certs makes it."
             )
     if files["key"].stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise UsageError(f"others can read the key {files['key']}: chmod 600 {files['key']}")
+        raise UsageError(f"others can read the key {files['key']}. Run: chmod 600 {files['key']}")
     credentials = Credentials(**files)
     try:
         ssl.create_default_context(cafile=credentials.ca).load_cert_chain(
@@ -84,7 +98,8 @@ def read_credentials(
         )
     except OSError as error:
         raise UsageError(
-            f"{credentials.ca}, {credentials.cert} and {credentials.key} do not fit together: {error}."
+            f"{credentials.ca}, {credentials.cert} and {credentials.key} do not fit together: {error}. "
+            "Give files that pytest-ngraph cluster certs made in one folder."
         ) from None
     return credentials
 
@@ -92,11 +107,17 @@ def read_credentials(
 def endpoint(
     address: str, credentials: Credentials | None, *, insecure: bool = False, spelling: Spelling = COMMAND
 ) -> Endpoint:
-    """A scheduler's address, read. Without a scheme it is encrypted where there are credentials; the port is 8786
-    unless given.
+    """Return the endpoint of a scheduler's address.
 
-    insecure: allow what is not encrypted beyond this machine. Raises `UsageError` for that otherwise, and where address
-    and credentials do not fit.
+    Args:
+        address: host, with or without a scheme and a port. Without a scheme it is `tls` if there are credentials, else
+            `tcp`; without a port it is 8786.
+        credentials: the certificates, if any.
+        insecure: allow an unencrypted address of another machine.
+        spelling: how messages spell the options.
+
+    Raises:
+        UsageError: the address is not valid, does not fit the credentials, or is not encrypted and not allowed.
     """
     scheme, host, port = _split(address, default="tls" if credentials else "tcp")
     place = f"{f'[{host}]' if ':' in host else host}:{port}"
@@ -113,17 +134,17 @@ def endpoint(
 
 
 def refuse_open(place: str, host: str, spelling: Spelling = COMMAND) -> None:
-    """Raise `UsageError` where a place that is not encrypted can be reached from other machines."""
+    """Raise `UsageError` if other machines can reach this place, which is not encrypted."""
     if not is_loopback(host):
         raise UsageError(
-            f"{place} is neither encrypted nor asks who is there: whoever reaches it can run code as you, on every "
-            "device of the cluster. pytest-ngraph cluster certs makes certificates for it; on a network where "
-            f"everybody may do that, say {spelling.insecure}."
+            f"{place} is not encrypted and does not check who connects: whoever reaches it can run code as you, on "
+            "every device of the cluster. pytest-ngraph cluster certs makes certificates; on a network where everybody "
+            f"may do that, give {spelling.insecure}."
         )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, by name or address, is this machine and cannot be reached from another."""
+    """Return whether a host name or address means this machine, reachable from no other."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -136,7 +157,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _split(address: str, default: str) -> tuple[str, str, int]:
-    """Scheme, host and port."""
+    """Return scheme, host and port."""
     text = address if "://" in address else f"{default}://{address}"
     try:
         parts = urlsplit(text)
@@ -149,7 +170,7 @@ def _split(address: str, default: str) -> tuple[str, str, int]:
 
 
 def _security(credentials: Credentials | None) -> Security:
-    """Every part of the cluster shows the same kind of certificate and asks for one."""
+    """Return the engine's settings. Every part of the cluster shows a certificate and asks for one."""
     if credentials is None:
         return Security(require_encryption=False)
     shown = {f"tls_{role}_cert": str(credentials.cert) for role in ("client", "scheduler", "worker")}

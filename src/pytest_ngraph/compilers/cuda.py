@@ -1,4 +1,4 @@
-"""CUDA as PyTorch exposes it: one stream of our own, and a stopwatch that runs on the device."""
+"""CUDA through PyTorch: one stream for all timed work, and a stopwatch that runs on the device."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 @cache
 def own_stream() -> torch.cuda.Stream:
-    """The stream that everything timed runs on, made the calling thread's current one.
+    """Return the stream that all timed work runs on. The first call makes it the calling thread's current stream.
 
-    Never the default stream: it synchronizes with all others, and CUDA graphs cannot be captured on it. One for all
-    models of the process, so that two of them that alternate never overlap.
+    It is not the default stream, which synchronizes with all others and on which CUDA graphs cannot be captured. All
+    models of the process share it, so that two models that alternate never overlap.
     """
     import torch
 
@@ -24,7 +24,7 @@ def own_stream() -> torch.cuda.Stream:
 
 
 def use_full_fp32() -> None:
-    """Have PyTorch compute fp32 in fp32: cuDNN rounds the inputs of convolutions to TF32's 11 bits by default."""
+    """Make PyTorch compute fp32 in fp32: by default cuDNN rounds the inputs of convolutions to TF32's 11 bits."""
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -32,7 +32,7 @@ def use_full_fp32() -> None:
 
 
 class CudaStopwatch:
-    """Times on the device, by events on a stream, what is issued to that stream between `start` and `stop`."""
+    """Times what is issued to a stream between `start` and `stop`, on the device, by events on that stream."""
 
     def __init__(self, stream: torch.cuda.Stream) -> None:
         import torch

@@ -1,4 +1,4 @@
-"""ExecuTorch: the exported program, lowered to XNNPACK, in the runtime that PyTorch has for small devices."""
+"""ExecuTorch: the exported program, lowered to XNNPACK, in PyTorch's runtime for small devices."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ DELEGATION = "delegation.json"
 
 @dataclass(frozen=True)
 class ExecuTorch:
-    """Operators that XNNPACK lacks run in ExecuTorch's own kernels; the fact `delegated` tells how many do not."""
+    """Runs the operators that XNNPACK supports there, and the rest in ExecuTorch's own kernels.
+
+    The fact `delegated` says how many operators XNNPACK runs.
+    """
 
     libraries: ClassVar[tuple[str, ...]] = ("executorch",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        # XNNPACK has kernels for these. A graph in bf16 would run in the portable ones nearly as a whole.
+        # XNNPACK has kernels for these two. A graph in bf16 would run almost entirely in the portable kernels.
         refuse_precision("executorch", target, ("fp32", "fp16"))
         lowered = _lower(artifact)
         (folder / DELEGATION).write_text(json.dumps(_delegation(lowered)))
@@ -80,7 +83,10 @@ class ExecuTorchModel:
 
 
 def _lower(artifact: Artifact) -> Any:
-    """The program in ExecuTorch's dialect, all that XNNPACK can take handed over to it."""
+    """Return the program in ExecuTorch's dialect, with everything that XNNPACK can run delegated to it.
+
+    Raises `Unsupported` for operators that cannot be lowered.
+    """
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.exir import to_edge_transform_and_lower
     from torch._export.verifier import SpecViolationError
@@ -92,7 +98,7 @@ def _lower(artifact: Artifact) -> Any:
 
 
 def _delegation(lowered: Any) -> dict[str, str]:
-    """What of the graph XNNPACK runs, as facts."""
+    """Return how much of the graph XNNPACK runs, as facts."""
     from executorch.devtools.backend_debug import get_delegation_info
 
     info = get_delegation_info(lowered.exported_program().graph_module)
@@ -103,7 +109,10 @@ def _delegation(lowered: Any) -> dict[str, str]:
 
 
 def _emit(lowered: Any, artifact: Artifact) -> Any:
-    """The lowered program in the runtime's format. Raise `Unsupported` for operators that cannot be expressed in it."""
+    """Return the lowered program in the runtime's format.
+
+    Raises `Unsupported` for operators that cannot be expressed in it.
+    """
     try:
         return lowered.to_executorch(_backend_config())
     except RuntimeError as error:
@@ -113,7 +122,7 @@ def _emit(lowered: Any, artifact: Artifact) -> Any:
 
 
 def _backend_config() -> Any:
-    """Read inputs where the caller has them: by default each run first copies them into memory that is planned."""
+    """Return a configuration that reads inputs in place: by default each run first copies them into planned memory."""
     from executorch.exir import ExecutorchBackendConfig
     from executorch.exir.passes import MemoryPlanningPass
 
@@ -121,7 +130,7 @@ def _backend_config() -> Any:
 
 
 def _refuse_missing_kernels(executable: Any, artifact: Artifact) -> None:
-    """Raise `Unsupported` for operators of which the runtime has no kernel: it names them only in its log."""
+    """Raise `Unsupported` for operators without a kernel in the runtime, which itself names them only in its log."""
     from executorch.runtime import Runtime
 
     plan = executable.executorch_program.execution_plan[0]
@@ -132,20 +141,20 @@ def _refuse_missing_kernels(executable: Any, artifact: Artifact) -> None:
 
 
 def _start_threads(target: Target) -> None:
-    """Have the process's one pool of threads, of which the caller is the first, compute on the target's cores.
+    """Make the process's only thread pool, whose first thread is the caller, compute on the target's cores.
 
-    It is left as it is where it has this size: models that are loaded hold on to it, and resetting frees it.
+    A pool that already has this size is kept: loaded models refer to it, and resetting frees it.
     """
     from executorch.extension.pybindings import portable_lib
 
     before = threads.running()
-    if portable_lib._threadpool_get_thread_count() != target.threads:  # asking for it first creates it
+    if portable_lib._threadpool_get_thread_count() != target.threads:  # the first query creates the pool
         portable_lib._unsafe_reset_threadpool(target.threads)
     threads.bind(sorted(threads.running() - before), target.cores[1:])
 
 
 def _reason(error: Exception) -> str:
-    """The sentence of the report that names the operator; the rest is advice on ExecuTorch's interface."""
+    """Return the sentence of the error that names the operator; the rest is advice on ExecuTorch's interface."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = next((line for line in lines if line.startswith("Operator")), lines[0] if lines else "no reason given")
     return named.partition(" (http")[0]

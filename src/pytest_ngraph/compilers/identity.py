@@ -1,4 +1,4 @@
-"""Identity: PyTorch eager, uncompiled. The baseline that speedup and BSR refer to."""
+"""Identity: eager PyTorch, uncompiled. The baseline of speedup and BSR."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ Graph = Literal["module", "program"]
 
 @dataclass(frozen=True)
 class Identity:
-    """channels_last: run 4-dimensional tensors in that memory layout.
-    graph: the module as its author wrote it, or its exported program (which can come from another revision).
+    """Eager PyTorch; an ONNX workload runs in ONNX Runtime with every optimization off.
 
-    An ONNX workload runs in ONNX Runtime with every optimization off.
+    Attributes:
+        channels_last: run 4-dimensional tensors in that memory layout.
+        graph: the module as its author wrote it, or its exported program (which can come from another revision).
     """
 
     channels_last: bool = False
@@ -35,7 +36,7 @@ class Identity:
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        """Nothing: that is the point."""
+        """Do nothing: that is the point."""
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         if artifact.onnx is not None:
@@ -54,7 +55,7 @@ class Identity:
             return pytorch.program_module(artifact, target)
         module = workloads.build(artifact.case).module
         if self.channels_last or (target.kind, target.precision) != ("cpu", "fp32"):
-            module = copy.deepcopy(module)  # it may be one that the user keeps
+            module = copy.deepcopy(module)  # the user may keep the original and use it again
         return module.to(target.kind, dtype(target.precision))
 
 

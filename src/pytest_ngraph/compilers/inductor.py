@@ -1,4 +1,4 @@
-"""TorchInductor, of the exported program: ahead of time where it can be, else at the first call."""
+"""TorchInductor: compiles the exported program, ahead of time where possible, else at the first call."""
 
 from __future__ import annotations
 
@@ -25,17 +25,21 @@ Mode = Literal["default", "max-autotune", "reduce-overhead"]
 PACKAGE = "model.pt2"
 CACHE = "TORCHINDUCTOR_CACHE_DIR"
 GENERATED = "torch._inductor.runtime.compile_tasks."
-"""Package of the modules that Inductor writes; no reset removes them."""
+"""Package of the modules that Inductor generates. No reset removes them from `sys.modules`."""
 
 
 @dataclass(frozen=True)
 class Inductor:
-    """mode: as `torch.compile` has it. freezing: treat weights as constants, to fold them and pack their layouts.
-    ahead_of_time: compile into a package that loads in a moment (AOTInductor), for latency on a CPU; else at the first
-    call, as `torch.compile` does.
+    """TorchInductor, ahead of time or at the first call.
 
-    For throughput and on a GPU it is the first call in any case: a package holds Python's lock while it runs, so that
-    streams would take turns, and on a GPU it replays no CUDA graphs.
+    For throughput and on a GPU it always compiles at the first call: a package holds Python's lock while it runs, so
+    that streams would take turns, and on a GPU it replays no CUDA graphs.
+
+    Attributes:
+        mode: as in `torch.compile`.
+        freezing: treat weights as constants, to fold them and pack their layouts.
+        ahead_of_time: compile into a package that loads in a moment (AOTInductor), for latency on a CPU; `false`
+            compiles at the first call, as `torch.compile` does.
     """
 
     mode: Mode = "default"
@@ -47,8 +51,10 @@ class Inductor:
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        """Write the package. Where there is none, only refuse what cannot be: `load` makes the first call, which fills
-        Inductor's cache in `folder`, and a later `load` finds what can be kept there.
+        """Write the package, if it is compiled ahead of time; otherwise only refuse what cannot be compiled.
+
+        Without a package, `load` makes the first call, which fills Inductor's cache in `folder`. A later `load` reuses
+        what Inductor can keep there.
         """
         _require_toolchain(target)
         loaded = program.load(artifact)
@@ -66,9 +72,9 @@ class Inductor:
         import torch
         from torch._inductor import config
 
-        # `fullgraph`: a part that falls back to eager would be measured as Inductor's. It is an error instead.
+        # `fullgraph`: a part that falls back to eager is an error. It would be measured as Inductor's otherwise.
         run = torch.compile(pytorch.program_module(artifact, target), mode=self.mode, fullgraph=True)
-        # Called from Python one by one, kernels hold its lock, and streams would take turns. C++ calls them without.
+        # Kernels called one by one from Python hold its lock, so that streams would take turns. C++ calls do not.
         options = {"freezing": self.freezing, "cpp_wrapper": target.objective == "throughput"}
 
         def instance(on: Target) -> CompiledModel:
@@ -92,7 +98,7 @@ class Inductor:
         import torch._inductor
         from torch._inductor.utils import clear_inductor_caches
 
-        pytorch.set_up(target)  # loops are generated for a number of threads
+        pytorch.set_up(target)  # loops are generated for this number of threads
         options = torch._inductor.list_mode_options(self.mode) | {"freezing": self.freezing}
         with tempfile.TemporaryDirectory(prefix="ngraph-inductor-") as cache, _caching_in(Path(cache)), torch.no_grad():
             torch._inductor.aoti_compile_and_package(loaded, package_path=str(path), inductor_configs=options)
@@ -102,9 +108,9 @@ class Inductor:
 def _run_package(path: Path) -> pytorch.Run:
     import torch
 
-    # What `torch._inductor.aoti_load_package` wraps. The wrapper first compiles programs that try the processor's
-    # vector instructions, for seconds, and parses the structure of inputs and outputs anew at every call.
-    # Name, threads, runners and device are its defaults, for which older versions ask; torch 2.7 has not the last two.
+    # Not `torch._inductor.aoti_load_package`, which wraps this: it first spends seconds on compiling programs that try
+    # the processor's vector instructions, and parses the structure of inputs and outputs again at every call.
+    # Name, threads, runners and device are the defaults; older versions require them, torch 2.7 lacks the last two.
     package = torch._C._aoti.AOTIModelPackageLoader
     try:
         loader = package(str(path), "model", False, 1, -1)
@@ -114,7 +120,7 @@ def _run_package(path: Path) -> pytorch.Run:
 
 
 class InductorModel(pytorch.PytorchModel):
-    """A PyTorch model whose code PyTorch keeps for the life of the process, and its frozen weights with it."""
+    """A PyTorch model whose generated code, with frozen weights, PyTorch keeps for the life of the process."""
 
     _open: ClassVar[set[InductorModel]] = set()
 
@@ -123,7 +129,7 @@ class InductorModel(pytorch.PytorchModel):
         self._open.add(self)
 
     def close(self) -> None:
-        """Forget all generated code with the last open model: what is kept cannot be told apart by model."""
+        """Close; with the last open model, forget all generated code, since that is not kept by model."""
         super().close()
         self._open.discard(self)
         if not self._open:
@@ -150,7 +156,7 @@ def _require_toolchain(target: Target) -> None:
 
 @contextmanager
 def _caching_in(folder: Path) -> Iterator[None]:
-    """Inductor asks the environment for its cache at every use."""
+    """Make Inductor cache in this folder: it reads the environment variable at every use."""
     before = os.environ.get(CACHE)
     os.environ[CACHE] = str(folder)
     try:

@@ -1,4 +1,4 @@
-"""The exported program as an ONNX file, for the compilers that read those."""
+"""Write the exported program as an ONNX file, for compilers that read ONNX."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from pytest_ngraph.errors import Unsupported
 
 
 def write_onnx(artifact: Artifact, path: Path) -> None:
-    """Write the artifact's program in its precision to `path`, large weights beside it.
+    """Write the artifact's program in its precision to `path`, with large weights in a file beside it.
 
-    Raise `Unsupported` with the operator's name for what ONNX lacks; else as `program.load` does.
+    Raises:
+        Unsupported: ONNX lacks an operator, which the message names; also as `program.load` raises it.
+        NgraphError: as `program.load` raises it.
     """
     import torch
 
     loaded = program.load(artifact)
-    # The exporter's optimizer leaves weights in fp32 where it folds a normalization into a convolution in bf16.
+    # Not in bf16: the optimizer leaves weights in fp32 where it folds a normalization into a convolution.
     optimize = artifact.case.precision != "bf16"
     try:
         torch.onnx.export(loaded, (), path, dynamo=True, verbose=False, optimize=optimize)
@@ -26,7 +28,7 @@ def write_onnx(artifact: Artifact, path: Path) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """The first line of the error that began it: those around it hold advice on reporting."""
+    """Return the first line of the original error: the errors raised from it hold advice on reporting bugs."""
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error).partition("\n")[0]

@@ -1,4 +1,4 @@
-"""ONNX Runtime: the exported program as ONNX (or an ONNX file as it is), in a session of one execution provider."""
+"""ONNX Runtime: the exported program as ONNX (or an ONNX file unchanged), in a session of one execution provider."""
 
 from __future__ import annotations
 
@@ -51,12 +51,17 @@ ELEMENT_TYPES = {
     "uint64": 13,
     "bfloat16": 16,
 }
-"""`onnx.TensorProto.DataType` by the name that PyTorch gives the type."""
+"""`onnx.TensorProto.DataType` by PyTorch's name of the type."""
 
 
 @dataclass(frozen=True)
 class OnnxRuntime:
-    """provider: what executes the graph; `auto` is the device's kind. optimization: level of graph optimizations."""
+    """ONNX Runtime with one execution provider.
+
+    Attributes:
+        provider: what executes the graph; `auto` is the device's kind.
+        optimization: level of graph optimizations.
+    """
 
     provider: Provider = "auto"
     optimization: Optimization = "all"
@@ -66,7 +71,7 @@ class OnnxRuntime:
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        """Write the ONNX graph that `load` optimizes for the provider; an ONNX workload is one already."""
+        """Write the ONNX graph, which `load` optimizes for the provider. An ONNX workload needs none."""
         self._refuse(target)
         if artifact.onnx is None:
             write_onnx(artifact, folder / FILE)
@@ -76,11 +81,11 @@ class OnnxRuntime:
         session = self._session(artifact.onnx or folder / FILE, target, folder)
         inputs = program.inputs(artifact, target.kind)
         facts = self._facts(session, target)
-        # Streams run one session, which several threads may do at a time: its weights are in memory once.
+        # All streams run one session, which is safe from several threads: its weights are in memory once.
         return streams.load(lambda on: OnnxRuntimeModel(session, inputs, on, facts), target)
 
     def _refuse(self, target: Target) -> None:
-        """Raise `Unsupported` for what the provider cannot do or would do in another precision."""
+        """Raise `Unsupported` for what the provider cannot run, or would run in another precision."""
         try:
             import onnxruntime
         except ImportError as error:
@@ -93,10 +98,13 @@ class OnnxRuntime:
         available = onnxruntime.get_available_providers()
         if PROVIDERS[provider] not in available:
             raise Unsupported(f"this build of onnxruntime lacks {PROVIDERS[provider]}; it has {', '.join(available)}")
-        # On a CPU, kernels of lower precision are few: most of the graph would be computed in fp32 between casts.
+        # On a CPU, few kernels have lower precision: most of the graph would be computed in fp32 between casts.
         refuse_precision("onnxruntime", target, ("fp32", "fp16", "bf16") if provider in ON_GPU else ("fp32",))
         if target.objective == "throughput" and provider in ("openvino", "dnnl"):
-            raise Unsupported(f"onnxruntime:provider={provider} has threads of its own, which streams cannot divide")
+            raise Unsupported(
+                f"onnxruntime:provider={provider} has threads of its own, so it cannot run one stream per core; "
+                "measure it for latency"
+            )
 
     def _provider(self, target: Target) -> str:
         return target.kind if self.provider == "auto" else self.provider
@@ -128,11 +136,11 @@ class OnnxRuntime:
         options.intra_op_num_threads = len(computing)
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # Threads spin for work while a run lasts, and sleep when it ends: spinning on, those of an idle session take
-        # the cores from the one that it alternates with.
+        # Threads spin for work during a run and sleep when it ends. If they kept spinning, those of an idle session
+        # would take the cores from the session that it alternates with.
         options.add_session_config_entry("session.force_spinning_stop", "1")
         if threads.is_bound() and len(computing) > 1:
-            # One list of processors, counted from 1, for each thread but the caller's, which is on the first core.
+            # One list of processors, counted from 1, per thread; the caller is not listed, it is on the first core.
             helpers = ";".join(str(core + 1) for core in computing[1:])
             options.add_session_config_entry("session.intra_op_thread_affinities", helpers)
         return options
@@ -157,7 +165,7 @@ class OnnxRuntimeModel:
     def __init__(self, session: Any, inputs: tuple[torch.Tensor, ...], target: Target, facts: dict[str, str]) -> None:
         import onnxruntime as ort
 
-        self._run_options = None  # not the default ones: on a CPU, any at all cost a call 26 microseconds
+        self._run_options = None  # none at all: on a CPU, even default options cost 26 microseconds a call
         self.stopwatch: Stopwatch = WallStopwatch()
         if target.kind == "cuda":
             self._run_options = ort.RunOptions()
@@ -165,7 +173,7 @@ class OnnxRuntimeModel:
             self.stopwatch = cuda.CudaStopwatch(cuda.own_stream())
         self._session = session
         self._binding = session.io_binding()
-        self._inputs = inputs  # whose memory the binding reads
+        self._inputs = inputs  # kept: the binding reads their memory
         for value, tensor in zip(session.get_inputs(), inputs, strict=True):
             self._binding.bind_input(value.name, *_location(tensor))
         self._names = [value.name for value in session.get_outputs()]
@@ -188,8 +196,12 @@ class OnnxRuntimeModel:
         del self._binding, self._session, self._inputs, self._outputs
 
     def _bind_outputs(self, target: Target) -> dict[str, torch.Tensor | None]:
-        """Run once to learn the outputs' shapes, then bind memory for them, so that no run allocates any. None for
-        what cannot be bound: outputs without values, of types that PyTorch lacks, and inputs that are passed on."""
+        """Run once to learn the outputs' shapes, then bind memory for them, so that no run allocates any.
+
+        Returns:
+            The bound tensors by name; None for outputs that cannot be bound: those without values, those of types that
+            PyTorch lacks, and inputs that are passed on.
+        """
         import torch
 
         passed_on = {value.name for value in self._session.get_inputs()}
@@ -212,7 +224,7 @@ class OnnxRuntimeModel:
 
 
 def _providers(provider: str, target: Target, folder: Path) -> list[tuple[str, dict[str, str]]]:
-    """The provider with its options, and those that take over operators that it lacks."""
+    """Return the provider with its options, then those that run the operators it lacks."""
     if provider == "openvino":
         options = {"device_type": "CPU", "precision": "FP32", "num_of_threads": str(target.threads)}
         return [(PROVIDERS["openvino"], options), (PROVIDERS["cpu"], {})]
@@ -227,13 +239,13 @@ def _providers(provider: str, target: Target, folder: Path) -> list[tuple[str, d
 
 
 def _location(tensor: torch.Tensor) -> tuple[str, int, int, tuple[int, ...], int]:
-    """Device, its index, element type, shape and address, as a binding takes them."""
+    """Return device, device index, element type, shape and address, as a binding takes them."""
     name = str(tensor.dtype).removeprefix("torch.")
     return tensor.device.type, tensor.device.index or 0, ELEMENT_TYPES[name], tuple(tensor.shape), tensor.data_ptr()
 
 
 def _dtype(element_type: int) -> torch.dtype | None:
-    """PyTorch's type; None where it has none."""
+    """Return PyTorch's type; None where it has none."""
     import torch
 
     names = {number: name for name, number in ELEMENT_TYPES.items()}

@@ -1,4 +1,4 @@
-"""OpenVINO: the exported program (or ONNX file) as its intermediate representation, compiled for a device."""
+"""OpenVINO: the exported program (or ONNX file), converted to its intermediate representation and compiled."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ PRECISIONS = {"fp32": "f32", "fp16": "f16", "bf16": "bf16"}
 
 @dataclass(frozen=True)
 class OpenVino:
-    """streams: inferences that run side by side; 0 leaves it to the hint that follows from the objective.
-    device: as OpenVINO names it; `AUTO` leaves the choice to it, and the fact `provider` tells what it chose.
+    """OpenVINO on one of its devices.
+
+    Attributes:
+        streams: inferences that run side by side; 0 leaves the number to OpenVINO's hint for the objective.
+        device: OpenVINO's name of the device; `AUTO` lets OpenVINO choose, and the fact `provider` shows its choice.
     """
 
     streams: int = 0
@@ -36,7 +39,7 @@ class OpenVino:
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        # OpenVINO counts the cores that it may use once in a process, when it first looks: here or in `load`.
+        # OpenVINO counts the cores that it may use once per process, at its first use: here or in `load`.
         with threads.spread(target):
             _convert(artifact, folder / FILE)
 
@@ -46,7 +49,7 @@ class OpenVino:
             compiled = self._compiled(folder / FILE, target)
             kind = OpenVinoQueue if target.objective == "throughput" else OpenVinoModel
             model = kind(compiled, inputs, target, self._facts(compiled, target))
-            model.outputs()  # the first run makes the threads, and binds them to cores that it may use then
+            model.outputs()  # the first run creates the threads, and binds them to the cores allowed at that time
             return model
 
     def _compiled(self, path: Path, target: Target) -> Any:
@@ -63,7 +66,7 @@ class OpenVino:
             raise Unsupported(f"openvino finds no {self.device} here; it finds {', '.join(available)}")
 
     def _precisions(self, core: Any) -> tuple[str, ...]:
-        """Those that the device computes in. Any other would silently become one of them."""
+        """Return the precisions that the device computes in. Any other would silently become one of them."""
         capabilities = set(core.get_property(self.device, "OPTIMIZATION_CAPABILITIES"))
         return tuple(
             ours for ours, theirs in (("fp32", "FP32"), ("fp16", "FP16"), ("bf16", "BF16")) if theirs in capabilities
@@ -75,13 +78,13 @@ class OpenVino:
         return {
             "DEVICE_PROPERTIES": {name: self._properties_on(name, target) for name in available},
             "PERFORMANCE_HINT": target.objective.upper(),
-            # Neither begin on the CPU while the chosen device loads, nor move on to another when it fails.
+            # Neither start on the CPU while the chosen device loads, nor switch to another device when it fails.
             "ENABLE_STARTUP_FALLBACK": False,
             "ENABLE_RUNTIME_FALLBACK": False,
         }
 
     def _properties_on(self, device: str, target: Target) -> dict[str, object]:
-        # By default OpenVINO computes in bf16 where the processor can, at twice the speed and errors of 1e-3.
+        # By default OpenVINO computes in bf16 where the processor can, at twice the speed and with errors of 1e-3.
         properties: dict[str, object] = {
             "INFERENCE_PRECISION_HINT": PRECISIONS[target.precision],
             "PERFORMANCE_HINT": target.objective.upper(),
@@ -93,16 +96,16 @@ class OpenVino:
         return properties
 
     def _facts(self, compiled: Any, target: Target) -> dict[str, str]:
-        """What the compiled model says of itself. Raise when it runs another precision than the target's."""
+        """Return the compiled model's facts. Raises `NgraphError` where its precision is not the target's."""
         import openvino
 
         (device,) = compiled.get_property("EXECUTION_DEVICES")
-        # AUTO does not tell what a model runs with, only what the device tells of it.
+        # AUTO itself does not report a model's properties; the device that it chose does.
         on_auto = self.device == "AUTO"
         ask = compiled.get_property("DEVICE_PROPERTIES")[device].get if on_auto else compiled.get_property
         precision = ask("INFERENCE_PRECISION_HINT").get_type_name()
         if precision != PRECISIONS[target.precision]:
-            raise NgraphError(f"openvino was told to run {target.precision} on {device} and runs {precision}.")
+            raise NgraphError(f"openvino was asked to run {target.precision} on {device}, but runs {precision}.")
         facts = {
             "version": openvino.__version__.partition("-")[0],
             "precision": target.precision,
@@ -122,7 +125,7 @@ class OpenVinoModel:
 
     def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], target: Target, facts: dict[str, str]) -> None:
         self._request = compiled.create_infer_request()
-        self._inputs = inputs  # whose memory the request reads
+        self._inputs = inputs  # kept: the request reads their memory
         self._request.set_input_tensors(dict(enumerate(map(_share, inputs))))
         self.facts = facts
         self.stopwatch = WallStopwatch()
@@ -141,8 +144,8 @@ class OpenVinoModel:
 class OpenVinoQueue:
     """As many requests at a time as the compiled model asks for: for throughput.
 
-    A call starts each request once and returns when the last one has started; the stopwatch waits for all. So
-    consecutive calls keep every stream busy, as OpenVINO's own `benchmark_app` does.
+    A call starts each request once and returns when the last one has started; the stopwatch waits for all. Consecutive
+    calls therefore keep every stream busy, as OpenVINO's own `benchmark_app` does.
     """
 
     def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], target: Target, facts: dict[str, str]) -> None:
@@ -163,7 +166,7 @@ class OpenVinoQueue:
         return None
 
     def outputs(self) -> Sequence[Array]:
-        self._queue.wait_all()  # so that the call starts each request once
+        self._queue.wait_all()  # so that the next call starts each request once
         self()
         self._queue.wait_all()
         return streams.common_outputs([_read_outputs(request) for request in self._queue], self._precision)
@@ -174,7 +177,7 @@ class OpenVinoQueue:
 
 
 def _convert(artifact: Artifact, path: Path) -> None:
-    """Write the intermediate representation, at the case's size."""
+    """Write the intermediate representation, at the case's size. Raises `Unsupported` for what cannot be converted."""
     import openvino
 
     source = artifact.onnx or program.load(artifact)
@@ -182,23 +185,23 @@ def _convert(artifact: Artifact, path: Path) -> None:
         model = openvino.convert_model(source)
     except openvino.frontend.OpConversionFailure as error:
         raise Unsupported(f"openvino cannot convert {artifact.case.workload}: {_reason(error)}") from error
-    # The conversion forgets sizes. The size is the case's, and static shapes are faster.
+    # The conversion drops the sizes. Restore those of the case: static shapes are faster.
     model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
     openvino.save_model(model, path, compress_to_fp16=False)
 
 
 def _share(tensor: torch.Tensor) -> Any:
-    """An OpenVINO tensor over the same memory."""
+    """Return an OpenVINO tensor over the same memory."""
     import openvino
     import torch
 
-    if tensor.dtype == torch.bfloat16:  # which NumPy lacks
+    if tensor.dtype == torch.bfloat16:  # NumPy has no bf16
         return openvino.Tensor(tensor.view(torch.int16).numpy(), tensor.shape, openvino.Type.bf16)
     return openvino.Tensor(tensor.numpy(), shared_memory=True)
 
 
 def _read_outputs(request: Any) -> list[Array]:
-    """Copies of a finished request's outputs, whose own memory the next run overwrites."""
+    """Return copies of a finished request's outputs, because the next run overwrites their memory."""
     return flatten([_to_torch(tensor).clone() for tensor in request.output_tensors])
 
 
@@ -212,6 +215,6 @@ def _to_torch(tensor: Any) -> torch.Tensor:
 
 
 def _reason(error: Exception) -> str:
-    """The line of OpenVINO's report that names the operators; the rest is its own source lines."""
+    """Return the line of OpenVINO's error that names the operators; the rest is its own source lines."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return next((line for line in lines if "No conversion rule" in line), lines[-1] if lines else "no reason given")

@@ -1,4 +1,4 @@
-"""Read back what the export wrote: the program, its inputs on a device, and a call's outputs as flat arrays."""
+"""Read back what the export wrote: the program and its inputs on a device. Flatten a call's outputs to arrays."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ __all__ = ["flatten", "inputs", "load"]
 
 
 def load(artifact: Artifact) -> torch.export.ExportedProgram:
-    """The exported program, on the CPU. Its `module()` takes `inputs(artifact)`.
+    """Return the exported program, on the CPU. Its `module()` takes `inputs(artifact)`.
 
-    Raise `Unsupported` for an ONNX file, which has none, and `NgraphError` for a model that `torch.export` refuses:
-    that is the model's failure, not a limit of the compiler.
+    Raises:
+        Unsupported: the workload is an ONNX file, which has no exported program.
+        NgraphError: `torch.export` refuses the model, which is the model's failure and no limit of the compiler.
     """
     import torch
 
@@ -34,7 +35,7 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
 
 
 def inputs(artifact: Artifact, device: str = "cpu") -> tuple[torch.Tensor, ...]:
-    """The artifact's inputs on `device`, contiguous: floats in the case's precision, others as they are."""
+    """Return the artifact's inputs on `device`, contiguous: floats in the case's precision, others unchanged."""
     import torch
 
     arrays = (torch.from_numpy(array) for array in artifact.inputs())

@@ -1,4 +1,4 @@
-"""How far a compiler is. One that takes minutes tells; whoever called it may listen."""
+"""Report how far a compiler is: one that takes minutes reports it, and its caller may listen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Listener = Callable[[str], None]
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-def tell(text: str) -> None:
-    """Say how far the compiler is, in a few words. Telling also says that it has not hung."""
+def report(text: str) -> None:
+    """Report how far the compiler is, in a few words. A report also shows that the compiler has not hung."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(text)
@@ -20,7 +20,7 @@ def tell(text: str) -> None:
 
 @contextmanager
 def told_to(listener: Listener) -> Iterator[None]:
-    """Within, what compilers tell goes to the listener."""
+    """Pass what compilers report inside this context to the listener."""
     token = _LISTENER.set(listener)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What PyTorch itself runs: eager modules, TorchScript, Inductor."""
+"""Load and run what PyTorch itself executes: eager modules, TorchScript, Inductor."""
 
 from __future__ import annotations
 
@@ -22,15 +22,20 @@ class PytorchModel:
     concurrency = 1
 
     def __init__(self, run: Run, inputs: tuple[torch.Tensor, ...], target: Target, **facts: object) -> None:
-        """`run` takes `inputs`, both on the target's kind of device. `facts`: what is particular to this compiler."""
+        """Keep the callable with its inputs.
+
+        Args:
+            run: takes `inputs`; both are on the target's kind of device.
+            facts: facts of this compiler alone.
+        """
         import torch
 
         self._run = run
         self._inputs = inputs
-        # What `torch.inference_mode` wraps. The wrapper doubles the cost of a call, 2 % of the smallest blocks' time.
+        # Not `torch.inference_mode`, which wraps this: it doubles the cost of a call, 2 % of the smallest blocks' time.
         self._inference_mode = torch._C._InferenceMode
         self.stopwatch = _stopwatch(target)
-        # PyTorch promotes or lowers no type behind one's back once `set_up` has pinned fp32: what the graph says runs.
+        # Once `set_up` has pinned fp32, PyTorch changes no type silently: the graph's precision is what runs.
         general = {"version": torch.__version__, "precision": target.precision, "provider": target.kind}
         threads_used = {"threads": torch.get_num_threads()} if target.kind == "cpu" else {}
         self.facts = {name: str(value) for name, value in (general | threads_used | facts).items()}
@@ -47,17 +52,17 @@ class PytorchModel:
 
 
 def load(run: Run, inputs: tuple[torch.Tensor, ...], target: Target, **facts: object) -> CompiledModel:
-    """A PyTorch callable as the target's objective asks for it: its streams share weights and inputs."""
+    """Return a PyTorch callable as a model for the target's objective. Its streams share weights and inputs."""
 
     def instance(on: Target) -> CompiledModel:
-        set_up(on)  # in its own thread: PyTorch counts threads for each that calls it
+        set_up(on)  # in its own thread: PyTorch keeps the number of threads per calling thread
         return PytorchModel(run, inputs, on, **facts)
 
     return streams.load(instance, target)
 
 
 def set_up(target: Target) -> None:
-    """Set what belongs to the process: threads, the meaning of fp32, and on a GPU the stream. Before any model."""
+    """Set PyTorch's process-wide state: threads, fp32 precision, and on a GPU the stream. Call it before any model."""
     import torch
 
     torch.set_num_threads(target.threads)
@@ -68,12 +73,12 @@ def set_up(target: Target) -> None:
 
 
 def program_module(artifact: Artifact, target: Target) -> torch.nn.Module:
-    """The exported program as a module on the target's kind of device. Raises as `program.load` does."""
+    """Return the exported program as a module on the target's kind of device. Raises as `program.load` does."""
     loaded = program.load(artifact)
     if target.kind != "cpu":
         from torch.export.passes import move_to_device_pass
 
-        loaded = move_to_device_pass(loaded, target.kind)  # constants and operators that name a device, too
+        loaded = move_to_device_pass(loaded, target.kind)  # also constants and operators that name a device
     module: torch.nn.Module = loaded.module()
     return module.to(target.kind)
 

@@ -1,7 +1,7 @@
-"""Instances of a model that run side by side, one thread on one core each: for throughput.
+"""Run one instance of a model per core, each in a thread of its own: for throughput.
 
-For libraries that have no queue of requests of their own. With a thread each, no operator waits for the slowest of
-several threads, and none leaves cores idle because its work cannot be divided.
+For libraries without a queue of requests of their own. With one thread per instance, no operator waits for the slowest
+of several threads, and none leaves cores idle because its work cannot be divided.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ if TYPE_CHECKING:
     from pytest_ngraph.case import Precision
 
 Instance = Callable[["Target"], CompiledModel]
-"""Makes a model that computes on the target's cores; called in the thread that is going to call the model."""
+"""Makes a model that computes on the target's cores. Called in the thread that will call the model."""
 Job = Callable[[CompiledModel], object]
 
 THREAD = "stream"
 """Name of the threads."""
 AHEAD = 2
-"""Iterations given out per stream: one that runs and one that waits, so that no stream does."""
+"""Iterations queued per stream: one that runs and one that waits, so that no stream is idle."""
 
 
 def load(instance: Instance, target: Target) -> CompiledModel:
-    """What the target's objective asks for: for latency one instance on all cores, for throughput one on each.
+    """Return one instance on all cores for latency, or one instance per core for throughput.
 
-    Raise `Unsupported` for throughput on a GPU, which one instance has to itself: there the batch size fills it.
+    Raises:
+        Unsupported: throughput on a GPU. One instance has the GPU to itself; a larger batch size fills it.
     """
     if target.objective == "latency":
         return instance(target)
@@ -44,8 +45,8 @@ def load(instance: Instance, target: Target) -> CompiledModel:
 
 
 def common_outputs(of_streams: Sequence[Sequence[Array]], precision: Precision) -> Sequence[Array]:
-    """The outputs of the first stream, with which all others agree. Raise `NgraphError` when one does not."""
-    from pytest_ngraph.workloads.verify import verify  # which needs numpy: collecting tests imports this module
+    """Return the outputs of the first stream. Raises `NgraphError` where those of another stream disagree."""
+    from pytest_ngraph.workloads.verify import verify  # here, because it needs numpy: test collection imports this file
 
     first, *others = of_streams
     for index, outputs in enumerate(others, start=1):
@@ -56,9 +57,10 @@ def common_outputs(of_streams: Sequence[Sequence[Array]], precision: Precision) 
 
 
 class DrainingStopwatch(WallStopwatch):
-    """Times from idle to idle what runs on after the calls that started it. wait: returns when all of it is done."""
+    """Times work that outlasts the calls that started it, from idle to idle."""
 
     def __init__(self, wait: Callable[[], object]) -> None:
+        """wait: returns when all work is done."""
         super().__init__()
         self._wait = wait
 
@@ -72,10 +74,11 @@ class DrainingStopwatch(WallStopwatch):
 
 
 class Streams:
-    """A model per core of the target, each in a thread of its own.
+    """One model per core of the target, each in a thread of its own.
 
-    A call gives out one iteration per stream; the stream that is free first takes the next. It returns as soon as
-    the streams have enough to go on with, and raises what an earlier iteration raised. The stopwatch waits for all.
+    A call queues one iteration per stream; whichever stream is free first takes the next. The call returns as soon as
+    enough iterations are queued to keep all streams busy. It raises what an earlier iteration raised. The stopwatch
+    waits for all iterations.
     """
 
     def __init__(self, instance: Instance, target: Target) -> None:
@@ -87,7 +90,7 @@ class Streams:
         self._models: list[CompiledModel] = []
         self.stopwatch = DrainingStopwatch(self._wait)
         try:
-            for core in target.cores:  # one after another: the first makes what all of them share
+            for core in target.cores:  # one after another: the first creates what they share
                 self._start(instance, dataclasses.replace(target, cores=(core,), objective="latency"))
         except BaseException:
             self.close()
@@ -98,11 +101,11 @@ class Streams:
 
     def __call__(self) -> object:
         for _ in range(self.concurrency):
-            self._give(_call)
+            self._submit(_call)
         return None
 
     def outputs(self) -> Sequence[Array]:
-        together = threading.Barrier(self.concurrency)  # or a stream that is quick would take two of the jobs
+        together = threading.Barrier(self.concurrency)  # otherwise a quick stream would take two of the jobs
         outputs: dict[int, Sequence[Array]] = {}
 
         def run(model: CompiledModel) -> None:
@@ -111,7 +114,7 @@ class Streams:
 
         self._wait()
         for _ in range(self.concurrency):
-            self._give(run)
+            self._submit(run)
         self._wait()
         return common_outputs([outputs[id(model)] for model in self._models], self._precision)
 
@@ -126,7 +129,7 @@ class Streams:
         del self.stopwatch
 
     def _start(self, instance: Instance, target: Target) -> None:
-        """Start a stream and return when its model is loaded; raise what loading it raises."""
+        """Start a stream and return when its model is loaded. Raises what loading raises."""
         loaded: Future[CompiledModel] = Future()
         thread = threading.Thread(
             target=_serve, args=(instance, target, loaded, self._jobs, self._ended), name=THREAD, daemon=True
@@ -135,8 +138,8 @@ class Streams:
         self._models.append(loaded.result())
         self._threads.append(thread)
 
-    def _give(self, job: Job) -> None:
-        """Queue a job, as soon as the streams are not too far behind."""
+    def _submit(self, job: Job) -> None:
+        """Queue a job, once the streams are not too far behind."""
         error = self._ended.get()
         if error is not None:
             self._ended.put(None)
@@ -164,7 +167,7 @@ def _serve(
     jobs: SimpleQueue[Job | None],
     ended: SimpleQueue[BaseException | None],
 ) -> None:
-    """The life of a stream: load its model, do jobs, tell how each ended, and end with the job None."""
+    """Run a stream: load its model, do jobs until the job is None, and report how each ended."""
     this_thread = [threading.get_native_id()]
     threads.bind(this_thread, target.cores)
     try:
@@ -173,7 +176,7 @@ def _serve(
     except BaseException as error:
         loaded.set_exception(error)
         return
-    # Again: OpenMP has bound this thread to the first core of the process, if the model entered it.
+    # Again: if the model entered OpenMP, that has bound this thread to the first core of the process.
     threads.bind(this_thread, target.cores)
     loaded.set_result(model)
     while (job := jobs.get()) is not None:

@@ -1,11 +1,11 @@
-"""Which cores threads compute on.
+"""Bind threads to cores.
 
-A worker starts with `OMP_PROC_BIND=true`, one place per core: OpenMP, and so PyTorch, binds thread i to core i. It
-binds the calling thread too, as soon as torch is imported, and every thread that another library creates later
-inherits that one core: unless its mask is widened first, a pool of two threads computes on one core. Threads left
-unbound are no alternative, they are most of the noise between two equal models.
+A worker starts with `OMP_PROC_BIND=true` and one place per core, so that OpenMP, and with it PyTorch, binds thread i to
+core i. OpenMP also binds the calling thread, as soon as torch is imported. Every thread that another library creates
+later inherits that one core: unless the calling thread's mask is widened first, a pool of two threads computes on one
+core. Leaving threads unbound is no alternative: that is most of the noise between two equal models.
 
-Elsewhere, in a user's own process, no mask is touched.
+In a user's own process no mask is touched.
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ if TYPE_CHECKING:
 
 
 BOUND = "PYTEST_NGRAPH_BOUND"
-"""The variable in the environment of a process whose threads are to be bound to cores."""
+"""Environment variable of processes whose threads are to be bound to cores."""
 
 
 def is_bound() -> bool:
-    """Whether this process was started with its threads bound to cores, on a system that can bind them. Other people's
-    scripts set OpenMP's variables too, for processes whose masks are theirs."""
+    """Return whether this process was started with its threads bound to cores, on a system that can bind them.
+
+    OpenMP's own variables are not asked: users' scripts also set them, for processes whose masks must not be touched.
+    """
     return sys.platform == "linux" and BOUND in os.environ
 
 
 @contextmanager
 def spread(target: Target) -> Iterator[None]:
-    """Create a library's threads within: they may use all of the target's cores.
+    """Let threads that a library creates inside this context use all of the target's cores.
 
-    Afterwards the calling thread is bound to the first core, where OpenMP had it.
+    Afterwards the calling thread is bound to the first core again, as OpenMP had it.
     """
     if not is_bound():
         yield
         return
-    # Its import binds this thread: first, so that it cannot undo the widening from within.
+    # Importing torch binds this thread. Imported first, it cannot undo the widening from inside the context.
     import_module("torch")
     _bind(target.cores)
     try:
@@ -51,13 +53,18 @@ def spread(target: Target) -> Iterator[None]:
 
 
 def running() -> set[int]:
-    """The system's numbers of this process's threads; empty where the system does not list them."""
+    """Return the thread ids of this process; empty where the system does not list them."""
     tasks = Path("/proc/self/task")
     return {int(task.name) for task in tasks.iterdir()} if tasks.is_dir() else set()
 
 
 def bind(helpers: Iterable[int], cores: tuple[int, ...]) -> None:
-    """Bind threads that a library started, and cannot bind itself, to one core each, where this process's are bound."""
+    """Bind threads that a library started and cannot bind itself to one core each, if this process binds threads.
+
+    Args:
+        helpers: thread ids.
+        cores: the first is for the first thread, and so on.
+    """
     if is_bound() and sys.platform == "linux":
         for thread, core in zip(helpers, cores, strict=False):
             os.sched_setaffinity(thread, {core})

@@ -16,7 +16,11 @@ FILE = "model.pt"
 
 @dataclass(frozen=True)
 class TorchScript:
-    """optimize: apply `torch.jit.optimize_for_inference` (layouts and fusions of the device the model is loaded on)."""
+    """TorchScript.
+
+    Attributes:
+        optimize: apply `torch.jit.optimize_for_inference` (layouts and fusions of the device the model is loaded on).
+    """
 
     optimize: bool = True
 
@@ -30,7 +34,7 @@ class TorchScript:
         pytorch.set_up(target)
         module = pytorch.program_module(artifact, target)
         with _without_warnings(), torch.inference_mode():
-            # Exported programs refuse `eval`, their mode is in the graph; `freeze` asks the traced module for it.
+            # `freeze` requires `eval`. Exported programs refuse it, with their mode in the graph; a trace accepts it.
             traced = torch.jit.trace(module, program.inputs(artifact, target.kind)).eval()  # type: ignore[no-untyped-call]
             torch.jit.save(torch.jit.freeze(traced), folder / FILE)
 
@@ -45,14 +49,14 @@ class TorchScript:
         inputs = program.inputs(artifact, target.kind)
         if target.kind == "cuda":
             with torch.inference_mode():
-                for _ in range(2):  # the first call profiles, the second fuses: only then it is what will be timed
+                for _ in range(2):  # the first call profiles, the second fuses; later calls are like those timed
                     module(*inputs)
                 torch.cuda.synchronize()
         return pytorch.load(module, inputs, target, optimize=self.optimize)
 
 
 class _without_warnings(warnings.catch_warnings):  # noqa: N801 (reads as a function)
-    """TorchScript is deprecated, which whoever benchmarks it knows; PyTorch says so at every call."""
+    """Hides deprecation warnings, which PyTorch repeats at every call: whoever benchmarks TorchScript knows."""
 
     def __enter__(self) -> None:
         super().__enter__()

@@ -1,5 +1,12 @@
-"""The gate: metrics against thresholds, and head against base. What it calls a breach or a regression is one beyond the
-uncertainty of the measurement."""
+"""The gate: compares metrics with thresholds, and head with base.
+
+In: metrics and thresholds (`check`), launches of head and base together (`decide`, `verdict`), a record and a stored
+baseline's records (`compare`), comparisons of base with base (`calibrate`).
+Out: `Check`, `Verdict`, `MetricVerdict` and `Calibration`, as data and as one line of text. It calls a breach or a
+regression only where the evidence exceeds the uncertainty of the measurement.
+It measures nothing and knows no pytest. Read `decision.py` first (is head slower than base?), then `rule.py` (margin
+and levels) and `judge.py` (the interface that a session uses).
+"""
 
 from pytest_ngraph.gate.baseline import compare
 from pytest_ngraph.gate.calibration import Calibration, calibrate, estimate_spread

@@ -20,18 +20,22 @@ from pytest_ngraph.stats import Estimate, bootstrap_medians
 from pytest_ngraph.wording import counted
 
 BETWEEN_RUNS = Prior(0.03, 3)
-"""Runs of the same code at different times, each with processes of its own: 3 % on a quiet machine, more on others. It
-is worth few degrees of freedom, so that a baseline of several runs speaks for itself."""
+"""How much runs of the same code at different times differ, each in its own processes: 3 % on a quiet machine, more on
+others. It has few degrees of freedom, so that the runs of a baseline outweigh it once there are several."""
 FEWEST_ROUNDS = 2
-"""One says nothing of how wrong it is."""
-TOO_FEW = "too few rounds to tell how wrong they are"
+"""A single round gives no estimate of its error."""
+TOO_FEW = f"too few rounds to estimate their error (at least {FEWEST_ROUNDS} are needed)"
 POWER = 0.95
 
 
 def compare(case: Case, head: Record, baseline: Sequence[Record], rule: Rule, against: str) -> Verdict:
-    """The verdict on a record. baseline: those of the equal case in the baseline's runs; none where it has none.
+    """Return the verdict on a record against a stored baseline.
 
     Runs during which the machine was busy are used only where there are no others.
+
+    Args:
+        baseline: records of the equal case in the baseline's runs; empty where it does not have the case.
+        against: name of the baseline.
     """
     if not baseline:
         return Verdict(case=case, name="new", against=against, reason=f"{against} does not have it")
@@ -41,7 +45,7 @@ def compare(case: Case, head: Record, baseline: Sequence[Record], rule: Rule, ag
     distance = _distance(head, runs)
     name, margin, tail = decide(distance, rule)
     doubt = _doubt(head, runs)
-    undecided = "more than runs usually differ, and too little to be sure" if name == "inconclusive" else ""
+    undecided = "slower by more than runs usually differ, but too little to be sure" if name == "inconclusive" else ""
     return Verdict(
         case=case,
         name="inconclusive" if doubt else name,
@@ -58,7 +62,11 @@ def compare(case: Case, head: Record, baseline: Sequence[Record], rule: Rule, ag
 
 
 def time_change(head: Record, baseline: Sequence[Record]) -> Pooled:
-    """The logarithm of a record's seconds per iteration over those of the baseline's runs. Raises `Uncompared`."""
+    """Return the logarithm of a record's seconds per iteration over those of the baseline's runs.
+
+    Raises:
+        Uncompared: there is nothing to compare it with, or the difference may not come from the code.
+    """
     runs = comparable_runs(head, baseline)
     if not runs or len(head.rounds) < FEWEST_ROUNDS:
         raise Uncompared("inconclusive", TOO_FEW)
@@ -66,15 +74,25 @@ def time_change(head: Record, baseline: Sequence[Record]) -> Pooled:
 
 
 def seconds_elsewhere(record: Record, prior: Prior) -> Pooled:
-    """The logarithm of a record's seconds per iteration, as well as it tells what another of the same code would take.
-    prior: how much those differ. Raises `Uncompared`."""
+    """Return the logarithm of a record's seconds per iteration, with the uncertainty of another run of the same code.
+
+    Args:
+        prior: how much runs, or processes, of the same code differ.
+
+    Raises:
+        Uncompared: there are too few rounds.
+    """
     if len(record.rounds) < FEWEST_ROUNDS:
         raise Uncompared("inconclusive", TOO_FEW)
     return pool([log_seconds(record)], prior)
 
 
 def comparable_runs(head: Record, baseline: Sequence[Record]) -> list[Record]:
-    """The records of the baseline's runs that one can be compared with. Raises `Uncompared`."""
+    """Return the records of the baseline's runs that `head` can be compared with.
+
+    Raises:
+        Uncompared: there are none, or the difference may not come from the code.
+    """
     if not baseline:
         raise Uncompared("new", "the baseline does not have it")
     runs = _usable(head, baseline)
@@ -85,29 +103,34 @@ def comparable_runs(head: Record, baseline: Sequence[Record]) -> list[Record]:
 
 
 def _usable(head: Record, baseline: Sequence[Record]) -> list[Record]:
-    """Those with rounds enough: on as many cores as the head, and undisturbed, where there are any."""
+    """Return the records with enough rounds; of these, where there are any, the undisturbed ones on as many cores."""
     known = [record for record in baseline if len(record.rounds) >= FEWEST_ROUNDS]
     alike = [record for record in known if record.threads == head.threads] or known
     return [record for record in alike if not is_busy(record)] or alike
 
 
 def log_seconds(record: Record) -> Effect:
-    """The logarithm of a record's median seconds per iteration, with its standard error within the run; from two rounds
-    up."""
+    """Return the logarithm of a record's median seconds per iteration, with its standard error within the run.
+
+    The record needs `FEWEST_ROUNDS` or more.
+    """
     count = len(record.rounds)
     medians = np.log(bootstrap_medians(record.samples, seed=count, draws=DRAWS))
-    # Draws from a sample scatter as if its own mean were the truth: too little by n - 1 in n.
+    # Draws scatter around the sample's mean, not the true one: their variance is too small by a factor (n - 1) / n.
     return Effect(math.log(record.latency_s), float(np.std(medians) * math.sqrt(count / (count - 1))))
 
 
 def is_busy(record: Record) -> bool:
-    """Whether the kernel told of other work on the cores while the record was made."""
+    """Return whether the kernel reported other work on the cores while the record was made."""
     return is_contended(record.contention.pressure_percent, record.contention.steal_percent)
 
 
 def decide(distance: Pooled, rule: Rule) -> Assessment:
-    """Slower or faster by more than the margin, beyond what runs differ by chance: the margin is widened by that much.
-    Unchanged is what is surely not slower by more than the widened one, and may well not be slower at all."""
+    """Return whether a log ratio is slower or faster by more than the margin, beyond what runs differ by chance.
+
+    The margin is widened by that difference. A case is unchanged if it is surely not slower by more than the widened
+    margin, and is not surely slower by more than the margin itself.
+    """
     level = rule.corrected_level
     margin = rule.limit + t_quantile(level, distance.dof) * distance.standard_error
     if distance.p_above(rule.limit) <= level:
@@ -124,7 +147,7 @@ def _distance(head: Record, runs: Sequence[Record]) -> Pooled:
 
 
 def _doubt(head: Record, runs: Sequence[Record]) -> str:
-    """What a difference may come from besides the code; empty when there is nothing."""
+    """Return what else than the code may cause a difference; empty when there is nothing."""
     others = {run.threads for run in runs} - {head.threads, None}
     if head.threads and others:
         numbers = " or ".join(map(str, sorted(filter(None, others))))

@@ -1,4 +1,4 @@
-"""What base against base tells of a machine: how much launches spread, and how often the gate is wrong."""
+"""What comparing base with base shows of a machine: how much launches spread, and how often the gate is wrong."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ from pytest_ngraph.gate.verdict import verdict
 from pytest_ngraph.wording import counted
 
 LEAST_SPREAD = 0.0005
-"""No machine's launches agree better than this; less was seen by chance."""
+"""The least spread that is believed: no machine's launches agree better, except by chance."""
 MOST_DOF = 8.0
-"""However many launches were seen: cells of one machine differ in spread, so that a cell's own launches must count."""
+"""The most degrees of freedom, however many launches were seen: cells of one machine differ in spread, so that a cell's
+own launches must count."""
 
 
 def estimate_spread(comparisons: Iterable[Comparison]) -> Prior:
-    """The standard deviation between launches, beyond the error within them, of comparisons of base against base.
+    """Return the standard deviation between launches, beyond the error within them, from comparing base with base.
 
-    The truth is a log ratio of 0 there, so each launch is worth a degree of freedom, and what favours one arm always
-    counts as well. Raises ValueError without launches.
+    The true log ratio is 0 there. So each launch is worth one degree of freedom, and a difference that always favours
+    the same arm counts as spread, too.
+
+    Raises:
+        ValueError: there are no launches.
     """
     found = [effect for comparison in comparisons for effect in effects(comparison.launches)]
     if not found:
@@ -36,8 +40,14 @@ def estimate_spread(comparisons: Iterable[Comparison]) -> Prior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """machine: its fingerprint. priors: the spread seen, for each placement that was measured. cells: how many
-    comparisons of base against base. false_alarms: how many of them were called regressed or improved. when: ISO 8601.
+    """What comparing base with base found on a machine.
+
+    Attributes:
+        machine: fingerprint of the machine.
+        priors: the spread seen, for each placement that was measured.
+        cells: number of comparisons of base with base.
+        false_alarms: how many of them were called regressed or improved.
+        when: date and time in ISO 8601.
     """
 
     machine: str
@@ -48,27 +58,31 @@ class Calibration:
 
     @property
     def text(self) -> str:
-        """What it found, in a sentence without its end."""
+        """What was found, as a sentence without its full stop."""
         spreads = (f"launches spread by {100 * prior.spread:.2f} % {name}" for name, prior in self.priors.items())
         return f"{', '.join(spreads)}; {counted(self.false_alarms, 'false alarm')} in {counted(self.cells, 'case')}"
 
     def applied(self, rule: Rule) -> Rule:
-        """The rule for this machine."""
+        """Return the rule with this machine's priors."""
         return replace(rule, priors={**rule.priors, **self.priors})
 
     def to_dict(self) -> dict[str, Any]:
-        """The calibration as JSON-ready data."""
+        """Return the calibration as JSON-ready data."""
         priors = {placement: prior._asdict() for placement, prior in self.priors.items()}
         return asdict(replace(self, priors={})) | {"priors": priors}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Calibration:
-        """The inverse of `to_dict`."""
+        """Return the calibration from the data of `to_dict`."""
         return cls(**data | {"priors": {placement: Prior(**prior) for placement, prior in data["priors"].items()}})
 
 
 def calibrate(measured: Sequence[tuple[Case, Comparison]], rule: Rule, *, machine: str, when: str) -> Calibration:
-    """The calibration that comparisons of base against base give; `rule` is the one that raises the false alarms."""
+    """Return the calibration that follows from comparisons of base with base.
+
+    Args:
+        rule: the rule by which false alarms are counted.
+    """
     comparisons = [comparison for _, comparison in measured]
     by_placement = {
         placement: [each for each in comparisons if each.placement == placement and each.launches]

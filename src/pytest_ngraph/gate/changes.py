@@ -1,4 +1,4 @@
-"""What is known of how cases changed from the base to the head: their times, and what they need besides."""
+"""How cases changed from the base to the head: their times, and what else they need (compile time, CPU, memory)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ READINGS: Mapping[str, Prior] = {
     "cpu_percent": Prior(0.05, 4),
     "peak_memory_bytes": Prior(0.005, 4),
 }
-"""What is read once in each process, by the name of its metric, and how much it spreads from process to process where
-nothing changed, as logarithms. Memory may have no spread at all in three processes, and is not known exactly for that.
+"""The metrics that are read once in each process, with their spread (of logarithms) from process to process where
+nothing changed. The prior matters for memory: three processes may agree exactly by chance.
 """
 
 
 class Uncompared(Exception):
-    """A case could not be compared. name: the verdict on what needs it; the text says why."""
+    """A case could not be compared; the text says why.
+
+    Attributes:
+        name: the verdict on a metric that needs this case.
+    """
 
     def __init__(self, name: VerdictName, reason: str) -> None:
         super().__init__(reason)
@@ -34,51 +38,63 @@ class Uncompared(Exception):
 
 
 class Reading(NamedTuple):
-    """head: in the metric's unit. change: the logarithm of that over the base's."""
+    """A metric of `READINGS`, compared with the base's.
+
+    Attributes:
+        head: the head's value, in the metric's unit.
+        change: the logarithm of head over base.
+    """
 
     head: float
     change: Pooled
 
 
 class Changes(Protocol):
-    """Tells of cases that a run has measured beside a base."""
+    """How the cases of a run changed from its base."""
 
     @property
     def name(self) -> str:
-        """The base, as people read it."""
+        """The base, as shown to users."""
         ...
 
     def decide(self, worse: Pooled, rule: Rule) -> Assessment:
-        """What a log ratio says of a metric, above 0 where it got worse."""
+        """Return the verdict on a metric from a log ratio, which is above 0 where it got worse."""
         ...
 
     def seconds(self, case: Case) -> Pooled:
-        """The logarithm of head's seconds per iteration, as well as it says what another process would take. Raises
-        `Uncompared`."""
+        """Return the logarithm of head's seconds per iteration, with the uncertainty of another process.
+
+        Raises:
+            Uncompared: the case was not measured, or too little.
+        """
         ...
 
     def time(self, case: Case) -> Pooled:
-        """The logarithm of head's seconds per iteration over base's. Raises `Uncompared`."""
+        """Return the logarithm of head's seconds per iteration over base's. Raises `Uncompared` if there is none."""
         ...
 
     def reading(self, case: Case, metric: str) -> Reading:
-        """One of `READINGS`. Raises `Uncompared`."""
+        """Return a metric of `READINGS`. Raises `Uncompared` where either side was not read."""
         ...
 
 
 def time_change(record: Record, rule: Rule) -> Pooled:
-    """The log ratio of times that a record's comparison knows. Raises `Uncompared`."""
+    """Return the log ratio of times from a record's comparison. Raises `Uncompared` where it has none."""
     comparison = _comparison(record)
     if comparison.same:
         return EXACTLY_EQUAL
     evidence = weigh(comparison.launches, rule, comparison.placement)
     if evidence is None:
-        raise Uncompared("inconclusive", "too little was measured to tell how wrong it is")
+        raise Uncompared("inconclusive", "too little was measured to estimate the error")
     return evidence.confirmed
 
 
 def reading_of_launches(record: Record, metric: str) -> Reading:
-    """What a record's launches of one arm alone tell. Raises `Uncompared`."""
+    """Return what a record's launches of one arm alone show of a metric of `READINGS`.
+
+    Raises:
+        Uncompared: the case was not compared, or a process did not report the metric.
+    """
     comparison = _comparison(record)
     if comparison.same:
         own = getattr(record, metric)
@@ -87,13 +103,17 @@ def reading_of_launches(record: Record, metric: str) -> Reading:
         return Reading(own, EXACTLY_EQUAL)
     values = {arm: [getattr(each, metric) for each in comparison.alone if each.arm == arm] for arm in (HEAD, BASE)}
     if not all(found and all(found) for found in values.values()):
-        raise Uncompared("inconclusive", comparison.alone_problem or f"not every process told its {metric}")
+        raise Uncompared("inconclusive", comparison.alone_problem or f"not every process reported its {metric}")
     head, base = (pool(_effects(values[arm]), READINGS[metric]) for arm in (HEAD, BASE))
     return Reading(math.exp(head.mean), combine([(1.0, head), (-1.0, base)]))
 
 
 def reading_of_runs(record: Record, runs: Sequence[Record], metric: str) -> Reading:
-    """What a record tells beside those of a stored baseline. Raises `Uncompared`."""
+    """Return a metric of `READINGS` of a record, compared with the records of a stored baseline.
+
+    Raises:
+        Uncompared: this run or the baseline did not record the metric.
+    """
     own, *others = (getattr(each, metric) for each in (record, *runs))
     known = [value for value in others if value]
     if not own:
@@ -104,7 +124,7 @@ def reading_of_runs(record: Record, runs: Sequence[Record], metric: str) -> Read
 
 
 def _comparison(record: Record) -> Comparison:
-    """What a record knows of its base. Raises `Uncompared`."""
+    """Return a record's comparison with its base. Raises `Uncompared` where it has a problem or is new."""
     comparison = record.comparison or Comparison(problem="it was not measured beside a base")
     if comparison.problem:
         raise Uncompared("inconclusive", comparison.problem)
@@ -114,5 +134,5 @@ def _comparison(record: Record) -> Comparison:
 
 
 def _effects(values: Sequence[float]) -> list[Effect]:
-    """What is read has no error within its process."""
+    """Return values that were read once as effects: a reading has no error within its process."""
     return [Effect(math.log(value), 0.0) for value in values]

@@ -1,4 +1,4 @@
-"""Thresholds against metrics. A breach is called only when the whole interval lies on the side that breaches."""
+"""Compare metrics with thresholds. It is a breach only if the whole interval lies on the breaching side."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from pytest_ngraph.metrics.text import in_words
 from pytest_ngraph.stats import Estimate
 
 Outcome = Literal["breached", "undecided", "kept", "absent", "unmatched"]
-"""breached: the whole interval breaches. undecided: the value breaches, its interval reaches the other side.
-kept: the value does not breach. absent: there is no value. unmatched: no metric is selected."""
+"""breached: the whole interval breaches. undecided: the value breaches, but its interval reaches the other side.
+kept: the value does not breach. absent: there is no value. unmatched: the threshold selects no metric."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One threshold against one metric; `metric` is None where the threshold matches nothing. text: one line."""
+    """One metric compared with one threshold.
+
+    Attributes:
+        metric: None where the threshold matches no metric.
+        text: the outcome in one line.
+    """
 
     threshold: Threshold
     metric: Metric | None
@@ -35,11 +40,11 @@ class Check:
 
 
 def check(thresholds: Sequence[Threshold], metrics: Metrics) -> list[Check]:
-    """Every threshold against every metric that it selects, in the order of the thresholds; of relative ones, only what
-    they cannot be held to.
+    """Compare each threshold with every metric that it selects, in the order of the thresholds.
 
-    Metrics that are what they are by definition (identity's speedup, its compile time, the scaling at batch size 1)
-    are passed over.
+    Relative thresholds appear only where they match nothing or the metric is absent; `MetricGate` judges the others.
+    Metrics whose value follows from their definition (identity's speedup, its compile time, the scaling at batch size
+    1) are skipped.
     """
     by_name: dict[str, list[Metric]] = defaultdict(list)
     for metric in metrics if thresholds else ():
@@ -49,7 +54,7 @@ def check(thresholds: Sequence[Threshold], metrics: Metrics) -> list[Check]:
 
 
 def outcome(threshold: Threshold, estimate: Estimate) -> Outcome:
-    """What a threshold says of an estimate."""
+    """Return the outcome of comparing an estimate with a threshold."""
     if not threshold.breaches(estimate.value):
         return "kept"
     nearest = estimate.high if threshold.op.startswith("<") else estimate.low
@@ -62,7 +67,7 @@ def _checks(threshold: Threshold, by_name: Mapping[str, Iterable[Metric]]) -> It
         yield Check(threshold, None, "unmatched", f"{threshold} matches nothing that this run measured")
     for metric in selected:
         if threshold.is_relative and (metric.estimate or metric.name in READINGS):
-            continue  # a verdict tells of it
+            continue  # `MetricGate` gives a verdict on it
         found = "absent" if metric.estimate is None else outcome(threshold, metric.estimate)
         yield Check(threshold, metric, found, _text(threshold, metric, found))
 
@@ -70,7 +75,5 @@ def _checks(threshold: Threshold, by_name: Mapping[str, Iterable[Metric]]) -> It
 def _text(threshold: Threshold, metric: Metric, found: Outcome) -> str:
     if found == "absent":
         return f"{threshold} absent: {metric.scope.id} has no {metric.name}: {metric.absent}"
-    told = f"{threshold} {found}: {metric.scope.id} has {metric.name} {in_words(metric)}"
-    if found == "undecided":
-        return f"{told}, which reaches across the limit"
-    return told
+    text = f"{threshold} {found}: {metric.scope.id} has {metric.name} {in_words(metric)}"
+    return f"{text}, whose interval includes the limit" if found == "undecided" else text

@@ -1,4 +1,4 @@
-"""Is head slower than base? Decided while launches come in, so that no more are taken than it needs."""
+"""Is head slower than base? Decided as launches come in, so that no more are taken than the decision needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ Decision = Literal["regressed", "improved", "unchanged", "undecided"]
 
 
 class Finding(NamedTuple):
-    """What was found at the strongest of the looks. p: one-sided p-value, corrected for the number of looks."""
+    """The strongest evidence of all looks.
+
+    Attributes:
+        p: one-sided p-value, corrected for the number of looks.
+    """
 
     p: float
     pooled: Pooled
@@ -24,10 +28,13 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the launches of one cell say.
+    """What the launches of one cell show.
 
-    everything: all launches. fresh: those in processes of their own; None without any. seen: the looks that were due,
-    with their fresh launches pooled. complete: whether no more may be taken; the last look is then at all of them.
+    Attributes:
+        everything: all launches, pooled.
+        fresh: the launches in processes of their own, pooled; None without any.
+        seen: the looks that were due, each with its fresh launches pooled.
+        complete: whether no more launches may be taken; the last look then uses all of them.
     """
 
     rule: Rule
@@ -38,8 +45,10 @@ class Evidence:
 
     @property
     def confirmed(self) -> Pooled:
-        """What fresh launches say, as of the last look where there was one; of a cell that needed none, the screen. A
-        screen that asked for more of them did so because it saw a difference, and so exaggerates it."""
+        """The fresh launches, as of the last look if there was one; the screen, for a cell without fresh launches.
+
+        A screen that led to fresh launches is not used: it did so because it saw a difference, so it exaggerates it.
+        """
         return self.seen[-1][1] if self.seen else self.fresh or self.everything
 
     @property
@@ -63,7 +72,7 @@ class Evidence:
 
     @property
     def interim(self) -> Decision:
-        """The decision while more may come: what looks improved is worth another launch."""
+        """The decision while more launches may come: a cell that looks improved gets another launch."""
         looks_improved = self.everything.mean < -self.rule.limit
         if self.decision == "unchanged" and looks_improved and not self.complete:
             return "undecided"
@@ -78,11 +87,11 @@ class Evidence:
 
 
 def weigh(launches: Sequence[Launch], rule: Rule, placement: Placement) -> Evidence | None:
-    """What the launches say; None when none of them says anything.
+    """Return what the launches show; None if none of them has a usable effect.
 
-    Only fresh launches tell of a regression: the others share a process with what ran there before. Stopping at the
-    first decision is paid for: a p-value is multiplied by the reciprocal of its look's share (Bonferroni), and stopping
-    for "unchanged" can only lower the number of regressions called.
+    Only fresh launches can show a regression: the others share a process with what ran there before. Stopping at the
+    first decision keeps the error level: each p-value is divided by its look's share of the level (Bonferroni), and
+    stopping for "unchanged" can only lower the number of regressions called.
     """
     everything = effects(launches)
     if not everything:
@@ -96,12 +105,12 @@ def weigh(launches: Sequence[Launch], rule: Rule, placement: Placement) -> Evide
 
 
 def decide(launches: Sequence[Launch], rule: Rule, placement: Placement = "together") -> Decision:
-    """What can be said so far."""
+    """Return the decision so far."""
     evidence = weigh(launches, rule, placement)
     return evidence.interim if evidence else "undecided"
 
 
 def is_enough(comparison: Comparison, rule: Rule) -> bool:
-    """Whether another launch is of no use, or more than may be spent."""
+    """Return whether the cell is decided, or no further launch may be taken."""
     launches = comparison.launches
     return is_spent(launches, rule) or decide(launches, rule, comparison.placement) != "undecided"

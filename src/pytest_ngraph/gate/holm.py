@@ -1,4 +1,4 @@
-"""Holm's procedure (1979) over what a whole run judges, once all is measured."""
+"""Holm's procedure (1979) over all verdicts of a run, once everything is measured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from pytest_ngraph.gate.verdict import VerdictName
 
 
 class Ruling(Protocol):
-    """A verdict on anything. p: one-sided p-value of "no worse than is tolerated"."""
+    """A verdict on any subject.
+
+    Attributes:
+        p: one-sided p-value of "no worse than is tolerated".
+    """
 
     @property
     def name(self) -> VerdictName: ...
@@ -21,16 +25,21 @@ class Ruling(Protocol):
 
 
 Subject = TypeVar("Subject")
-"""What is judged: a case, or a metric of some."""
+"""What is judged: a case, or a metric of one or several cases."""
 AnyRuling = TypeVar("AnyRuling", bound=Ruling)
 
 
 def holm(
     rulings: Mapping[Subject, AnyRuling], judge: Callable[[Subject, Rule], AnyRuling], rule: Rule
 ) -> dict[Subject, AnyRuling]:
-    """The verdicts, in order, with those regressed that were inconclusive and now are not: each subject that was called
-    regressed leaves more of the level to the others, also to those that came before it. judge: what makes a verdict of
-    what was measured of a subject."""
+    """Return the verdicts, in order, after judging the inconclusive ones again.
+
+    Each subject that is called regressed leaves a larger share of the level to the others, including earlier ones. So
+    an inconclusive verdict may become regressed.
+
+    Args:
+        judge: returns the verdict on a subject by a given rule.
+    """
     final = dict(rulings)
     rejected = sum(each.name == "regressed" for each in rulings.values())
     for subject, ruling in sorted(rulings.items(), key=lambda item: item[1].p):

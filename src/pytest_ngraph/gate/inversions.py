@@ -1,4 +1,4 @@
-"""Rank inversions of the head: did the base have them, too?"""
+"""Rank inversions of the head: did the base have them as well?"""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from pytest_ngraph.wording import counted
 
 
 class AtBase(NamedTuple):
-    """What is known of an inversion at the base.
+    """What is known of a head's inversion at the base.
 
-    before, after: the logarithm of the winner's throughput over the loser's there, under the reference and under the
-    other arm. same: none of its cases changed, so that the base has what the head has.
+    Attributes:
+        before: logarithm of the winner's throughput over the loser's at the base, under the reference.
+        after: the same under the other arm.
+        same: whether none of its cases changed, so that the base has the inversion if the head has it.
     """
 
     before: Pooled
@@ -30,7 +32,7 @@ class AtBase(NamedTuple):
 
     @property
     def p_inverted(self) -> float:
-        """p-value of "the base has an inversion": small where both orders surely are the same one."""
+        """p-value of "the base has an inversion": small where both orders surely agree."""
         if self.same:
             return 1.0
         return _p(
@@ -48,29 +50,38 @@ class AtBase(NamedTuple):
 
 
 def judge_inversions(verdict: MetricVerdict, found: Sequence[Inversion], changes: Changes, rule: Rule) -> MetricVerdict:
-    """The verdict on the head's inversions between two arms: regressed where one of them is surely new. They share what
-    of the level is this verdict's. verdict: whom it is about."""
+    """Return the verdict on the head's inversions between two arms: regressed if one of them is surely new.
+
+    The inversions share this verdict's part of the level.
+
+    Args:
+        verdict: a verdict on the same metric, still undecided; the result is a copy of it with name and reason.
+    """
     known: list[tuple[Inversion, AtBase]] = []
-    untold = 0
+    undecided = 0
     for inversion in found:
         try:
             known.append((inversion, at_base(inversion, changes)))
         except Uncompared as reason:
-            untold += reason.name != "new"  # what the base cannot have had is no change of it
+            undecided += reason.name != "new"  # an inversion of cases that the base lacks is no change
     p = min([1.0, *(len(known) * base.p_inverted for _, base in known)])
     new = [each for each in known if len(known) * each[1].p_inverted <= rule.corrected_level]
     if new:
-        told = "; ".join(_in_words(*each) for each in new)
-        return replace(verdict, name="regressed", p=p, reason=f"{counted(len(new), 'new inversion')}: {told}")
-    untold += sum(base.p_not_inverted > rule.miss for _, base in known)
-    told = counted(len(found), "inversion")
-    if untold:
-        return replace(verdict, p=p, reason=f"{told}; of {untold} it cannot be told whether the base has them")
-    return replace(verdict, name="unchanged", p=p, reason=f"{told}, none of them new")
+        listing = "; ".join(_in_words(*each) for each in new)
+        return replace(verdict, name="regressed", p=p, reason=f"{counted(len(new), 'new inversion')}: {listing}")
+    undecided += sum(base.p_not_inverted > rule.miss for _, base in known)
+    count = counted(len(found), "inversion")
+    if undecided:
+        return replace(verdict, p=p, reason=f"{count}; it is unknown for {undecided} whether the base has it")
+    return replace(verdict, name="unchanged", p=p, reason=f"{count}, none of them new")
 
 
 def at_base(inversion: Inversion, changes: Changes) -> AtBase:
-    """The inversion's orders at the base: the head's times, less what they changed by. Raises `Uncompared`."""
+    """Return the inversion's orders at the base: the head's times minus their changes.
+
+    Raises:
+        Uncompared: a case of the inversion was not compared.
+    """
     arms = list(zip(inversion.of_winner, inversion.of_loser, strict=True))
     changed = {case: changes.time(case) for arm in arms for case in arm}
 
@@ -83,7 +94,7 @@ def at_base(inversion: Inversion, changes: Changes) -> AtBase:
 
 
 def _p(one: float, other: float) -> float:
-    """Either will do: Bonferroni."""
+    """Return the p-value of two hypotheses together, either of which suffices (Bonferroni)."""
     return min(1.0, 2 * min(one, other))
 
 

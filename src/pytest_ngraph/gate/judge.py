@@ -1,4 +1,4 @@
-"""A source of verdicts: what a session hands its records to, whatever they are compared with."""
+"""The interface through which a session gets verdicts on its records, whatever they are compared with."""
 
 from __future__ import annotations
 
@@ -15,45 +15,48 @@ from pytest_ngraph.record import Record
 
 
 class Judge(Changes, Protocol):
-    """Compares records with a base. problem: what a reader of the verdicts must know, in one line."""
+    """Compares records with a base.
+
+    Attributes:
+        problem: what a reader of the verdicts must know, in one line.
+    """
 
     problem: str
 
     @property
     def rule(self) -> Rule:
-        """By which the next verdict is called."""
+        """The rule for the next verdict."""
         ...
 
     def reserve(self, metrics: int) -> None:
-        """So many metrics of the run, beside its cases, have a part in the level."""
+        """Reserve a share of the error level for this many metrics of the run, besides its cases."""
         ...
 
     @property
     def verdicts(self) -> dict[Case, Verdict]:
-        """Those by now, by the head's case."""
+        """The verdicts so far, by the head's case."""
         ...
 
     @property
     def description(self) -> str:
-        """What is compared with, in one line."""
+        """The base, in one line."""
         ...
 
     def expect(self, cases: Collection[Case]) -> None:
-        """The head has these."""
+        """Announce the head's cases."""
         ...
 
     def judge(self, record: Record) -> None:
-        """Come to a verdict on a record, if there is something to compare it with."""
+        """Give a verdict on a record, if there is something to compare it with."""
         ...
 
     def conclude(self) -> list[Verdict]:
-        """Judge again in the light of all verdicts. Returns those that fail the run by themselves, on cases that have
-        no test."""
+        """Judge again, knowing all verdicts. Return those on cases without a test, which fail the run themselves."""
         ...
 
 
 class CaseJudge(ABC):
-    """What judges have in common: the head's records by case, and the ledger of the verdicts on them."""
+    """Common base of judges: the head's records by case, and the ledger of the verdicts on them."""
 
     def __init__(self, rule: Rule) -> None:
         self._heads: dict[Case, Record] = {}
@@ -61,18 +64,18 @@ class CaseJudge(ABC):
 
     @property
     def rule(self) -> Rule:
-        """By which the next verdict is called."""
+        """The rule for the next verdict."""
         return self._ledger.rule
 
     @property
     def verdicts(self) -> dict[Case, Verdict]:
-        """Those by now."""
+        """The verdicts so far."""
         return self._ledger.verdicts
 
     def reserve(self, metrics: int) -> None:
-        """So many metrics of the run, beside its cases, have a part in the level."""
+        """Reserve a share of the error level for this many metrics of the run, besides its cases."""
         self._ledger.reserve(metrics)
 
     @abstractmethod
     def _verdict(self, case: Case, rule: Rule) -> Verdict:
-        """The verdict on one of the heads."""
+        """Return the verdict on one of the head's cases."""

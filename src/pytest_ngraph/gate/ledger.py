@@ -1,4 +1,4 @@
-"""The verdicts of a run, and what of its level they leave to those that come."""
+"""The verdicts of a run, and the error level that they leave to the following ones."""
 
 from __future__ import annotations
 
@@ -11,24 +11,30 @@ from pytest_ngraph.gate.rule import Rule
 
 
 class Ledger(Generic[Subject, AnyRuling]):
-    """verdicts: those by now. judge: what makes a verdict of what was measured of a subject."""
+    """Collects verdicts and shares the error level among them.
+
+    Attributes:
+        rule: the rule for the next verdict.
+        verdicts: the verdicts so far.
+    """
 
     def __init__(self, rule: Rule, judge: Callable[[Subject, Rule], AnyRuling]) -> None:
+        """Start without verdicts; `judge` returns the verdict on a subject by a given rule."""
         self.rule = rule
         self.verdicts: dict[Subject, AnyRuling] = {}
         self._judge = judge
         self._reserved = 0
 
     def reserve(self, subjects: int) -> None:
-        """So many others, in another ledger, have a part in this one's level."""
+        """Reserve a share of the error level for this many subjects judged in another ledger."""
         self._reserved = subjects
 
     def share_among(self, subjects: int) -> None:
-        """The run judges so many here."""
+        """Share the error level among this many subjects of this ledger, and the reserved ones."""
         self.rule = replace(self.rule, cells=max(1, subjects + self._reserved))
 
     def enter(self, subject: Subject) -> AnyRuling:
-        """Come to a verdict on what was measured; anew on what was judged before."""
+        """Give a verdict on what was measured of a subject; it replaces an earlier verdict on the same subject."""
         before = self.verdicts.get(subject)
         rejected = self.rule.rejected - (before is not None and before.name == "regressed")
         found = self.verdicts[subject] = self._judge(subject, replace(self.rule, rejected=rejected))
@@ -36,5 +42,5 @@ class Ledger(Generic[Subject, AnyRuling]):
         return found
 
     def settle(self) -> None:
-        """Judge again in the light of all verdicts."""
+        """Judge inconclusive subjects again, knowing all verdicts."""
         self.verdicts = holm(self.verdicts, self._judge, self.rule)

@@ -1,4 +1,4 @@
-"""Metrics held to the base's: which of a run's metrics relative thresholds are about, and the verdicts on them."""
+"""Compare metrics with the base's: which metrics of a run the relative thresholds select, and the verdicts on them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ RANKS = "rank_inversions"
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """A metric that a relative threshold is about. weights: of `Sensitivity`; none where it does not follow from times
-    alone."""
+    """A metric that a relative threshold selects.
+
+    Attributes:
+        weights: as in `Sensitivity`; empty where the metric does not follow from times alone.
+    """
 
     threshold: Threshold
     scope: Case | Scope
@@ -33,7 +36,11 @@ class Gated:
 
 
 def gated(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> list[Gated]:
-    """What each relative threshold selects of the metrics that these cases have. A threshold may be one case's own."""
+    """Return the metrics of these cases that each relative threshold selects.
+
+    Args:
+        thresholds: each with the case that it belongs to; None where it applies to the whole run.
+    """
     relative = [(threshold, owner) for threshold, owner in thresholds if threshold.is_relative]
     if not relative:
         return []
@@ -51,7 +58,7 @@ def gated(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[C
 
 
 def _metrics_of(cases: Sequence[Case]) -> Iterator[tuple[Metric, Mapping[Case, float]]]:
-    """Every metric that can be held to a base, without its value."""
+    """Yield every metric that can be compared with a base's, without its value."""
     for each in sensitivities(cases):
         yield Metric(each.name, each.scope), each.weights
     for case in cases:
@@ -62,9 +69,10 @@ def _metrics_of(cases: Sequence[Case]) -> Iterator[tuple[Metric, Mapping[Case, f
 
 
 class MetricGate:
-    """Holds the metrics of a run to one base's. judge: what the run's cases are compared with there."""
+    """Compares the metrics of a run with those of one base."""
 
     def __init__(self, judge: Judge) -> None:
+        """Start without metrics; `judge` compares the run's cases with that base."""
         self._judge = judge
         self._gated: Sequence[Gated] = ()
         self._own: dict[Case, list[Gated]] = defaultdict(list)
@@ -73,7 +81,7 @@ class MetricGate:
         self._ledger: Ledger[Gated, MetricVerdict] = Ledger(judge.rule, self._verdict)
 
     def expect(self, gated: Sequence[Gated]) -> None:
-        """These are to be judged: they have a part in the level of the run."""
+        """Announce the metrics to judge, and reserve their share of the run's error level."""
         self._gated = gated
         for each in gated:
             if isinstance(each.scope, Case):
@@ -82,26 +90,30 @@ class MetricGate:
 
     @property
     def alone(self) -> set[Case]:
-        """The cases that have to be launched alone for it."""
+        """The cases that must also be launched alone."""
         return {case for case, own in self._own.items() if any(each.threshold.metric in READINGS for each in own)}
 
     @property
     def verdicts(self) -> list[MetricVerdict]:
-        """Those by now."""
+        """The verdicts so far."""
         return list(self._ledger.verdicts.values())
 
     def holds(self, case: Case) -> bool:
-        """Whether a metric of this case is to be judged."""
+        """Return whether a metric of this case is to be judged."""
         return case in self._own
 
     def judge(self, case: Case, metrics: Metrics) -> list[MetricVerdict]:
-        """The verdicts on a case's own metrics, as far as what is measured by now can tell. metrics: of that."""
+        """Return the verdicts on a case's own metrics that follow from what was measured so far.
+
+        Args:
+            metrics: the metrics of everything measured so far.
+        """
         self._observe(metrics)
         self._enter(each for each in self._own[case] if each.weights.keys() <= metrics.by_case.keys())
         return [self._ledger.verdicts[each] for each in self._own[case] if each in self._ledger.verdicts]
 
     def conclude(self, metrics: Metrics) -> None:
-        """Come to the other verdicts, and judge again in the light of all."""
+        """Give the remaining verdicts, then judge again, knowing all of them."""
         self._observe(metrics)
         self._enter([each for each in self._gated if each not in self._ledger.verdicts])
         self._ledger.settle()
@@ -111,7 +123,7 @@ class MetricGate:
         self._inversions = metrics.inversions
 
     def _enter(self, ready: Iterable[Gated]) -> None:
-        """Judge those that the head has."""
+        """Judge the metrics that the head has."""
         self._ledger.share_among(self._judge.rule.cells)
         for each in ready:
             name = "throughput" if each.threshold.metric in READINGS else each.threshold.metric

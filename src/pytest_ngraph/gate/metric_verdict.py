@@ -1,4 +1,4 @@
-"""The verdict on a metric that is held to the base's, as data and in one line."""
+"""The verdict on a metric compared with the base's, as data and in one line."""
 
 from __future__ import annotations
 
@@ -21,12 +21,17 @@ Decide = Callable[[Pooled, Rule], Assessment]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricVerdict:
-    """What the gate says of a metric.
+    """The gate's verdict on a metric.
 
-    scope: what it belongs to. against: names the base. head, base: its value at either.
-    change: head over base, or head less base where a difference is tolerated, within an interval of this confidence;
-    None where neither is known. p: one-sided p-value of "no worse than is tolerated".
-    reason: why it is inconclusive or new, or what was found instead of a change.
+    Attributes:
+        scope: the case, or the group of cases, that the metric belongs to.
+        against: name of the base.
+        head: the head's value.
+        base: the base's value.
+        change: head over base, or head minus base if the threshold is a difference, with its interval; None if unknown.
+        confidence: of that interval.
+        p: one-sided p-value of "no worse than is tolerated".
+        reason: why it is inconclusive or new, or what was found instead of a change.
     """
 
     threshold: Threshold
@@ -42,12 +47,12 @@ class MetricVerdict:
 
     @property
     def case(self) -> Case | None:
-        """The case that fails when this is regressed; None where it concerns several."""
+        """The case that fails if this is regressed; None where the metric concerns several cases."""
         return self.scope if isinstance(self.scope, Case) else None
 
     @property
     def subject(self) -> tuple[str, str]:
-        """What it is on: the threshold with the metric's scope, and what that was compared with."""
+        """What the verdict is on: the threshold with the metric's scope, and the base."""
         return f"{self.threshold} {self.scope.id}", self.against
 
     @property
@@ -62,12 +67,12 @@ class MetricVerdict:
         return f"{about} {values}: {'; '.join(filter(None, [self.interval, self.reason]))}"
 
     def shown(self, value: float) -> str:
-        """A value of the metric with its unit."""
+        """Return a value of the metric with its unit."""
         return quantity(value, DEFINITIONS[self.threshold.metric].unit)
 
     @property
     def interval(self) -> str:
-        """What it changed by, in words; empty where that is not known."""
+        """The change with its interval, in words; empty where it is not known."""
         if self.change is None or self.confidence is None:
             return ""
         in_words, unit = self._change_in_words()
@@ -80,7 +85,7 @@ class MetricVerdict:
         return lambda ratio: f"{'+' if ratio > 1 else ''}{tenths(100 * (ratio - 1))}", " %"
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as JSON-ready data."""
+        """Return the verdict as JSON-ready data."""
         return {
             "threshold": str(self.threshold),
             "metric": self.threshold.metric,
@@ -98,7 +103,7 @@ class MetricVerdict:
 
 
 def tolerated(threshold: Threshold) -> float:
-    """What a relative threshold lets a metric get worse by: as a logarithm, or a difference."""
+    """Return how much worse a relative threshold lets a metric get: as a logarithm, or as a difference."""
     definition = DEFINITIONS[threshold.metric]
     if definition.change == "difference":
         return threshold.bound
@@ -106,8 +111,14 @@ def tolerated(threshold: Threshold) -> float:
 
 
 def judge_change(verdict: MetricVerdict, head: float, change: Pooled, rule: Rule, decide: Decide) -> MetricVerdict:
-    """The verdict on a metric that is `head` and changed by this logarithm, or difference. verdict: whom it is about;
-    decide: what calls it, of how much worse the metric got."""
+    """Return the verdict on a metric that changed.
+
+    Args:
+        verdict: a verdict on the same metric, still undecided; the result is a copy of it.
+        head: the head's value.
+        change: the logarithm of head over base, or head minus base for a metric with a difference.
+        decide: returns the assessment of how much worse the metric got.
+    """
     definition = DEFINITIONS[verdict.threshold.metric]
     is_difference = definition.change == "difference"
     base = head - change.mean if is_difference else head * math.exp(-change.mean)
@@ -131,11 +142,11 @@ def judge_change(verdict: MetricVerdict, head: float, change: Pooled, rule: Rule
 
 
 def _reason(name: VerdictName, threshold: Threshold, widened: float | None) -> str:
-    """widened: what is tolerated, where that is more than the threshold says, as `tolerated` gives it."""
-    told = ["on either side of what is tolerated"] if name == "inconclusive" else []
+    """Return the reason in words; `widened` is the tolerated loss, as of `tolerated`, if it exceeds the threshold's."""
+    reasons = ["neither surely within the tolerated limit nor surely beyond it"] if name == "inconclusive" else []
     if widened is not None:
         definition = DEFINITIONS[threshold.metric]
         share = math.expm1(widened) if definition.better == "lower" else -math.expm1(-widened)
         shown = number(widened) if definition.change == "difference" else f"{tenths(100 * share)} %"
-        told.append(f"what is tolerated is widened to {shown}")
-    return "; ".join(told)
+        reasons.append(f"the tolerated limit was widened to {shown}")
+    return "; ".join(reasons)

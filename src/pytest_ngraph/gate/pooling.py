@@ -1,4 +1,4 @@
-"""Several launches taken together. They differ by more than each knows: a build draws its place in memory once."""
+"""Pool several launches. They differ by more than the error within each: a build gets its place in memory once."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from pytest_ngraph.gate.launches import Effect
 from pytest_ngraph.gate.student import f_tail, t_quantile, t_tail
 
 IMPROBABLE = 0.25
-"""Where the launches spread more than the prior lets this share of all cells spread, the prior loses weight.
+"""The prior loses weight where launches spread so much that, by the prior, fewer than this share of cells would do so.
 
 Chosen by simulation: it halves the false alarms of cells that spread five times as much as the prior says, and costs
-cells that spread as it says half a point of power.
+cells that spread as the prior says half a percentage point of power.
 """
 
 
 class Prior(NamedTuple):
     """What is known of a machine beforehand.
 
-    spread: standard deviation between launches of log ratios, above 0. dof: how many degrees of freedom that is worth.
+    Attributes:
+        spread: standard deviation of log ratios between launches, above 0.
+        dof: how many degrees of freedom that is worth.
     """
 
     spread: float
@@ -40,48 +42,51 @@ class Pooled:
     launches: int
 
     def p_above(self, limit: float) -> float:
-        """One-sided p-value of the hypothesis that the true log ratio is `limit` or less."""
+        """Return the one-sided p-value of the hypothesis that the true log ratio is `limit` or less."""
         return t_tail((self.mean - limit) / self.standard_error, self.dof)
 
     def p_below(self, limit: float) -> float:
-        """One-sided p-value of the hypothesis that the true log ratio is `limit` or more."""
+        """Return the one-sided p-value of the hypothesis that the true log ratio is `limit` or more."""
         return t_tail((limit - self.mean) / self.standard_error, self.dof)
 
     def low(self, tail: float) -> float:
-        """The bound below which the true value lies with probability `tail`."""
+        """Return the bound below which the true value lies with probability `tail`."""
         return self.mean - t_quantile(tail, self.dof) * self.standard_error
 
     def high(self, tail: float) -> float:
-        """The bound above which the true value lies with probability `tail`."""
+        """Return the bound above which the true value lies with probability `tail`."""
         return self.mean + t_quantile(tail, self.dof) * self.standard_error
 
     def extended(self, launches: int) -> Pooled:
-        """What to expect of as many launches in all, should they spread as these do."""
+        """Return what to expect of this many launches in total, if all spread as these do."""
         error = self.standard_error * math.sqrt(self.launches / launches)
         return Pooled(self.mean, error, self.dof + launches - self.launches, launches)
 
 
 def pool(effects: Sequence[Effect], prior: Prior) -> Pooled:
-    """The mean over launches, at least one, weighted by what is known of each: 1 / (spread^2 + standard error^2).
+    """Return the mean over one or more launches, each weighted by 1 / (spread^2 + standard error^2).
 
-    Its variance is that of Hartung and Knapp (2001), scaled by how much the launches in fact differ, and the scale is
-    moderated by the prior as in Smyth (2004): (dof0 + sum of squares) / (dof0 + n - 1). So a single launch has an
-    honest interval already, and many speak for themselves.
+    Its variance is that of Hartung and Knapp (2001), scaled by how much the launches really differ. The scale is
+    moderated by the prior as in Smyth (2004): (dof0 + sum of squares) / (dof0 + n - 1). So a single launch already has
+    a valid interval, and with many launches the prior hardly counts.
     """
     mean, scale, precision, dof = _moderated(effects, prior)
     return Pooled(mean, math.sqrt(scale / precision), dof, len(effects))
 
 
 def departure(newcomer: Effect, effects: Sequence[Effect], prior: Prior) -> Pooled:
-    """How far one more lies above the mean of the others, at least one: it has an error of its own, and a spread as
-    theirs. Here an effect may be any logarithm, such as that of a run's time."""
+    """Return how far a new effect lies above the mean of one or more others.
+
+    The new one has an error of its own, and the same spread as the others. Here an effect may be any logarithm, such as
+    that of a run's time.
+    """
     mean, scale, precision, dof = _moderated(effects, prior)
     variance = prior.spread**2 + newcomer.standard_error**2 + 1 / precision
     return Pooled(newcomer.log_ratio - mean, math.sqrt(scale * variance), dof, len(effects))
 
 
 def _moderated(effects: Sequence[Effect], prior: Prior) -> tuple[float, float, float, float]:
-    """The weighted mean, the moderated scale of the variances, the sum of the weights, and the degrees of freedom."""
+    """Return the weighted mean, the moderated scale of the variances, the sum of weights and the degrees of freedom."""
     ratios, errors = np.array(effects).T
     precisions = 1 / (prior.spread**2 + errors**2)
     mean = float(precisions @ ratios / precisions.sum())
@@ -93,19 +98,19 @@ def _moderated(effects: Sequence[Effect], prior: Prior) -> tuple[float, float, f
 
 
 def _trust(squares: float, dof: int, prior: Prior) -> float:
-    """What of its weight the prior keeps: all, unless launches that it describes would hardly ever differ so much."""
+    """Return the share of its weight that the prior keeps: 1, unless the launches differ improbably much by it."""
     return min(1.0, f_tail(squares / dof, dof, prior.dof) / IMPROBABLE) if dof else 1.0
 
 
 EXACTLY_EQUAL = Pooled(0.0, 0.0, math.inf, 0)
-"""The log ratio of two that start from the same graph, weights and options."""
+"""The log ratio of a head and a base that start from the same graph, weights and options."""
 
 
 def combine(terms: Iterable[tuple[float, Pooled]]) -> Pooled:
-    """The sum of weights times log ratios that are independent of each other: each is to come once.
+    """Return the sum of weights times log ratios. They must be independent, so each may appear only once.
 
-    Variances add; the degrees of freedom are Welch's (1947) and Satterthwaite's (1946). What is known exactly adds
-    nothing to either. launches: the fewest that one of the others rests on.
+    Variances add; the degrees of freedom are those of Welch (1947) and Satterthwaite (1946). Terms that are known
+    exactly add nothing to either. The launches of the sum are the fewest of any other term.
     """
     weighted = [(weight, pooled) for weight, pooled in terms if weight and pooled.standard_error]
     if not weighted:

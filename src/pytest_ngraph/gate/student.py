@@ -6,15 +6,15 @@ import math
 from functools import lru_cache
 
 ACCURACY = 1e-14
-"""Relative, of the continued fraction."""
+"""Relative accuracy of the continued fraction."""
 MOST_TERMS = 10_000
 TINY = 1e-300
 
 
 def t_tail(t: float, dof: float) -> float:
-    """Probability that Student's t exceeds `t`."""
+    """Return the probability that Student's t exceeds `t`."""
     square = t * t
-    if square < 1:  # of x near 1 the digits are lost that 1 - x has
+    if square < 1:  # for small t, dof / (dof + t^2) is so near 1 that digits would be lost
         half = (1 - incomplete_beta(0.5, dof / 2, square / (dof + square))) / 2
     else:
         half = incomplete_beta(dof / 2, 0.5, dof / (dof + square)) / 2
@@ -23,7 +23,7 @@ def t_tail(t: float, dof: float) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(tail: float, dof: float) -> float:
-    """What Student's t exceeds with probability `tail`, which lies above 0 and below 1."""
+    """Return the value that Student's t exceeds with probability `tail`, which must be above 0 and below 1."""
     if tail > 0.5:
         return -t_quantile(1 - tail, dof)
     low, high = 0.0, 1.0
@@ -37,15 +37,15 @@ def t_quantile(tail: float, dof: float) -> float:
 
 
 def f_tail(ratio: float, dof: float, dof_below: float) -> float:
-    """Probability that Fisher's F, a ratio of two variances with these degrees of freedom, exceeds `ratio`."""
+    """Return the probability that Fisher's F, a ratio of variances with these degrees of freedom, exceeds `ratio`."""
     return incomplete_beta(dof_below / 2, dof / 2, dof_below / (dof_below + dof * ratio))
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function I_x(a, b), for a, b > 0 and x from 0 to 1."""
+    """Return the regularised incomplete beta function I_x(a, b), for a, b > 0 and x from 0 to 1."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
-    # The fraction converges fast below the mean only; above it, the symmetry helps.
+    # The continued fraction converges fast only below the mean; above it, use the symmetry.
     if x > (a + 1) / (a + b + 2):
         return 1 - incomplete_beta(b, a, 1 - x)
     log_scale = a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
@@ -53,7 +53,7 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _continued_fraction(a: float, b: float, x: float) -> float:
-    """DLMF 8.17.22 (its reciprocal), by the modified Lentz method."""
+    """Return the reciprocal of DLMF 8.17.22, evaluated by the modified Lentz method."""
     value = upper = 1.0
     lower = 0.0
     for term in range(1, MOST_TERMS):

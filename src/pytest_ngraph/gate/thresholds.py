@@ -1,6 +1,6 @@
 """Thresholds as text: `metric[selectors] op value[unit] [if key=value and key=value...]` states what breaches.
 
-A relative one has a colon for its operator, and says by how much a metric may be worse than the base's.
+A relative threshold has a colon as its operator, and states by how much a metric may be worse than the base's.
 
 bsr<0.9
 ase[b=16]<0.5
@@ -28,7 +28,7 @@ from pytest_ngraph.metrics import DEFINITIONS, Metric, Scope
 from pytest_ngraph.metrics.definitions import SPANNED, Unit
 
 Selector = tuple[str, str | int]
-"""A field of a case and what it must be: a number, or a pattern in which * and ? stand for any characters."""
+"""A field of a case and its required value: a number, or a pattern with * and ? as wildcards."""
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -38,7 +38,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
 }
 RELATIVE = ":"
 NEW = "new"
-"""In place of a limit: what breaches is what the base did not have."""
+"""In place of a limit: only what the base did not have breaches."""
 NUMBERS = {"b": "batch_size", "d": "depth", "w": "width"}
 PATTERNS = ("compiler", "workload", "device", "precision", "objective")
 KEYS = {**NUMBERS, **{name: name for name in NUMBERS.values()}, **{name: name for name in PATTERNS}}
@@ -57,17 +57,18 @@ EXAMPLE = "Example: 'ase[b=16]<0.5 if compiler=openvino'."
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _BRACKET = re.compile(r"[^<>]*?\](?=\s*(?:[<>]|:\s*(?:[-+.\d]|new\b)))|[^<>]*\]")
-"""Up to the bracket before an operator: a pattern may hold brackets and colons of its own."""
+"""Up to the closing bracket before an operator: a pattern may contain brackets and colons."""
 _LIMIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z%/]*)")
 _NEXT_SELECTOR = re.compile(rf",\s*(?=(?:{'|'.join(KEYS)})\s*=)")
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """What breaches: metrics of this name, of the cases selected, on this side of the limit.
+    """A limit for a metric of the selected cases.
 
-    limit: as written, in `unit`; `bound` is in the metric's own unit. Of a relative one, what the metric may lose: a
-    share in per cent, a difference, or nothing where the unit is `new`.
+    Attributes:
+        limit: as written, in `unit` (`bound` is in the metric's own unit). For a relative threshold, the tolerated
+            loss: a share in percent, a difference, or nothing where the unit is `new`.
     """
 
     metric: str
@@ -78,7 +79,7 @@ class Threshold:
 
     @classmethod
     def parse(cls, text: str) -> Threshold:
-        """Read a threshold. Raises `UsageError` that says where the text stopped making sense."""
+        """Read a threshold. Raises `UsageError`, which says where the text cannot be read."""
         return _Reader(text).threshold()
 
     def __str__(self) -> str:
@@ -91,29 +92,31 @@ class Threshold:
 
     @property
     def is_relative(self) -> bool:
-        """Whether it holds a metric to the base's."""
+        """Whether it compares a metric with the base's."""
         return self.op == RELATIVE
 
     @property
     def bound(self) -> float:
-        """The limit in the metric's own unit: seconds, bytes, per cent or a plain ratio. Of a relative one, the share
-        or the difference that may be lost."""
+        """The limit in the metric's own unit: seconds, bytes, percent or a plain ratio.
+
+        For a relative threshold, the tolerated share or difference.
+        """
         if self.is_relative:
             return self.limit / 100 if self.unit == "%" else self.limit
         return self.limit * _units(self.metric)[self.unit]
 
     def breaches(self, value: float) -> bool:
-        """Whether a value lies on the side that breaches; of a threshold that is not relative."""
+        """Return whether a value breaches this threshold, which must not be relative."""
         return OPERATORS[self.op](value, self.bound)
 
     @property
     def is_of_cases(self) -> bool:
-        """Whether it is about a metric of single cases; one of the user's own may be."""
+        """Whether its metric belongs to single cases; a user's own metric may."""
         definition = DEFINITIONS.get(self.metric)
         return definition is None or definition.extent == "case"
 
     def selects(self, metric: Metric) -> bool:
-        """Whether this threshold is about the metric."""
+        """Return whether this threshold applies to the metric."""
         return metric.name == self.metric and all(_matches(metric.scope, *selector) for selector in self.selectors)
 
 
@@ -145,7 +148,7 @@ class _Reader:
         near = get_close_matches(name, DEFINITIONS, n=1)
         suggestion = f" Did you mean {near[0]!r}?" if near else ""
         self._at = match.start()
-        known = f"{', '.join(DEFINITIONS)}; one of your own has a dot in its name"
+        known = f"{', '.join(DEFINITIONS)}; the name of a metric of your own must contain a dot"
         raise self._error(f"unknown metric {name!r}.{suggestion} Known: {known}")
 
     def _bracket(self, metric: str) -> dict[str, str | int]:
@@ -174,18 +177,18 @@ class _Reader:
         return number, unit
 
     def _loss(self, metric: str) -> tuple[float, str]:
-        """What a metric may be worse than the base's by."""
+        """Read by how much a metric may be worse than the base's."""
         definition = DEFINITIONS.get(metric)
         if definition is None or definition.change is None:
             held = ", ".join(each.name for each in DEFINITIONS.values() if each.change)
-            raise self._error(f"{metric} cannot be held to a base; what can be: {held}")
+            raise self._error(f"{metric} cannot be compared with a base; these can: {held}")
         if definition.change == "new":
             if self._take(re.compile(rf"{NEW}\b")) is None:
                 raise self._error(f"expected {NEW!r}: {metric}:{NEW}")
             return 0.0, NEW
         unit = "%" if definition.change == "share" else ""
         example = f"{metric}:5%" if unit else f"{metric}:0.05"
-        wanted = f"expected a share in per cent: {example}" if unit else f"expected a difference: {example}"
+        wanted = f"expected a share in percent: {example}" if unit else f"expected a difference: {example}"
         start = self._at
         number, given, _ = self._number_and_unit(wanted)
         most = math.inf if definition.change == "share" and definition.better == "lower" else 100.0
@@ -195,7 +198,7 @@ class _Reader:
         return number, unit
 
     def _number_and_unit(self, wanted: str) -> tuple[float, str, int]:
-        """A finite number, the unit behind it, and where that begins."""
+        """Read a finite number and its unit. Return both, and where the unit begins."""
         match = self._take(_LIMIT)
         if match is None:
             raise self._error(wanted)

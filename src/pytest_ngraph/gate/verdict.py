@@ -1,4 +1,4 @@
-"""The verdict on one cell of a run, as data and in one line."""
+"""The verdict on one cell of a run, as data and as one line of text."""
 
 from __future__ import annotations
 
@@ -20,21 +20,29 @@ VerdictName = Literal["improved", "unchanged", "regressed", "inconclusive", "new
 
 SAME = "same graph and weights, nothing to measure"
 BUSY_SHARE = 0.5
-"""Of the rounds disturbed: from here on the machine is to blame for what could not be decided."""
+"""The share of disturbed rounds from which the machine is given as the reason why nothing could be decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the gate says of a case.
+    """The gate's verdict on a case.
 
-    against: names the base. ratio: head's time over base's (1.02: 2 % slower) within an interval of this confidence;
-    both None where nothing was measured. p: one-sided p-value of "no slower than the margin", corrected for looks.
-    launches, fresh: how many, and how many of them in processes of their own. rounds, disturbed: all, and those during
-    which the cores had other work. pressure_percent: of the CPU, on average over the rounds.
-    detectable: smallest slowdown that this run would have called regressed with 95 % probability, as a share.
-    runs: those of the stored baseline that it was compared with. margin: as a share, what is tolerated then, widened by
-    what runs differ by chance; None where base and head were measured together.
-    measured_s: wall seconds. reason: why it is inconclusive, new or missing, or was not measured.
+    Attributes:
+        against: name of the base.
+        ratio: head's time over base's (1.02: 2 % slower), with its interval; None where nothing was measured.
+        confidence: of that interval; None where nothing was measured.
+        p: one-sided p-value of "no slower than the margin", corrected for looks.
+        launches: number of launches.
+        fresh: how many of them ran in a process of their own.
+        rounds: number of rounds.
+        disturbed: how many of them were disturbed by other work on the cores.
+        pressure_percent: CPU pressure, on average over the rounds.
+        detectable: smallest slowdown that this run would have called regressed with 95 % probability, as a share.
+        runs: number of the stored baseline's runs that it was compared with.
+        margin: with a stored baseline, the tolerated slowdown as a share, widened by what runs differ by chance; None
+            where base and head were measured together.
+        measured_s: wall seconds.
+        reason: why it is inconclusive, new or missing, or was not measured.
     """
 
     case: Case
@@ -55,13 +63,13 @@ class Verdict:
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as JSON-ready data."""
+        """Return the verdict as JSON-ready data."""
         ratio = self.ratio._asdict() if self.ratio else None
         return dataclasses.asdict(self) | {"case": self.case.to_dict(), "ratio": ratio}
 
     @property
     def subject(self) -> tuple[str, str]:
-        """What it is on: the case, and what that was compared with."""
+        """What the verdict is on: the case and the base."""
         return self.case.id, self.against
 
     @property
@@ -81,7 +89,7 @@ class Verdict:
 
 
 def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
-    """The verdict on what was measured, no more being taken."""
+    """Return the verdict on a case of which no more will be measured."""
     against = comparison.against
     if comparison.new:
         reason = f"{against or 'the base'} does not have it"
@@ -90,13 +98,13 @@ def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
         return Verdict(case=case, name="unchanged", against=against, ratio=Estimate.exactly(1.0), reason=SAME)
     evidence = weigh(comparison.launches, rule, comparison.placement)
     if evidence is None:
-        reason = comparison.problem or "too little was measured to tell how wrong it is"
+        reason = comparison.problem or "too little was measured to estimate the error"
         return Verdict(case=case, name="inconclusive", against=against, reason=reason)
     return _measured(case, comparison, evidence)
 
 
 def missing(case: Case, against: str) -> Verdict:
-    """The verdict on a case that only the base has."""
+    """Return the verdict on a case that only the base has."""
     return Verdict(case=case, name="missing", against=against, reason=f"only {against} has it")
 
 
@@ -124,7 +132,10 @@ def _measured(case: Case, comparison: Comparison, evidence: Evidence) -> Verdict
 
 
 def _basis(name: VerdictName, evidence: Evidence) -> tuple[Pooled, float]:
-    """What the verdict rests on, and what its interval leaves out at either end, so that the interval shows why."""
+    """Return the evidence for the verdict, and the tail that its interval excludes at either end.
+
+    Both are those of the decision itself, so that the interval shows why it was made.
+    """
     rule = evidence.rule
     if name == "unchanged":
         return evidence.everything, rule.miss
@@ -151,22 +162,23 @@ def _reason(comparison: Comparison, rounds: list[PairedRound], rule: Rule) -> st
         return comparison.problem
     if disturbed >= BUSY_SHARE * len(rounds):
         pressure = _pressure_percent(rounds)
-        told = "" if pressure is None else f", CPU pressure {pressure:.0f} %"
-        return f"the machine is too busy: {disturbed} of {len(rounds)} rounds disturbed{told}"
+        suffix = "" if pressure is None else f", CPU pressure {pressure:.0f} %"
+        return f"the machine is too busy: {disturbed} of {len(rounds)} rounds disturbed{suffix}"
     fresh = sum(launch.fresh for launch in comparison.launches)
     if fresh < LOOKS[0]:
-        return f"measuring ended after {fresh} fresh launches; a regression takes {LOOKS[0]}"
-    return f"on either side of the margin of {100 * rule.margin:.3g} %, as far as {fresh} fresh launches tell"
+        return f"measuring ended after {fresh} fresh launches, but calling a regression takes at least {LOOKS[0]}"
+    margin = f"the margin of {100 * rule.margin:.3g} %"
+    return f"neither surely within {margin} nor surely beyond it, after {fresh} fresh launches"
 
 
 def _pressure_percent(rounds: list[PairedRound]) -> float | None:
-    told = [(each.pressure_percent, each.elapsed_s) for each in rounds if each.pressure_percent is not None]
-    elapsed_s = sum(seconds for _, seconds in told)
-    return sum(percent * seconds for percent, seconds in told) / elapsed_s if elapsed_s else None
+    known = [(each.pressure_percent, each.elapsed_s) for each in rounds if each.pressure_percent is not None]
+    elapsed_s = sum(seconds for _, seconds in known)
+    return sum(percent * seconds for percent, seconds in known) / elapsed_s if elapsed_s else None
 
 
 def _change(ratio: Estimate, confidence: float, against: str) -> str:
-    """`2.9 % slower than main (99.9 % interval 2.2 to 3.6 %)`; of what is faster, the interval says how much faster."""
+    """Return `2.9 % slower than main (99.9 % interval 2.2 to 3.6 %)`; if faster, the interval says by how much."""
     sign, word = (100, "slower") if ratio.value >= 1 else (-100, "faster")
     value, *bounds = (sign * (one - 1) for one in ratio)
     low, high = sorted(bounds)
@@ -175,20 +187,24 @@ def _change(ratio: Estimate, confidence: float, against: str) -> str:
 
 
 def tenths(percent: float) -> str:
-    """With one decimal."""
-    # Adding zero turns a negative zero, which rounding leaves behind, into a plain one.
+    """Return a number with one decimal."""
+    # Rounding may leave a negative zero; adding zero makes it a plain one.
     return f"{round(percent, 1) + 0.0:.1f}"
 
 
 def in_percent(confidence: float) -> str:
-    """With as many decimals as tell it from 100."""
+    """Return a confidence in percent, with enough decimals to differ from 100."""
     decimals = max(0, math.ceil(-math.log10(100 * (1 - confidence))))
     return f"{100 * confidence:.{decimals}f}"
 
 
 class Assessment(NamedTuple):
-    """What a log ratio says. margin: the one that is tolerated, however widened. tail: what the interval that shows why
-    leaves out at either end."""
+    """The verdict that a log ratio gives.
+
+    Attributes:
+        margin: the tolerated margin, as widened.
+        tail: the tail that the interval shown with the verdict excludes at either end.
+    """
 
     name: VerdictName
     margin: float
@@ -196,7 +212,10 @@ class Assessment(NamedTuple):
 
 
 def decide_worse(worse: Pooled, rule: Rule) -> Assessment:
-    """Worse or better by more than the margin, beyond the uncertainty. Unchanged is what is surely not worse by it."""
+    """Return whether a metric is worse or better by more than the margin, beyond the uncertainty.
+
+    It is unchanged if it is surely not worse by more than the margin.
+    """
     level = rule.corrected_level
     if worse.p_above(rule.limit) <= level:
         return Assessment("regressed", rule.limit, level)

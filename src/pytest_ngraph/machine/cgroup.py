@@ -1,4 +1,4 @@
-"""What Linux lets a container have: its share of the CPUs and of the memory (control groups, version 1 and 2)."""
+"""The limits of a container: its share of the CPUs and of the memory (Linux control groups, versions 1 and 2)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
 UNLIMITED = 2**60
-"""Version 1 writes the largest number there is where memory has no limit."""
+"""If memory has no limit, version 1 reports the largest possible number."""
 
 
 def cpus(root: Path = ROOT) -> int | None:
-    """Whole CPUs that the quota allows; None for no quota."""
+    """Return the whole CPUs that the quota allows, at least 1; None if there is no quota."""
     text = _text(root / "cpu.max") or " ".join(
         _text(root / "cpu" / f"cpu.cfs_{name}_us") for name in ("quota", "period")
     )
@@ -22,14 +22,16 @@ def cpus(root: Path = ROOT) -> int | None:
 
 
 def memory_bytes(root: Path = ROOT) -> int | None:
-    """The limit of memory; None for none."""
+    """Return the memory limit; None if there is none."""
     limit = _number(root / "memory.max") or _number(root / "memory" / "memory.limit_in_bytes")
     return limit if limit and limit < UNLIMITED else None
 
 
 def memory_in_use(root: Path = ROOT) -> int | None:
-    """Bytes that count towards the limit and cannot be had back: not the files that are cached and idle. None where
-    that is not told."""
+    """Return the bytes that count towards the limit and cannot be reclaimed; None if they are not reported.
+
+    Cached files that nobody uses count towards the limit but can be reclaimed.
+    """
     for used, statistics, idle in (
         (root / "memory.current", root / "memory.stat", "inactive_file"),
         (root / "memory" / "memory.usage_in_bytes", root / "memory" / "memory.stat", "total_inactive_file"),

@@ -1,4 +1,4 @@
-"""The code of a compiler and of what it works with, as a part of what its results follow from."""
+"""The code of a compiler and of its libraries, as a part of what its results depend on."""
 
 from __future__ import annotations
 
@@ -16,33 +16,40 @@ BUILT_IN = PACKAGE_FOLDER / "compilers"
 
 
 def source_digest(compiler: str) -> str:
-    """Hash of the compiler's own code, and of the versions of those of its libraries that are not among
-    `installed.LIBRARIES`; empty for one that is in no file."""
+    """Return the hash of the compiler's own code and of the versions of its libraries.
+
+    Libraries in `installed.LIBRARIES` are left out. Empty for a compiler that was not loaded from a file.
+    """
     return combined(code(compiler), versions(libraries(compiler)))
 
 
 def combined(code: str, versions: Sequence[str]) -> str:
-    """The hash of both, which may be of two machines: the code travels, the libraries are those where it runs."""
+    """Return the hash of both. In a cluster, the code is the client's and the libraries are the device's."""
     return hashlib.sha256("\n".join([code, *versions]).encode()).hexdigest()[:16] if code else ""
 
 
 def libraries(compiler: str) -> tuple[str, ...]:
-    """What the compiler declares to work with; nothing for a built-in one, whose libraries every result follows from
-    anyway."""
+    """Return the libraries that the compiler declares.
+
+    Empty for a built-in compiler: every result depends on its libraries anyway.
+    """
     found = compilers.resolve(compiler)
     return () if _is_built_in(type(found).__module__) else tuple(getattr(found, "libraries", ()))
 
 
 def code(compiler: str) -> str:
-    """Hash of the compiler's module and those beside it in its package; of all in the package that it is in itself, or
-    that the built-in ones share. Empty for one that is in no file."""
+    """Return the hash of the compiler's module and of the modules beside it in its package.
+
+    For a compiler defined in a package's `__init__.py`, of all modules below that package; for a built-in one, of all
+    built-in compilers. Empty for a compiler that was not loaded from a file.
+    """
     return _code(type(compilers.resolve(compiler)))
 
 
 @cache
 def versions(libraries: tuple[str, ...]) -> list[str]:
-    """What installed these libraries, with versions, but for the distributions that every result follows from."""
-    if not libraries:  # which saves half a second: a file of every distribution is read to find out
+    """Return the distributions of these libraries, with versions, except those that every result depends on."""
+    if not libraries:  # saves half a second: the lookup below reads a file of every installed distribution
         return []
     installed = packages_distributions()
     modules = {library.partition(".")[0] for library in libraries}
@@ -52,12 +59,12 @@ def versions(libraries: tuple[str, ...]) -> list[str]:
 
 @cache
 def _code(kind: type) -> str:
-    # Not `inspect.getfile`: TVM puts one of its own there, which fails for modules that were imported anew.
-    told = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    if told is None:
+    # Not `inspect.getfile`: TVM replaces it by its own, which fails for modules that were imported again.
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if file is None:
         return ""
     digest = hashlib.sha256()
-    for path in _files(kind.__module__, Path(told)):
+    for path in _files(kind.__module__, Path(file)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

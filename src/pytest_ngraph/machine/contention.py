@@ -1,4 +1,4 @@
-"""What else the machine does while we measure, as the kernel tells it."""
+"""What else the machine does while we measure, from the kernel's counters."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pytest_ngraph.record import Contention
 
 
 class Counters(NamedTuple):
-    """Counters that only grow; None where the kernel does not have them.
+    """Counters that only grow; None if the kernel does not have them.
 
-    pressure_us: microseconds in which some task waited for a CPU.
-    steal_ticks, all_ticks: clock ticks that the hypervisor took, and all of them, summed over the CPUs.
+    Attributes:
+        pressure_us: microseconds in which some task waited for a CPU.
+        steal_ticks: clock ticks that the hypervisor took, summed over the CPUs.
+        all_ticks: all clock ticks, summed over the CPUs.
     """
 
     pressure_us: int | None
@@ -23,13 +25,15 @@ class Counters(NamedTuple):
 
 
 def read(proc: Path = Path("/proc")) -> Counters:
-    """The counters now."""
+    """Return the counters now."""
     return Counters(_pressure_us(proc / "pressure" / "cpu"), *_ticks(proc / "stat"))
 
 
 def throttles(cpus: Path = Path("/sys/devices/system/cpu")) -> int | None:
-    """How often a core or processor was slowed down by now because it was hot, summed over the CPUs; None where the
-    kernel does not tell. Two files a CPU are read: not between rounds."""
+    """Return how often a core or processor has been slowed down so far because it was hot, summed over the CPUs.
+
+    Reads two files per CPU, so it is not for use between rounds. None if the kernel does not report it.
+    """
     try:
         counts = [int(path.read_text()) for path in cpus.glob("cpu*/thermal_throttle/*_throttle_count")]
     except (OSError, ValueError):
@@ -38,14 +42,16 @@ def throttles(cpus: Path = Path("/sys/devices/system/cpu")) -> int | None:
 
 
 def asleep_s() -> float | None:
-    """Seconds that the machine was suspended by now; None where the kernel does not tell. The clocks that times are
-    taken with stand still meanwhile (clock_gettime(2): CLOCK_BOOTTIME), and so do time limits."""
+    """Return the seconds that the machine has been suspended so far; None if the kernel does not report them.
+
+    The clocks used for measuring and for time limits stand still meanwhile (clock_gettime(2): CLOCK_BOOTTIME).
+    """
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return None if clock is None else time.clock_gettime(clock) - time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
 def between(start: Counters, end: Counters, *, elapsed_s: float, involuntary_switches: int | None = None) -> Contention:
-    """What happened from `start` to `end`, `elapsed_s` seconds later. Throttles and sleep are not among it."""
+    """Return what happened from `start` to `end`, `elapsed_s` seconds later, without throttles and sleep."""
     pressure = steal = None
     if start.pressure_us is not None and end.pressure_us is not None and elapsed_s > 0:
         pressure = min(100.0, (end.pressure_us - start.pressure_us) / (elapsed_s * 1e6) * 100)
@@ -69,6 +75,6 @@ def _ticks(path: Path) -> tuple[int | None, int | None]:
         first = path.read_text().split("\n", 1)[0].split()
     except OSError:
         return None, None
-    # cpu user nice system idle iowait irq softirq steal guest guest_nice; guests are counted in user already.
+    # cpu user nice system idle iowait irq softirq steal guest guest_nice; user already includes guests.
     values = [int(value) for value in first[1:9]]
     return (values[7], sum(values)) if len(values) == 8 else (None, None)

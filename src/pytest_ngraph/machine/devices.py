@@ -1,4 +1,4 @@
-"""Devices: named profiles of machines, built in or from `devices.toml`, and what a test may require of one."""
+"""Devices: named profiles of machines, built in or from `devices.toml`, and what a test may require of a device."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """A profile: what a machine of this name is, and how it is to be used.
+    """A profile: what kind of machine this device is, and how it is used.
 
-    architecture: what `platform.machine()` must say; None for any.
-    threads: computing threads; None for one per physical core.
-    cores: the logical CPUs to bind them to; None for the first `threads` usable ones.
-    compilers: those to run where neither mark nor command line says; empty for every one installed.
-    pool: the machines of a cluster that are this device, all alike, by their own names; empty for one of this name.
-    requires: what else such a machine has to have; None for nothing.
+    Attributes:
+        name: its name.
+        kind: whether it computes on the CPU or on a GPU.
+        architecture: what `platform.machine()` must return; None for any.
+        threads: computing threads; None for one per physical core.
+        cores: the logical CPUs to bind them to; None for the first `threads` usable ones.
+        compilers: those to run if neither mark nor command line names any; empty for every installed one.
+        pool: names of the machines of a cluster that are this device, all alike; empty for one machine of this name.
+        requires: what else the machine must have; None for nothing.
     """
 
     name: str
@@ -42,23 +45,23 @@ class Device:
 
     @property
     def machines(self) -> tuple[str, ...]:
-        """The names under which it is to be found in a cluster."""
+        """The names under which a cluster may have it."""
         return (*self.pool, self.name)
 
     def to_dict(self) -> dict[str, Any]:
-        """The profile as JSON-ready data."""
+        """Return the profile as JSON-ready data."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Device:
-        """The inverse of `to_dict`."""
+        """Return the profile that `to_dict` made this data of."""
         cores = tuple(data["cores"]) if data["cores"] else None
         requires = Requirement.from_dict(data["requires"]) if data["requires"] else None
         lists = {"cores": cores, "compilers": tuple(data["compilers"]), "pool": tuple(data["pool"])}
         return cls(**data | lists | {"requires": requires})
 
     def target(self, case: Case, machine: Machine | None = None, most_threads: int | None = None) -> Target:
-        """What to compile the case for. most_threads: of those that the device would compute with; None for all."""
+        """Return what to compile the case for, with at most `most_threads` of the device's threads (None: all)."""
         cores = (self.cores or (machine or this_machine()).cores[: self.threads])[:most_threads]
         return Target(kind=self.kind, cores=cores, precision=case.precision, objective=case.objective)
 
@@ -68,18 +71,24 @@ class Device:
         place: str = "this machine",
         has_library: Callable[[str], bool] = is_importable,
     ) -> str:
-        """Why the machine is not such a device; empty when it is. place: the machine, as people read it. has_library:
-        whether it has a module."""
+        """Return why the machine is not such a device; empty if it is.
+
+        Args:
+            machine: the machine; None for this one.
+            place: the machine, as shown to users.
+            has_library: whether the machine has a module.
+        """
         machine = machine or this_machine()
         if self.architecture not in (None, machine.architecture):
-            return f"device {self.name} is {self.architecture}, {place} is {machine.architecture}"
+            return f"device {self.name} is {self.architecture}, but {place} is {machine.architecture}"
         if self.kind == "cuda" and not machine.gpus:
-            return f"device {self.name} needs a CUDA GPU, and the driver of {place} reports none"
+            return f"device {self.name} needs a CUDA GPU, but the driver of {place} reports none"
         if self.cores and max(self.cores) >= machine.logical_cpus:
-            return f"device {self.name} wants core {max(self.cores)}, {place} has {machine.logical_cpus}, from 0 on"
+            last = machine.logical_cpus - 1
+            return f"device {self.name} needs core {max(self.cores)}, but the cores of {place} are numbered 0 to {last}"
         wanted = max(self.threads or 1, len(self.cores or ()))
         if wanted > len(machine.cores):
-            return f"device {self.name} wants {wanted} cores, {place} offers {len(machine.cores)}"
+            return f"device {self.name} needs {wanted} cores, but {place} offers {len(machine.cores)}"
         return self.requires.unmet(self, machine, has_library) if self.requires else ""
 
 
@@ -95,7 +104,7 @@ BUILT_IN = {
 
 
 def load_inventory(path: Path | None) -> dict[str, Device]:
-    """The built-in devices, and those of a `devices.toml`, which replace built-in ones of the same name."""
+    """Return the built-in devices and those of a `devices.toml`, which replace built-in ones of the same name."""
     if path is None:
         return dict(BUILT_IN)
     if sys.version_info >= (3, 11):
@@ -135,7 +144,7 @@ def _device(path: Path, name: str, table: Any) -> Device:
     if {"threads", "cores"} <= table.keys() and len(table["cores"]) != table["threads"]:
         raise UsageError(
             f"{path}: threads = {table['threads']} and cores = {table['cores']!r} of device {name} contradict each "
-            "other. Leave threads out: each core has one."
+            "other. Leave threads out: each core runs one."
         )
     requires = _requirement(path, name, table["requires"]) if "requires" in table else None
     return Device(**table | lists | {"name": name, "requires": requires})
@@ -146,16 +155,16 @@ def _requirement(path: Path, name: str, table: dict[str, Any]) -> Requirement:
     try:
         return Requirement.parse(table | lists)
     except UsageError as error:
-        raise UsageError(f"{path}: [{name}.requires] is read as the mark requires_device: {error}") from None
+        raise UsageError(f"{path}: [{name}.requires] takes what the mark requires_device takes: {error}") from None
 
 
 def _is_text(value: object) -> bool:
-    "a text"
+    "a string"
     return isinstance(value, str)
 
 
 def _is_count(value: object) -> bool:
-    "a whole number from 1"
+    "a whole number from 1 up"
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
@@ -165,7 +174,7 @@ def _is_cores(value: object) -> bool:
 
 
 def _is_texts(value: object) -> bool:
-    "a list of texts"
+    "a list of strings"
     return isinstance(value, list) and all(isinstance(v, str) for v in value)
 
 
@@ -176,9 +185,15 @@ def _is_table(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """What a test needs of its device (the mark `requires_device`); None requires nothing.
+    """What a test needs of its device (the mark `requires_device`). None requires nothing.
 
-    memory_bytes: of the GPU on a `cuda` device, else of the machine. library: an importable module.
+    Attributes:
+        kind: the kind of device.
+        architecture: what `platform.machine()` must return.
+        instruction_set: one of the processor's.
+        capability: the least CUDA capability.
+        memory_bytes: memory of the GPU on a `cuda` device, else of the machine.
+        library: an importable module.
     """
 
     kind: Kind | None = None
@@ -190,7 +205,7 @@ class Requirement:
 
     @classmethod
     def parse(cls, arguments: Mapping[str, Any]) -> Requirement:
-        """Read the mark's arguments; `memory` is a size such as `8GiB`, `capability` a pair such as `(8, 0)`."""
+        """Return what the mark's arguments require; `memory` is a size such as `8GiB`, `capability` a pair."""
         known = {*(field.name for field in dataclasses.fields(cls)), "memory"} - {"memory_bytes"}
         for key in arguments:
             if key not in known:
@@ -200,7 +215,7 @@ class Requirement:
             raise UsageError.unknown("kind in requires_device", values["kind"], KINDS)
         for name in ("architecture", "instruction_set", "library"):
             if not isinstance(values.get(name), str | None):
-                raise UsageError(f"requires_device({name}={values[name]!r}): give a text.")
+                raise UsageError(f"requires_device({name}={values[name]!r}): give a string.")
         if "memory" in values:
             values["memory_bytes"] = parse_size(values.pop("memory"))
         if "capability" in values:
@@ -211,7 +226,7 @@ class Requirement:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Requirement:
-        """A requirement from its fields as JSON-ready data."""
+        """Return the requirement that has these fields as JSON-ready data."""
         return cls(**data | {"capability": tuple(data["capability"]) if data["capability"] else None})
 
     def unmet(
@@ -220,10 +235,10 @@ class Requirement:
         machine: Machine | None = None,
         has_library: Callable[[str], bool] = is_importable,
     ) -> str:
-        """Why the device does not meet this, for the skip; empty when it does. has_library: whether it has a module."""
+        """Return why the device does not meet this, as the reason of a skip; empty if it does."""
         machine = machine or this_machine()
         gpu = machine.gpus[0] if device.kind == "cuda" and machine.gpus else None
-        memory = gpu.memory_bytes if gpu else machine.memory_bytes  # a little less than what it is sold as
+        memory = gpu.memory_bytes if gpu else machine.memory_bytes  # a little less than the nominal size
         needs = {
             f"kind {self.kind}": self.kind in (None, device.kind),
             f"architecture {self.architecture}": self.architecture in (None, machine.architecture),
@@ -240,7 +255,7 @@ class Requirement:
 
 
 def parse_size(text: object) -> int:
-    """Bytes from a size such as `8GiB`, `512MiB` or `1.5GB`."""
+    """Return the bytes of a size such as `8GiB`, `512MiB` or `1.5GB`."""
     match = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)\s*([KMGT]i?)?B", str(text).strip())
     if not match:
         raise UsageError(f"{text!r} is not a size. Write it as 8GiB, 512MiB or 1.5GB.")

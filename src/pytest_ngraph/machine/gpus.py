@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs, as their driver describes them."""
+"""NVIDIA GPUs, as reported by their driver."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ VERSION = Path("/proc/driver/nvidia/version")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
-    """A GPU."""
+    """A GPU.
+
+    Attributes:
+        name: its product name.
+        capability: its CUDA compute capability, major and minor.
+        memory_bytes: its memory.
+    """
 
     name: str
     capability: tuple[int, int]
@@ -21,16 +27,16 @@ class Gpu:
 
 
 def driver_version() -> str:
-    """Version of NVIDIA's kernel driver; empty where there is none."""
-    told = ""
+    """Return the version of NVIDIA's kernel driver; empty if there is none."""
+    text = ""
     with suppress(OSError):
-        told = VERSION.read_text(errors="replace")
-    version = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", told)
+        text = VERSION.read_text(errors="replace")
+    version = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", text)
     return version[0] if version else ""
 
 
 def found() -> tuple[Gpu, ...]:
-    """Those of this machine. The CUDA driver itself is asked: milliseconds, where asking a framework takes seconds."""
+    """Return this machine's GPUs. Asks the CUDA driver, which takes milliseconds; a framework takes seconds."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:

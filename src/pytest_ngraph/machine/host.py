@@ -14,19 +14,21 @@ from pytest_ngraph.system import installed
 
 
 class Host(Protocol):
-    """What has to be known of a machine before and after it measures."""
+    """What a session needs to know about the machine that measures."""
 
     @property
     def place(self) -> str:
-        """As people read it: `this machine`."""
+        """The machine as shown to users, such as `this machine`."""
         ...
 
     @property
-    def machine(self) -> Machine: ...
+    def machine(self) -> Machine:
+        """What the machine is."""
+        ...
 
     @property
     def environment(self) -> dict[str, str]:
-        """What is kept beside the results, as `machine.environment` gives it."""
+        """The facts stored with the results, as `machine.environment` returns them."""
         ...
 
     @property
@@ -36,7 +38,7 @@ class Host(Protocol):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """Variables of the environment by which compilers are set."""
+        """Environment variables that configure compilers."""
         ...
 
     @property
@@ -45,24 +47,24 @@ class Host(Protocol):
         ...
 
     def is_importable(self, library: str) -> bool:
-        """Whether there is a module of this name."""
+        """Return whether the machine has a module of this name."""
         ...
 
     def missing_library(self, compiler: str) -> str:
-        """Why the compiler cannot be loaded there, with the command that mends it; empty when it can."""
+        """Return why the compiler cannot be loaded there, and the command that fixes it; empty if it can."""
         ...
 
     def source_digest(self, compiler: str) -> str:
-        """Hash of the compiler's own code."""
+        """Return the hash of the compiler's own code and libraries, as `compiler_code.source_digest` does."""
         ...
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
-        """Digests of the user's files, as `sources.digests` gives them."""
+        """Return the digests of these files, as `source_files.digests` does."""
         ...
 
 
 class ThisMachine:
-    """Asks the libraries and the system themselves."""
+    """The machine that this process runs on."""
 
     place = "this machine"
     python = platform.python_version()

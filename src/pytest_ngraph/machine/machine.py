@@ -1,4 +1,4 @@
-"""What this machine is, found without importing a framework."""
+"""What this machine is, found out without importing a framework."""
 
 from __future__ import annotations
 
@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """cores: logical CPUs that this process may use, one per physical core, no more than its CPU quota allows."""
+    """A machine's hardware.
+
+    Attributes:
+        architecture: as `platform.machine()` returns it.
+        processor: the processor's name.
+        instruction_sets: those of the processor, by Linux's names.
+        cores: logical CPUs that this process may use: one per physical core, at most as many as its CPU quota allows.
+        logical_cpus: all logical CPUs.
+        memory_bytes: memory of the machine, or the limit of the container.
+        gpus: NVIDIA GPUs.
+        driver: version of their kernel driver; empty if there is none.
+    """
 
     architecture: str
     processor: str
@@ -36,20 +47,20 @@ class Machine:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for machines whose timings can be compared: same processor, cores in use, memory size and GPUs."""
+        """A hash, equal for machines whose timings can be compared: same processor, usable cores, memory size, GPUs."""
         gib = round(self.memory_bytes / 2**30)
         gpus = tuple((gpu.name, gpu.capability, round(gpu.memory_bytes / 2**30)) for gpu in self.gpus)
         text = f"{self.architecture}|{self.processor}|{len(self.cores)}|{self.logical_cpus}|{gib}|{gpus}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def to_dict(self) -> dict[str, Any]:
-        """The machine as JSON-ready data."""
+        """Return the machine as JSON-ready data."""
         sets = sorted(self.instruction_sets)
         return dataclasses.asdict(self) | {"instruction_sets": sets, "cores": list(self.cores)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Machine:
-        """The inverse of `to_dict`."""
+        """Return the machine that `to_dict` made this data of."""
         from pytest_ngraph.machine.gpus import Gpu
 
         gpus = tuple(Gpu(**gpu | {"capability": tuple(gpu["capability"])}) for gpu in data["gpus"])
@@ -59,7 +70,7 @@ class Machine:
 
 @cache
 def this_machine() -> Machine:
-    """The machine that this process runs on."""
+    """Return the machine that this process runs on."""
     from pytest_ngraph.machine import gpus
 
     model, flags = _processor()
@@ -77,13 +88,15 @@ def this_machine() -> Machine:
 
 @cache
 def in_words() -> str:
-    """`AMD EPYC, 2 cores`: what can be said without asking the GPUs' driver. A process that has asked it cannot be
-    forked for CUDA any more, so that only those that measure do."""
+    """Describe this machine without asking the GPUs' driver, such as `AMD EPYC, 2 cores`.
+
+    Once a process has asked the driver, its forked children cannot use CUDA. So only processes that measure ask it.
+    """
     return f"{_processor()[0]}, {counted(len(_cores()), 'core')}"
 
 
 def environment() -> dict[str, str]:
-    """The machine, its settings and the installed libraries' versions, as text to be kept beside the results."""
+    """Return the facts stored with the results: the machine, its settings and the installed libraries' versions."""
     machine = this_machine()
     facts = {
         "fingerprint": machine.fingerprint,
@@ -101,14 +114,14 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in facts.items() if value} | library_versions() | variables()
 
 
-def environment_in_words(told: Mapping[str, str]) -> str:
-    """`AMD EPYC, 2 cores`, of the `environment` of any machine."""
-    processor = told.get("processor") or told["architecture"]
-    return f"{processor}, {counted(len(told['cores'].split(',')), 'core')}"
+def environment_in_words(facts: Mapping[str, str]) -> str:
+    """Describe any machine by its `environment`, such as `AMD EPYC, 2 cores`."""
+    processor = facts.get("processor") or facts["architecture"]
+    return f"{processor}, {counted(len(facts['cores'].split(',')), 'core')}"
 
 
 def memory_share_in_use() -> float:
-    """Of this machine's memory, or of what the container is limited to, whichever is the fuller."""
+    """Return the share in use of this machine's memory, or of the container's limit, whichever is larger."""
     import psutil
 
     shares = [psutil.virtual_memory().percent / 100]
@@ -124,10 +137,13 @@ def _processor() -> tuple[str, frozenset[str]]:
 
 
 def described(cpuinfo: str, board: str) -> tuple[str, frozenset[str]]:
-    """The processor's name and instruction sets, from what Linux tells of it.
+    """Return the processor's name and instruction sets.
 
-    board: what a system on a module is called, which tells more than its cores do. ARM's processors often have no name
-    at all, and are known by the numbers of their maker and their parts then.
+    ARM processors often have no name. They are then named by the numbers of their implementer and parts.
+
+    Args:
+        cpuinfo: the text of `/proc/cpuinfo`.
+        board: the name of a system on a module, which says more than the name of its cores; empty if there is none.
     """
     names = [board, *_first("(?:model name|Model|Hardware)", cpuinfo)]
     if not any(names):
@@ -138,7 +154,7 @@ def described(cpuinfo: str, board: str) -> tuple[str, frozenset[str]]:
 
 
 def _first(key: str, cpuinfo: str) -> list[str]:
-    """The first value of a key, if there is one."""
+    """Return the first value of a key, if there is one."""
     found = re.search(rf"^{key}\s*: (.+)$", cpuinfo, re.MULTILINE)
     return [found[1].strip()] if found else []
 
@@ -164,8 +180,8 @@ def _cores() -> tuple[int, ...]:
 
 
 def _memory_bytes() -> int:
-    """What this machine has, or the container is limited to."""
-    import psutil  # slow to import, and quiet collecting does not need it
+    """Return the memory of this machine, or the limit of the container."""
+    import psutil  # slow to import, and not needed for collecting quietly
 
     total: int = psutil.virtual_memory().total
     return min(total, cgroup.memory_bytes() or total)

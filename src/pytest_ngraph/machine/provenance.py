@@ -1,4 +1,4 @@
-"""What a result follows from. Equal provenance: the result need not be made again."""
+"""What a result depends on. A result of equal provenance need not be produced again."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from pytest_ngraph.settings import Settings
 
 
 def of_compiling(case: Case, target: Target, graph: str, host: Host = THIS_MACHINE) -> dict[str, Any]:
-    """Everything that a compiled artifact follows from. graph: the digest of what the compiler starts from. host: the
-    machine that compiles."""
+    """Return everything that a compiled artifact depends on, as JSON-ready data.
+
+    Args:
+        graph: the digest of what the compiler starts from.
+        host: the machine that compiles.
+    """
     machine = host.machine
     instruction_sets = " ".join(sorted(machine.instruction_sets))
     return {
@@ -46,10 +50,14 @@ def of_measuring(
     failure: Failure | None = None,
     host: Host = THIS_MACHINE,
 ) -> dict[str, Any]:
-    """Everything that a record follows from, as JSON-ready data.
+    """Return everything that a record depends on, as JSON-ready data.
 
-    files: digests of what was read to build the workload, by path. against: names the base that it was measured beside.
-    failure: of the record; what it ran into is a part of what it follows from. host: the machine that measures.
+    Args:
+        graph: the digest of what the compiler starts from.
+        files: digests of the files read to build the workload, by path.
+        against: identifies the base that it was measured beside.
+        failure: the record's failure. A record that ran into a limit also depends on that limit.
+        host: the machine that measures.
     """
     return of_compiling(case, target, graph, host) | {
         "machine": host.machine.fingerprint,
@@ -60,7 +68,7 @@ def of_measuring(
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between two provenances, in words: `libraries: torch 2.6.0 -> 2.7.1`."""
+    """Return what differs between two provenances, in words: `libraries: torch 2.6.0 -> 2.7.1`."""
     return [text for key in now if before.get(key) != now[key] for text in _change(key, before.get(key), now[key])]
 
 

@@ -1,4 +1,4 @@
-"""Which of the user's own files a workload is built from: code, weights, tables, ONNX files."""
+"""The user's own files that a workload is built from: code, weights, tables, ONNX files."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ COMPILED = (".pyc", ".so", ".pyd")
 
 
 class FilesRead:
-    """Notes the files that Python opens for reading, for as long as the process lives: the interpreter lets no audit
-    hook go. What a native library opens by itself, it does not see."""
+    """Notes the files that Python opens for reading.
+
+    It does so until the process ends, because an audit hook cannot be removed. It does not see files that a native
+    library opens by itself.
+    """
 
     def __init__(self) -> None:
         self._opened: set[str] = set()
@@ -30,14 +33,18 @@ class FilesRead:
         sys.addaudithook(self._note)
 
     def begin(self) -> None:
-        """Forget what was opened until now, but for what went into modules: these read it once, whatever is built of
-        them later."""
+        """Forget the files opened so far, except those read while importing the user's modules.
+
+        A module reads a file once, but everything built from that module later depends on the file.
+        """
         self._opened.clear()
         self._modules = set(_modules())
 
     def digests(self) -> dict[str, str]:
-        """Digests of the user's own files that were opened since, and of their modules that are imported with what was
-        opened then, by path."""
+        """Return the digests, by path, of the user's own files that were opened since `begin`.
+
+        They include the user's imported modules, and the files that were opened while these were imported.
+        """
         modules = set(_modules())
         if any(_is_own(os.path.realpath(module)) for module in modules - self._modules):
             self._lasting |= self._opened
@@ -53,12 +60,12 @@ class FilesRead:
 
 
 def digests(paths: Iterable[str]) -> dict[str, str]:
-    """The digests that these files have now; that of a file which is gone is empty."""
+    """Return the current digests of these files, by path; empty for a file that is gone."""
     return {path: file_digest(path) for path in paths}
 
 
 def file_digest(path: str) -> str:
-    """The first digits of a file's SHA-256; empty for one that cannot be read."""
+    """Return the first 16 digits of a file's SHA-256; empty if it cannot be read."""
     try:
         status = Path(path).stat()
         return _file_digest(path, status.st_size, status.st_mtime_ns)
@@ -74,16 +81,16 @@ def _modules() -> Iterator[str]:
 
 
 def _is_own(path: str) -> bool:
-    """Whether a file is the user's: neither the system's nor a library's, nor one that we made."""
+    """Return whether a file is the user's: not the system's, not a library's, and not made by us."""
     return not path.startswith(_foreign()) and not path.endswith(COMPILED) and Path(path).is_file()
 
 
 @cache
 def _foreign() -> tuple[str, ...]:
-    """Folders whose contents the libraries' versions tell of, or that change by themselves."""
+    """Return folders that are not the user's: libraries, known by their versions, and what changes by itself."""
     installed = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     own = str(PACKAGE_FOLDER)
-    # Of the interpreter's own prefix, which may be /usr, only what is installed: a project may be in /usr/src.
+    # Only the installed parts of the interpreter's prefix: that may be /usr, and a project may be in /usr/src.
     prefixes = [f"{sys.base_prefix}/{name}" for name in ("bin", "include", "lib", "lib64", "share")]
     environment = [sys.prefix] if sys.prefix != sys.base_prefix else []
     places = (*installed, *prefixes, *environment, own, tempfile.gettempdir())
@@ -93,7 +100,7 @@ def _foreign() -> tuple[str, ...]:
 
 @cache
 def _file_digest(path: str, size: int, modified_ns: int) -> str:
-    """size, modified_ns: tell one state of the file from another, so that each is read once."""
+    """Return the digest of one state of a file, which size and time identify, so that each state is read once."""
     digest = hashlib.sha256()
     with Path(path).open("rb") as file:
         while block := file.read(1 << 20):

@@ -1,4 +1,4 @@
-"""One workload on one device: a heading, a row for each batch size and compiler, and notes on what is missing."""
+"""The block of one workload on one device: a heading, a row for each batch size and compiler, and notes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ INAPPLICABLE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A column of a metric. rank: as of `Column`. side_by_side: its heading where several iterations run at a time."""
+    """A column that shows a metric.
+
+    Attributes:
+        rank: as in `Column`.
+        side_by_side: the heading where several iterations run at a time; empty for the same heading.
+    """
 
     heading: str
     metric: str
@@ -77,7 +82,7 @@ ERROR_RANK = 10
 
 
 def block(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]:
-    """The lines of one workload on one device; `records` are its cases', all of one precision and objective."""
+    """Return the lines of one workload on one device, from records that share precision and objective."""
     rows = sorted(records, key=lambda record: (record.case.batch_size, record.case.compiler != IDENTITY))
     measured = [record for record in rows if not why_not_measured(record)]
     columns = _columns(rows, metrics, width - len(INDENT) - 2)
@@ -90,13 +95,13 @@ def block(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]
 
 
 def title(case: Case) -> str:
-    """The workload and its device, for people: `conv, depth 3, width 64 on xeon`."""
+    """Return the workload and its device as shown to users: `conv, depth 3, width 64 on xeon`."""
     sizes = ", ".join(f"{name} {size}" for name, size in (("depth", case.depth), ("width", case.width)) if size)
     return f"{case.model_label}{', ' if sizes else ''}{sizes} on {case.device}"
 
 
 def _heading(rows: Sequence[Record], width: int) -> list[Line]:
-    """What was measured and what is known of the model, below each other where that does not fit a line."""
+    """Return the title and the facts about the model: on one line if they fit, else below each other."""
     case = rows[0].case
     models = [record.model for record in rows]
     parameters = next((model.parameters for model in models if model.parameters is not None), None)
@@ -113,7 +118,7 @@ def _heading(rows: Sequence[Record], width: int) -> list[Line]:
 
 
 def _scaled(count: int, unit: str, largest: str = "G") -> str:
-    """`3.63 GFLOP`, with SI prefixes up to `largest`."""
+    """Return `3.63 GFLOP`, with SI prefixes up to `largest`."""
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if count >= factor and (prefix != "G" or largest == "G"):
             return f"{number(count / factor)} {prefix}{unit}"
@@ -159,7 +164,7 @@ def _row(record: Record, index: int, columns: Sequence[Column], best: set[Case],
 
 
 def _best(measured: Sequence[Record], metrics: Metrics) -> Iterator[Case]:
-    """The case of the highest throughput at each batch size with a choice of compilers."""
+    """Yield the case with the highest throughput at each batch size that has several compilers."""
     by_batch_size: dict[int, list[Case]] = {}
     for record in measured:
         by_batch_size.setdefault(record.case.batch_size, []).append(record.case)
@@ -189,28 +194,31 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
     yield from _doubts(measured)
     programs = dict.fromkeys(record.case.compiler for record in measured if _is_stand_in(record))
     if programs:
-        yield f"{', '.join(programs)}: its exported program, which can be compared with a base; the module may differ"
+        yield (
+            f"{', '.join(programs)}: its exported program was measured, since only that can be compared with a base; "
+            "the module may differ"
+        )
     cached = dict.fromkeys(record.case.compiler for record in measured if record.cached_at is not None)
     if cached and "compile" in shown:
-        yield f"compile: of the first time for {', '.join(cached)}, taken from the cache in this run"
+        yield f"compile: for {', '.join(cached)}, the seconds of the first compilation; this run used the cache"
     if any(not _is_bounded(metrics, record.case) for record in measured):
         yield "? too few rounds for an interval"
 
 
 def _is_stand_in(record: Record) -> bool:
-    """Whether an exported program was run where the case names the module, as beside a base."""
+    """Return whether the exported program was run although the case names the module, as beside a base."""
     asked_for = dict(CompilerSpec.parse(record.case.compiler).options)
     return record.facts.get("graph") == "program" and asked_for.get("graph") != "program"
 
 
 def _is_bounded(metrics: Metrics, case: Case) -> bool:
-    """Whether the throughput of a measured case has an interval."""
+    """Return whether the throughput of a measured case has an interval."""
     estimate = metrics[case]["throughput"].estimate
     return estimate is not None and estimate.is_bounded
 
 
 def _doubts(measured: Iterable[Record]) -> Iterator[str]:
-    """One note for those that were measured in turn, and so in as many rounds and under the same contention."""
+    """Yield a note on unstable cases; cases with the same rounds and contention, measured in turn, share one."""
     unsettled: dict[str, list[str]] = {}
     for record in measured:
         if not record.stable:

@@ -1,4 +1,4 @@
-"""The verdicts of a run against a base, for the terminal: worst first, and what the run could have seen."""
+"""The verdicts of a run against a base, for the terminal: the worst first, with the smallest detectable slowdown."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from pytest_ngraph.wording import listed
 ORDER: tuple[VerdictName, ...] = ("regressed", "inconclusive", "missing", "new", "improved", "unchanged")
 DETECTABLE = "detectable"
 MOST_NAMED = 3
-"""Cases that a reason names."""
+"""Maximum number of cases that a reason names."""
 STYLES: dict[VerdictName, Style] = {"regressed": "bad", "inconclusive": "doubt", "missing": "doubt", "improved": "best"}
 
 
 def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Line]:
-    """One row for each case, and a sentence on each that could not be decided. problem: of finding the
-    base's cases, or what differs from a stored baseline besides the code."""
+    """Return one row for each case, and a sentence on each case that could not be decided.
+
+    Args:
+        problem: of finding the base's cases, or what differs from a stored baseline besides the code; else empty.
+    """
     if not verdicts:
         return []
     rows = by_severity(verdicts)
@@ -39,7 +42,7 @@ def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Li
 
 
 def by_severity(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The worst verdict first, and the slowest of each."""
+    """Return the verdicts, the worst first, and those with the same name from slowest to fastest."""
     return sorted(verdicts, key=lambda v: (ORDER.index(v.name), -v.ratio.value if v.ratio else 0.0))
 
 
@@ -64,28 +67,30 @@ def _columns(verdicts: Sequence[Verdict], width: int) -> list[Column]:
 
 
 def change(verdict: Verdict) -> str:
-    """How much more time head takes than base: `+2.3%`; nothing where neither was measured."""
+    """Return how much more time head takes than base: `+2.3%`; empty where they were not measured."""
     return "" if verdict.ratio is None else _signed(verdict.ratio.value)
 
 
 def bound(verdict: Verdict, end: Literal["low", "high"]) -> str:
-    """An end of the interval; nothing for what was not measured."""
+    """Return an end of the interval; empty for a case that was not measured."""
     return "" if verdict.ratio is None or verdict.confidence is None else _signed(getattr(verdict.ratio, end))
 
 
 def _signed(ratio: float) -> str:
-    """`+2.3%` for 1.023; `17x` for what changed beyond comparison."""
+    """Return `+2.3%` for 1.023, and `17x` for large changes."""
     return f"{100 * (ratio - 1):+.1f}%" if ratio < 2 else f"{ratio:.3g}x"
 
 
 def percent(share: float | None) -> str:
-    """A share as `2.3%`; nothing for None."""
+    """Return a share as `2.3%`; empty for None."""
     return "" if share is None else f"{100 * share:.1f}%"
 
 
 def _explanations(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Why there is no answer for a case, or none was needed. Where there are several reasons for it, of which cases
-    each is."""
+    """Yield why a case has no decision, or needed no measurement.
+
+    Where a verdict has several reasons, each names its cases.
+    """
     cases: dict[tuple[VerdictName, str], list[str]] = defaultdict(list)
     for verdict in verdicts:
         if verdict.reason and verdict.name != "missing":

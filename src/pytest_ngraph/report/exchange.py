@@ -1,4 +1,4 @@
-"""Records in the formats of other tools, which keep a history of benchmarks and draw it.
+"""Records in the formats of other tools, which keep and plot a history of benchmarks.
 
 Bencher Metric Format: https://bencher.dev/docs/reference/bencher-metric-format. For `customSmallerIsBetter`, see
 https://github.com/benchmark-action/github-action-benchmark. Both identify a benchmark by its name: here the case's id.
@@ -16,18 +16,21 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate
 
 NS, MS = 1e9, 1e3
-"""Per second."""
+"""Nanoseconds and milliseconds per second."""
 
 
 def measured(records: Sequence[Record]) -> list[Record]:
-    """The last record of each case that has a measurement."""
+    """Return the last record of each case whose last record has a measurement."""
     latest = {record.case: record for record in records}
     return [record for record in latest.values() if not why_not_measured(record)]
 
 
 def bencher(records: Sequence[Record], metrics: Metrics) -> dict[str, dict[str, dict[str, float]]]:
-    """`{case: {measure: metric}}` of measured records: `latency` in nanoseconds, where one iteration ran at a time, and
-    `throughput` in samples per second in the place of bencher's operations."""
+    """Return `{case: {measure: metric}}` of measured records.
+
+    The measures are `latency` in nanoseconds, only where one iteration ran at a time, and `throughput` in samples per
+    second, in place of bencher's operations per second.
+    """
     found = {}
     for record in records:
         measures = {}
@@ -39,8 +42,11 @@ def bencher(records: Sequence[Record], metrics: Metrics) -> dict[str, dict[str, 
 
 
 def github_action_benchmark(records: Sequence[Record], metrics: Metrics) -> list[dict[str, Any]]:
-    """A list of measured records for `tool: customSmallerIsBetter`: milliseconds per iteration, in that unit always,
-    because the tool compares bare values. `range` is half the 95 % interval; `extra` is shown beside a point."""
+    """Return a list of measured records for `tool: customSmallerIsBetter`, in milliseconds per iteration.
+
+    The unit is always the same, because the tool compares bare values. `range` is half the 95 % interval; `extra` is
+    shown beside a point.
+    """
     return [_entry(record, metrics) for record in records]
 
 
@@ -65,6 +71,6 @@ def _estimate(record: Record, metrics: Metrics, name: str) -> Estimate:
 
 
 def _bounded(estimate: Estimate) -> dict[str, float]:
-    """A metric with its interval, where there is one."""
+    """Return a metric, with its interval where there is one."""
     value = {"value": estimate.value}
     return value | {"lower_value": estimate.low, "upper_value": estimate.high} if estimate.is_bounded else value

@@ -1,4 +1,4 @@
-"""What a run found beyond its tables, in words: friction, break-even, depth, rank inversions, thresholds."""
+"""Findings of a run beyond its tables, in words: friction, break-even, depth, rank inversions, thresholds."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 from pytest_ngraph.wording import listed
 
 STYLES: dict[Outcome, Style] = {"breached": "bad", "undecided": "doubt", "unmatched": "doubt"}
-"""The outcomes of thresholds that are told one by one."""
+"""The outcomes of thresholds that are listed one by one."""
 MOST = 12
-"""Findings of one kind that are told; a report of thousands of cases has the rest in its files."""
+"""Maximum number of findings of one kind that are listed; the files of a report have the rest."""
 MOST_NAMED = 3
-"""Arms that a reason names."""
+"""Maximum number of arms that a reason names."""
 
 
 def findings(metrics: Metrics, checks: Sequence[Check], width: int) -> list[Line]:
-    """The sections that have something to say."""
+    """Return the sections that are not empty."""
     return [
         *_section("Friction as batches grow (0 scales perfectly, 1 is saturated)", _friction(metrics), width),
         *_section("Compile time is paid back after", _break_even(metrics), width),
@@ -48,12 +48,12 @@ def _section(heading: str, texts: Iterable[str], width: int, style: Style = "pla
 
 def _friction(metrics: Metrics) -> Iterator[str]:
     for metric, relief in _paired(metrics, "friction", "friction_mitigation"):
-        told = f"; mitigates {in_words(relief)}" if relief else ""
-        yield f"{metric.scope.id}: {in_words(metric)}{told}"
+        suffix = f"; mitigates {in_words(relief)}" if relief else ""
+        yield f"{metric.scope.id}: {in_words(metric)}{suffix}"
 
 
 def _paired(metrics: Metrics, name: str, companion: str) -> Iterator[tuple[Metric, Metric | None]]:
-    """The metrics of a name that have an estimate, each with the companion of the same scope, if that has one."""
+    """Return the metrics of a name that have an estimate, each with the companion of its scope, if that has one."""
     companions = {m.scope: m for m in metrics.wider if m.name == companion and m.estimate}
     return ((m, companions.get(m.scope)) for m in metrics.wider if m.name == name and m.estimate)
 
@@ -72,8 +72,8 @@ def _break_even(metrics: Metrics) -> Iterator[str]:
 
 def _depth(metrics: Metrics) -> Iterator[str]:
     for metric, kept in _paired(metrics, "depth_slope", "depth_retention"):
-        told = f"; deepest over single block {in_words(kept)}" if kept else ""
-        yield f"{metric.scope.id}: {in_words(metric)} per block{told}"
+        suffix = f"; deepest over single block {in_words(kept)}" if kept else ""
+        yield f"{metric.scope.id}: {in_words(metric)} per block{suffix}"
 
 
 def _inversions(inversions: Iterable[Inversion]) -> Iterator[str]:
@@ -105,15 +105,15 @@ def _own(metrics: Metrics) -> Iterator[str]:
 
 
 def _absent(metrics: Metrics) -> Iterator[str]:
-    """What there is none of, by reason. Why a case failed stands in its row."""
+    """Yield the absent metrics by reason. A failed case's own reason is in its row of the table."""
     reasons: dict[str, dict[str, dict[str, None]]] = {}
     for metric in metrics.wider:
         if metric.absent:
             reason = metric.absent.partition(": ")[0] if metric.name in DEFINITIONS else metric.absent
             reasons.setdefault(reason, {}).setdefault(metric.name, {})[metric.scope.id] = None
     for reason, missing in reasons.items():
-        told = (f"{name} of {listed([*scopes], MOST_NAMED)}" for name, scopes in missing.items())
-        yield f"{'; '.join(told)}: {reason}"
+        names = (f"{name} of {listed([*scopes], MOST_NAMED)}" for name, scopes in missing.items())
+        yield f"{'; '.join(names)}: {reason}"
 
 
 def _thresholds(checks: Sequence[Check], width: int) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""Lines of text with a style, for pytest's terminal reporter and for the command line alike."""
+"""Lines of text with a style, for pytest's terminal reporter and for the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MARKUP: dict[Style, dict[str, bool]] = {
 
 
 class Line(NamedTuple):
-    """One line of a report, without its end."""
+    """One line of a report, without line break."""
 
     text: str
     style: Style = "plain"
@@ -33,11 +33,11 @@ class Line(NamedTuple):
 
 
 def wrapped(text: str, width: int, style: Style = "plain") -> list[Line]:
-    """An indented sentence on as many lines as it takes, the second and further ones indented once more."""
+    """Return an indented sentence as several lines, indented further from the second one on."""
     lines = textwrap.wrap(text, width, initial_indent=INDENT, subsequent_indent=2 * INDENT, break_on_hyphens=False)
     return [Line(line, style) for line in lines]
 
 
 def shortened(text: str, width: int) -> str:
-    """The text, cut to `width` characters with an ellipsis."""
+    """Return the text, cut to `width` characters with an ellipsis."""
     return text if len(text) <= width else f"{text[: max(0, width - 3)].rstrip()}..."

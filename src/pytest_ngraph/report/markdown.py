@@ -1,4 +1,4 @@
-"""Pieces of GitHub's Markdown that stay what they are whatever text is put into them."""
+"""Pieces of GitHub's Markdown, with any text inside escaped."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 
 LEFT, RIGHT = "---", "---:"
-"""How a table's column is aligned."""
+"""Alignments of a table's column."""
 MOST_ROWS = 300
-"""Of a table: GitHub refuses a summary of more than 1 MiB as a whole."""
+"""Maximum number of rows of a table: GitHub rejects a summary of more than 1 MiB as a whole."""
 
 MEANINGFUL = re.compile(r"[\\`*\[\]<>|~#&$]|(?<![^\W_])_|_(?![^\W_])")
-"""Characters that start something; an underscore does where it is not inside a word."""
+"""Characters that can start markup; an underscore can only outside a word."""
 
 
 def escaped(text: str) -> str:
-    """The text on one line, as prose that means nothing else: a character reference never starts markup."""
+    """Return the text on one line, with characters that could start markup as character references."""
     return MEANINGFUL.sub(lambda found: f"&#{ord(found[0])};", " ".join(text.split()))
 
 
 def code(text: str) -> str:
-    """A name in fixed width, in a table or outside of it."""
+    """Return a name in fixed width, for use inside and outside tables."""
     if re.search(r"[`|\\]", text):
         return f"<code>{escaped(text)}</code>"
     return f"`{' '.join(text.split())}`"
 
 
 def table(columns: Mapping[str, str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table and an empty line; a column without any content is left out.
+    """Return a table and an empty line; columns without any content are left out.
 
-    columns: how each is aligned, by heading. rows: cells, already escaped.
+    Args:
+        columns: the alignment of each column, by heading.
+        rows: cells, already escaped.
     """
     rows = list(rows)
     filled = [any(cells) for cells in zip(*rows, strict=True)]
@@ -40,12 +42,12 @@ def table(columns: Mapping[str, str], rows: Iterable[Sequence[str]]) -> list[str
 
 
 def folded(title: str, lines: Sequence[str]) -> list[str]:
-    """Lines that are shown on a click at the title."""
+    """Return lines that are shown on a click on the title."""
     return [f"<details><summary>{html.escape(title, quote=False)}</summary>", "", *lines, "</details>", ""]
 
 
 def fenced(text: str) -> list[str]:
-    """A block of fixed width, its fence longer than any within."""
+    """Return a code block, its fence longer than any within."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence + "sh", text, fence, ""]

@@ -1,4 +1,4 @@
-"""The verdicts on metrics that are held to a base's, for the terminal."""
+"""The verdicts on metrics compared with a base's, for the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_ngraph.report.lines import Line, wrapped
 
 
 def metric_comparison(verdicts: Sequence[MetricVerdict], width: int) -> list[Line]:
-    """A count for each base, and a sentence on each metric that is not unchanged: the worst first."""
+    """Return a count for each base, and a sentence on each metric that is not unchanged, the worst first."""
     lines: list[Line] = []
     for against in dict.fromkeys(verdict.against for verdict in verdicts):
         own = metrics_by_severity([verdict for verdict in verdicts if verdict.against == against])
@@ -27,7 +27,7 @@ def metric_comparison(verdicts: Sequence[MetricVerdict], width: int) -> list[Lin
 
 
 def metrics_by_severity(verdicts: Sequence[MetricVerdict]) -> list[MetricVerdict]:
-    """The worst verdict first, and of each the surest."""
+    """Return the verdicts, the worst first, and those with the same name by p-value."""
     return sorted(verdicts, key=lambda verdict: (ORDER.index(verdict.name), verdict.p))
 
 

@@ -16,9 +16,11 @@ LEGEND = "* highest throughput   ~ did not settle   ± half the 95 % interval"
 
 
 def summary(records: Sequence[Record], metrics: Metrics, checks: Sequence[Check] = (), width: int = 80) -> list[Line]:
-    """One block for each workload on each device, then what was found across them, then the thresholds.
+    """Return one block for each workload on each device, then the findings across them, then the thresholds.
 
-    metrics: computed from these records. width: columns of the terminal; 80 show the figures that matter most.
+    Args:
+        metrics: computed from these records.
+        width: columns of the terminal; 80 columns show the most important figures.
     """
     if not records:
         return [Line("nothing was measured", "note")]

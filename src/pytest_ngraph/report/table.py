@@ -1,4 +1,4 @@
-"""Aligned columns that leave out the least important ones where the line is too short."""
+"""Aligned columns; the least important ones are left out where the line is too short."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ GAP = "  "
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of a table. rank: 0 is always shown; of the others the highest is left out first."""
+    """A column of a table.
+
+    Attributes:
+        rank: 0 is always shown; among the others, the highest is left out first.
+        left: whether cells are aligned to the left.
+    """
 
     heading: str
     cells: Sequence[str]
@@ -23,13 +28,13 @@ class Column:
         return max(map(len, (self.heading, *self.cells)))
 
     def line(self, row: int | None) -> str:
-        """A cell padded to the column's width; the heading for None."""
+        """Return a cell padded to the column's width; the heading for None."""
         text = self.heading if row is None else self.cells[row]
         return text.ljust(self.width) if self.left else text.rjust(self.width)
 
 
 def fitting(columns: Sequence[Column], width: int) -> list[Column]:
-    """The columns that fit beside each other, in their order."""
+    """Return the columns that fit beside each other, in their order."""
     shown = list(columns)
     while sum(column.width + len(GAP) for column in shown) - len(GAP) > width:
         least = max(shown, key=lambda column: column.rank)
@@ -40,5 +45,5 @@ def fitting(columns: Sequence[Column], width: int) -> list[Column]:
 
 
 def row(columns: Sequence[Column], index: int | None) -> str:
-    """One line of the table; its heading for None."""
+    """Return one line of the table; its heading for None."""
     return GAP.join(column.line(index) for column in columns)

@@ -1,9 +1,9 @@
 """The child process in which models are built, compiled, verified and timed: `python -m pytest_ngraph.worker`.
 
-The first line of standard input says how it is set up. Each of the others is a JSON request, answered with JSON lines:
-`{"phase": ...}` as phases begin, `{"progress": text}` when a compiler tells how far it is, then one of
-`{"done": {...}}`, `{"failed": {...}}`, `{"unsupported": reason}`. The process ends when its input does. What libraries
-print goes to standard error.
+The first line of standard input sets the process up. Each further line is a JSON request. Its answer is JSON lines:
+`{"phase": ...}` as phases begin, `{"progress": text}` as a compiler reports how far it is, and at last one of
+`{"done": {...}}`, `{"failed": {...}}` and `{"unsupported": reason}`. The process ends when its input does. What
+libraries print goes to standard error.
 """
 
 from __future__ import annotations
@@ -49,10 +49,13 @@ def main() -> None:
 
 
 def _set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
-    """Import from `path`, in place of this interpreter's own, or before it.
+    """Set the search path, and import libraries ahead.
 
-    ahead: a compiler whose libraries to import now, while the bench does something else: PyTorch too, unless it
-    declares no library at all. What cannot be imported is told by the request that needs it.
+    Args:
+        path: where to import from.
+        keep_own: whether this interpreter's own search path follows `path`, instead of being replaced by it.
+        ahead: a compiler whose libraries are imported now, while the bench does something else. PyTorch is imported,
+            too, unless the compiler declares no libraries. If an import fails, the request that needs it reports that.
     """
     sys.path[:] = path + (sys.path if keep_own else [])
     if ahead:
@@ -70,9 +73,9 @@ def _answer(worker: Worker, request: Answer) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A compiler of one's own may tell its time or concurrency as one of NumPy's scalars."""
+    """Return a NumPy scalar as a number: a user's compiler may give its times or its concurrency as one."""
     if not hasattr(value, "item"):
-        raise TypeError(f"{value!r} is no number or text, and cannot leave the worker")
+        raise TypeError(f"{value!r} is neither a number nor text, so the worker cannot send it")
     return value.item()
 
 
@@ -86,16 +89,16 @@ def _problem(error: BaseException) -> Answer:
 
 
 def _print(error: BaseException) -> None:
-    """Write a traceback to standard error, without those of our own frames that lead to every such error."""
-    told = traceback.TracebackException.from_exception(error)
-    ours = len(list(takewhile(lambda frame: Path(frame.filename).is_relative_to(PACKAGE_FOLDER), told.stack)))
-    if ours < len(told.stack):
-        del told.stack[: ours - 1]
-    sys.stderr.writelines(told.format())
+    """Print the traceback to standard error, without our own frames at its top, which are the same for every error."""
+    shown = traceback.TracebackException.from_exception(error)
+    ours = len(list(takewhile(lambda frame: Path(frame.filename).is_relative_to(PACKAGE_FOLDER), shown.stack)))
+    if ours < len(shown.stack):
+        del shown.stack[: ours - 1]
+    sys.stderr.writelines(shown.format())
 
 
 def _abandon(worker: Worker) -> None:
-    """Free what is held. A model that cannot even be closed shall not hide what was wrong before."""
+    """Free what is held. An error while closing must not mask the original one."""
     try:
         worker.close()
     except BaseException:
@@ -108,7 +111,7 @@ def _kind(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """The error in one line: libraries' own carry pages of context, which stay in standard error."""
+    """Return the error in one line. Libraries add pages of context to theirs, which are left to standard error."""
     first = next((line for line in str(error).splitlines() if line.strip()), "")
     return ". ".join((f"{type(error).__name__}: {first[:500]}", *getattr(error, "__notes__", ())))
 

@@ -1,8 +1,8 @@
-"""Compiled artifacts, kept by everything that they follow from.
+"""The compile cache: compiled artifacts, keyed by everything that their content depends on.
 
-An entry is a folder named by its key: the files that a compiler made, and `manifest.json` with their hashes and the
-seconds that compiling took. What is compiled is code, so an entry counts only when this user owns it and nobody else
-can write to it.
+An entry is a folder named by its key. It holds the files that a compiler made, and `manifest.json` with their hashes
+and the seconds that compiling took. Compiled artifacts are code, so an entry is used only if this user owns it and
+nobody else can write to it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,25 @@ from typing import Any
 
 MANIFEST = "manifest.json"
 BUILDING = ".building-"
-"""What the name of an entry begins with until it is whole."""
+"""Prefix of an entry's name until it is complete."""
 ABANDONED_S = 3600.0
-"""After which what is still not whole was left by a process that was killed: copying takes seconds."""
+"""An entry still incomplete after this was left by a killed process: copying takes seconds."""
 RECENT_S = 86400.0
-"""Within which one entry is as good as another: they may be of one sweep, which will need the oldest first."""
+"""Entries used within this time may be of one sweep, which will need the oldest first: none is preferred."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What was compiled, from what, how long it took, and when. inputs: what the key was made of."""
+    """One compiled artifact in the cache.
+
+    Attributes:
+        key: name of the entry, the hash of `inputs`.
+        folder: where its files are.
+        compile_s: seconds that compiling took.
+        made_at: when it was compiled, in seconds since the epoch.
+        inputs: everything that its content depends on.
+        files: hashes of its files, by path relative to `folder`.
+    """
 
     key: str
     folder: Path
@@ -47,8 +56,10 @@ class Entry:
 
 
 class Cache:
-    """A folder of entries, bounded in size: the least recently used go first, and of those used within a day any. Of a
-    sweep that is larger than the folder, the next one in the same order would find nothing if always the oldest went.
+    """A folder of entries, bounded in size.
+
+    Evicts the least recently used entries; among those used within a day, random ones. With strict LRU, repeating a
+    sweep larger than the cache would never hit.
     """
 
     def __init__(self, folder: Path, limit_bytes: int = 10 * 2**30) -> None:
@@ -57,17 +68,20 @@ class Cache:
 
     @property
     def problem(self) -> str:
-        """Why nothing that is in the folder counts, and what mends it; empty where it counts, or there is none."""
+        """Why the folder is not used, and how to fix that; empty if it is used, or does not exist."""
         if not self._folder.exists() or _is_own(self._folder):
             return ""
         return (
-            f"{self._folder} is another user's, or others can write to it: nothing in it is used, and nothing is kept. "
-            f"Mend it (chmod go-w {shlex.quote(str(self._folder))}), or take another folder."
+            f"the compile cache {self._folder} belongs to another user, or others can write to it, so it is not used. "
+            f"Change that (chmod go-w {shlex.quote(str(self._folder))}), or choose another folder."
         )
 
     def take(self, inputs: dict[str, Any], into: Path) -> Entry | None:
-        """Copy what was compiled from `inputs` into a folder; None when there is no such entry, or none that is whole
-        and this user's own. A damaged entry is removed."""
+        """Copy what was compiled from `inputs` into a folder. A damaged entry is removed.
+
+        Returns:
+            The entry; None if there is none that is undamaged and owned by this user.
+        """
         found = self._read(self._folder / key_of(inputs))
         if found is None:
             return None
@@ -79,34 +93,34 @@ class Cache:
             if all(_hash(into / name) == digest for name, digest in found.files.items()):
                 return found
             self.discard(found.key)
-        except OSError:  # another process has removed it meanwhile, or the disk is full
+        except OSError:  # another process removed it meanwhile, or the disk is full
             pass
         _empty(into)
         return None
 
     def keep(self, inputs: dict[str, Any], folder: Path, compile_s: float) -> None:
-        """Keep what a compiler left in a folder. A full disk only means that nothing is kept."""
+        """Keep a copy of a folder that a compiler filled. On a full disk, nothing is kept."""
         key = key_of(inputs)
         try:
             files = {str(path.relative_to(folder)): _hash(path) for path in sorted(folder.rglob("*")) if path.is_file()}
             manifest = {"inputs": inputs, "compile_s": compile_s, "made_at": time.time(), "files": files}
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_own(self._folder):
-                return  # nothing in it would count
+                return  # nothing in it would be used
             building = Path(tempfile.mkdtemp(dir=self._folder, prefix=BUILDING))
             try:
                 shutil.copytree(folder, building, dirs_exist_ok=True)
                 (building / MANIFEST).write_text(json.dumps(manifest))
                 self.discard(key)
-                building.rename(self._folder / key)  # whole or not at all, also when two processes compile the same
+                building.rename(self._folder / key)  # complete or not at all, even if two processes compile the same
             finally:
                 shutil.rmtree(building, ignore_errors=True)
             self._shrink()
-        except OSError:  # or another process removes entries, too
+        except OSError:  # the disk is full, or another process removes entries at the same time
             return
 
     def entries(self) -> list[Entry]:
-        """All entries that are this user's own, the least recently used first."""
+        """Return all entries that this user owns, the least recently used first."""
         folders = sorted(self._folders(), key=_used_at)
         return [entry for folder in folders if (entry := self._read(folder)) is not None]
 
@@ -152,12 +166,12 @@ class Cache:
 
 
 def key_of(inputs: dict[str, Any]) -> str:
-    """The name under which what follows from `inputs` is kept."""
+    """Return the name of the entry that is compiled from `inputs`."""
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether this user owns the folder, which is there, and nobody else can write to it."""
+    """Return whether the folder exists, this user owns it, and nobody else can write to it."""
     try:
         status = folder.lstat()
     except OSError:
@@ -170,7 +184,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _used_at(folder: Path) -> float:
-    """When an entry was last used; 0 where another process has removed it meanwhile."""
+    """Return when an entry was last used; 0 if another process has removed it meanwhile."""
     try:
         return folder.stat().st_mtime
     except OSError:

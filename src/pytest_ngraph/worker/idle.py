@@ -1,5 +1,7 @@
-"""Calm: no thread of a process computes. OpenMP's spin on for some 5 ms after the last call, on cores that the next
-arm is to have."""
+"""Wait until this process's other threads are idle.
+
+OpenMP workers keep spinning for about 5 ms after a call, on cores that the next arm needs.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,17 @@ MOST_S = 0.05
 
 
 def wait(most_s: float = MOST_S) -> None:
-    """Wait until no other thread of this process computes, at most so many seconds: one that never sleeps is measured
-    as it is. Returns at once where the kernel does not tell."""
+    """Wait until no other thread of this process computes, at most `most_s`.
+
+    Returns at once if the kernel does not report what threads do. Threads that never sleep are left to compute.
+    """
     end = time.monotonic() + most_s
     while "R" in _states() and time.monotonic() < end:
         time.sleep(POLL_S)
 
 
 def _states() -> Iterator[str]:
-    """What the other threads do, as `/proc` has it: R for running."""
+    """Yield the state of each other thread, as in `/proc`: R for running."""
     own = str(threading.get_native_id())
     for task in TASKS.iterdir() if TASKS.exists() else ():
         with suppress(OSError):  # it ended meanwhile

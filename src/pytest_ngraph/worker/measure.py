@@ -1,4 +1,4 @@
-"""Warm-up, rounds and the rule that ends them. Knows calls and clocks, not what is called."""
+"""Warm-up, rounds and the rule that ends them. Works on calls and clocks, whatever is called."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pytest_ngraph.stats import median_interval
 Run = Callable[[], object]
 
 STEADY_GAIN = 0.02
-"""A warm-up goes on while a window of it brings a new best time by more than this share."""
+"""A warm-up goes on while one of its windows improves the best time by more than this share."""
 WINDOWS = 3
 """Fewest windows of a warm-up after its first call: two must agree with the best before them."""
 SLOW_IN_A_ROW = 3
-"""One slow quad happens on a quiet machine; of so many, other work is the cause."""
+"""One slow quad also occurs on a quiet machine; this many in a row are caused by other work."""
 
 
 class Timed(Protocol):
@@ -50,12 +50,12 @@ def time_quad(base: Timed, head: Timed, calls: int, *, head_first: bool) -> Quad
 
 
 def _burst_s(arm: Timed, calls: int) -> float:
-    """Seconds per iteration of one burst."""
+    """Time one burst and return its seconds per iteration."""
     return time_round(arm, arm.stopwatch, calls).sample_s / arm.concurrency
 
 
 def until_disturbed(quads: Iterable[Quad], slowest_s: float | None) -> list[Quad]:
-    """These quads, up to where several in a row take longer than `slowest_s` in all; None to take each."""
+    """Return the quads, stopping once `SLOW_IN_A_ROW` in a row took longer than `slowest_s` (None: never stop)."""
     taken: list[Quad] = []
     slow = 0
     for quad in quads:
@@ -69,8 +69,10 @@ def until_disturbed(quads: Iterable[Quad], slowest_s: float | None) -> list[Quad
 def warm_up(run: Run, stopwatch: Stopwatch, *, window_s: float, budget_s: float) -> tuple[Warmup, float]:
     """Call once, then run windows (bursts of about `window_s`) until the times are steady or `budget_s` is spent.
 
-    The first call pays for what is left to just-in-time work: it tells nothing of the others, and the budget is theirs.
-    Returns the warm-up and the best seconds per iteration that a window saw, or the first call's where none was run.
+    The first call includes just-in-time work. It says nothing about later calls and does not count against the budget.
+
+    Returns:
+        The warm-up, and the seconds per iteration of the fastest window, or of the first call if there was no window.
     """
     first = time_round(run, stopwatch, 1)
     windows: list[Round] = []
@@ -85,8 +87,10 @@ def warm_up(run: Run, stopwatch: Stopwatch, *, window_s: float, budget_s: float)
 
 
 def is_steady(windows: Sequence[Round]) -> bool:
-    """Whether the last two windows brought no new best time. Only getting faster counts as warming up:
-    a window that is slower shows a disturbance, which the rounds deal with."""
+    """Return whether the last two windows brought no new best time.
+
+    Only getting faster counts as warming up: a slower window shows a disturbance, which the rounds deal with.
+    """
     if len(windows) < WINDOWS:
         return False
     earlier = min(w.sample_s for w in windows[:-2])
@@ -94,12 +98,12 @@ def is_steady(windows: Sequence[Round]) -> bool:
 
 
 def iterations_per_round(seconds_per_iteration: float, round_s: float) -> int:
-    """How many iterations fill a round; at least one."""
+    """Return how many iterations fill a round; at least one."""
     return max(1, round(round_s / max(seconds_per_iteration, 1e-9)))
 
 
 def is_precise(rounds: Sequence[Round], target: float) -> bool:
-    """Whether the 95 % interval of the median is within `target` of it on both sides."""
+    """Return whether the 95 % interval of the median is within `target` of it on both sides."""
     samples = np.array([r.sample_s for r in rounds])
     interval = median_interval(samples)
     return (interval.high - interval.low) / 2 <= target * interval.value

@@ -1,4 +1,4 @@
-"""What the models of a process need of memory: of its own, and of the GPU's."""
+"""Memory of a worker: the peaks that its models need, and what happens to memory that they free."""
 
 from __future__ import annotations
 
@@ -13,33 +13,40 @@ from pathlib import Path
 from pytest_ngraph.artifact import Kind
 from pytest_ngraph.errors import NgraphError
 
+M_TRIM_THRESHOLD = -1
+M_MMAP_MAX = -4
+ALLOCATOR_VARIABLES = ("GLIBC_TUNABLES", "MALLOC_")
+"""Prefixes of the variables by which users set glibc's allocator."""
+KEEPING = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**62)}
+"""Variables with which a process keeps what it frees, from its start on."""
+
 
 class Footprint:
-    """The peaks since `begin`. On a CPU, the GPU is not asked."""
+    """The peak memory of this process and of the GPU since `begin`. For a CPU, the GPU is not asked."""
 
     def __init__(self) -> None:
         self._gpu_before = 0
         self._gpu_peak = 0
 
     def begin(self, kind: Kind) -> None:
-        """Start anew, so that an earlier case of this process does not count for this one."""
+        """Reset the peaks, so that earlier cases of this process do not count."""
         _reset_peak()
         self._gpu_before = _gpu_in_use() if kind == "cuda" else 0
         self._gpu_peak = 0
 
     def look(self, kind: Kind) -> None:
-        """See what the GPU has in use, while no other process allocates: its driver tells of all of them together."""
+        """Note what the GPU has in use. Its driver reports all processes together: no other may allocate meanwhile."""
         if kind == "cuda":
             self._gpu_peak = max(self._gpu_peak, _gpu_in_use() - self._gpu_before)
 
     def peaks(self, kind: Kind) -> dict[str, int | None]:
-        """Bytes, under their names in a record."""
+        """Return the peaks in bytes, by their names in a record."""
         gpu = self._gpu_peak if kind == "cuda" else None
         return {"peak_memory_bytes": _peak(), "device_memory_bytes": gpu}
 
 
 def give_back() -> None:
-    """What this process keeps for later, of memory and of a GPU's, which no other could use meanwhile."""
+    """Give memory that this process has freed, its own and the GPU's, back for other processes to use."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         gc.collect()
@@ -57,7 +64,7 @@ def _peak() -> int:
     try:
         status = Path("/proc/self/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) * 1024
-    except (OSError, IndexError):  # another system, or a kernel that does not tell
+    except (OSError, IndexError):  # another system, or a kernel that does not report it
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -71,28 +78,13 @@ def _gpu_in_use() -> int:
     return total - free
 
 
-M_TRIM_THRESHOLD = -1
-
-
-M_MMAP_MAX = -4
-
-
-ALLOCATOR_VARIABLES = ("GLIBC_TUNABLES", "MALLOC_")
-"""Prefixes of the variables by which users set glibc's allocator."""
-
-
-KEEPING = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**62)}
-"""Variables that make a process keep what it frees from its start."""
-
-
 def keep_freed_memory() -> None:
-    """Keep what this process frees for its next calls, from now on.
+    """Make this process keep the memory that it frees for its next calls, from now on.
 
-    glibc returns large blocks to the kernel as they are freed, or keeps them: that depends on what its heap looked like
-    when the model was loaded. PyTorch frees its activations in every call. Where they were returned, the kernel hands
+    glibc either returns large blocks to the kernel as they are freed or keeps them, depending on what its heap looked
+    like when the model was loaded. PyTorch frees its activations in every call. If they are returned, the kernel hands
     out and clears each page again in the next call: the same case took up to 2.5 times as long in one process as in
-    another, each within 1 % of itself. Does nothing where the environment sets the allocator, or where it is not
-    glibc's.
+    another, each steady within 1 %. Does nothing if the environment sets the allocator, or if it is not glibc's.
     """
     if any(name.startswith(ALLOCATOR_VARIABLES) for name in os.environ):
         return

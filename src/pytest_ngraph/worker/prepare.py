@@ -1,4 +1,4 @@
-"""From an artifact to a compiled model, and whether that gives the right outputs."""
+"""Compile an artifact into a model, and verify the outputs of that model."""
 
 from __future__ import annotations
 
@@ -25,12 +25,16 @@ from pytest_ngraph.workloads.verify import verify
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A compiled model that is ready to run, not yet known to be right.
+    """A compiled model that is ready to run but not yet verified.
 
-    compile_s: seconds from the artifact to being ready to run, always of a cold start; None for identity.
-    load_s: seconds that it took this time, less than `compile_s` when the cache had it.
-    cached_at: when what the cache had was compiled, in seconds since the epoch; None when it was compiled now.
-    keep: puts what was compiled now into the cache.
+    Attributes:
+        model: the model.
+        artifact: what it was compiled from.
+        target: what it was compiled for.
+        compile_s: seconds of a cold start, from the artifact to being ready to run; None for identity.
+        load_s: seconds that it took this time; less than `compile_s` if it came from the cache.
+        cached_at: when the cached artifact was compiled, in seconds since the epoch; None if it was compiled now.
+        keep: puts what was compiled now into the cache.
     """
 
     model: CompiledModel
@@ -42,7 +46,7 @@ class Prepared:
     keep: Callable[[], None]
 
     def verify(self) -> Agreement:
-        """Compare the outputs of a call with the reference, and keep what was compiled if they agree."""
+        """Compare the outputs of a call with the reference; if they agree, keep what was compiled in the cache."""
         outputs, reference = self.model.outputs(), self.artifact.reference()
         agreement = verify(outputs, reference, self.target.precision, quantized=self.artifact.quantized)
         if agreement.agrees:
@@ -60,7 +64,7 @@ def prepare(
 ) -> Prepared:
     """Compile the artifact into `folder`, or take it from the cache, and load it.
 
-    Importing the compiler's libraries, seconds that a process pays once, does not count as compiling.
+    Importing the compiler's libraries does not count as compiling: it takes seconds, but only once per process.
     """
     compiler = compilers.resolve(case.compiler)
     import_libraries(compiler, with_torch=bool(artifact.program or artifact.onnx))
@@ -91,8 +95,11 @@ def prepare(
 
 
 def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:
-    """Import what the compiler works with. with_torch: PyTorch first, whose tensors are the inputs of a program or an
-    ONNX file, whatever compiles it."""
+    """Import the compiler's libraries.
+
+    Args:
+        with_torch: import PyTorch first. Its tensors are the inputs of programs and ONNX files under every compiler.
+    """
     frameworks.disable_telemetry()
     memory.keep_freed_memory()
     with frameworks.without_garbage_collection():
@@ -103,13 +110,13 @@ def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:
 def _load_cached(
     compiler: Compiler, artifact: Artifact, target: Target, folder: Path, cache: Cache | None, inputs: dict[str, Any]
 ) -> tuple[CompiledModel | None, Entry | None]:
-    """What the cache has, loaded; nothing when it has none, or one that no longer loads."""
+    """Load the cached model. Returns None twice if there is none, or if it no longer loads."""
     entry = cache.take(inputs, folder) if cache else None
     if cache is None or entry is None:
         return None, None
     try:
         return compiler.load(artifact, target, folder), entry
-    except Exception:  # whatever is wrong with it, compiling anew tells
+    except Exception:  # whatever is wrong with the entry, compiling again settles it
         cache.discard(entry.key)
         shutil.rmtree(folder)
         folder.mkdir()

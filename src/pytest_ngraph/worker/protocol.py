@@ -1,4 +1,4 @@
-"""What a worker says, checked: whatever a compiler wrote in between is no message."""
+"""The messages of a worker, as its parent reads them. What a compiler wrote in between is not a message."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Message = PhaseBegun | Progressed | Done | Refused | Failed
 
 
 def parse(line: bytes) -> Message | None:
-    """The message in a line; None where it is none."""
+    """Return the message in a line; None if the line is not a message."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What a worker process holds, and what it does when it is asked."""
+"""What a worker process holds, and the requests that it answers."""
 
 from __future__ import annotations
 
@@ -34,8 +34,13 @@ Result = TypeVar("Result")
 
 
 class Worker:
-    """Holds the compiled model of a case, and that of its base beside it when the two are compared. Every public
-    method is a request."""
+    """Holds the compiled model of a case, and that of its base as well if the two are compared.
+
+    Every public method is a request; what it returns is the answer.
+
+    Args:
+        announce: called as each phase begins.
+    """
 
     def __init__(self, announce: Callable[[Phase], None]) -> None:
         self._announce = announce
@@ -47,13 +52,16 @@ class Worker:
         self._home = Path.cwd()
 
     def ready(self) -> Answer:
-        """Nothing: what is answered tells that the worker is set up, with all that it imports ahead."""
+        """Return an empty answer. It shows that the worker is set up and has imported its libraries."""
         return {}
 
     def export(self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None) -> Answer:
         """Build the case's workload and write what every compiler starts from.
 
-        instead_of: a copy of a folder, and that folder, from which nothing may be imported then.
+        Args:
+            case: the case, as JSON-ready data.
+            folder: where to write it.
+            instead_of: a copy of a folder, and that folder itself, from which nothing may be imported then.
         """
         self._announce("build")
         self._files_read = self._files_read or FilesRead()
@@ -62,7 +70,7 @@ class Worker:
             with frameworks.without_garbage_collection():
                 artifact = export(Case.from_dict(case), Path(folder))
         finally:
-            os.chdir(self._home)  # which a workload may leave
+            os.chdir(self._home)  # a workload may have changed it
         if instead_of:
             tree, root = map(Path, instead_of)
             refuse_foreign(root, tree, sys.modules)
@@ -79,9 +87,13 @@ class Worker:
         cache: dict[str, Any] | None = None,
         arm: str = HEAD,
     ) -> Answer:
-        """Compile, warm up and verify what is warm, as it will be timed; a model that agrees stays until `release`.
+        """Compile, warm up and verify a model. A model that agrees stays until `release`.
 
-        cache: its folder and limit in bytes.
+        It is verified when warm, in the state in which it is timed.
+
+        Args:
+            cache: the folder of the compile cache and its limit in bytes; None for no cache.
+            arm: `HEAD` or `BASE`.
         """
         on = Target.from_dict(target)
         if not self._models:
@@ -120,11 +132,16 @@ class Worker:
         return {"elapsed_s": timed.elapsed_s, **used}
 
     def compare(self, *, calls: int, quads: int, slowest_s: float | None = None) -> Answer:
-        """Time so many quads of base and head, in bursts of `calls` calls. Fewer where several in a row take longer
-        than `slowest_s`: what other work delays is not worth measuring.
+        """Time quads of base and head, in bursts of `calls` calls.
 
-        Which arm begins is drawn: in a fixed order, another process that takes a core at regular times would always
-        meet the same arm.
+        The arm that begins a quad is drawn at random: in a fixed order, another process that takes a core at regular
+        intervals could always delay the same arm.
+
+        Args:
+            calls: calls per burst.
+            quads: how many quads to time.
+            slowest_s: stop once several quads in a row take longer than this, because other work delays them. None to
+                time all.
         """
         base, head = self._models[BASE], self._models[HEAD]
         order = [self._random.random() < 0.5 for _ in range(quads)]
@@ -134,13 +151,13 @@ class Worker:
         return {"quads": timed, **used}
 
     def release(self, *, kind: Kind) -> Answer:
-        """Free what is held. Tells the peaks of memory since the first `prepare`."""
+        """Free what is held, and return the peaks of memory since the first `prepare`."""
         peaks = self._footprint.peaks(kind)
         self.close()
         return peaks
 
     def close(self) -> None:
-        """Free what is held, and go back to the folder that a compiler may have left. May be called when nothing is."""
+        """Free what is held, if anything, and return to the working folder, which a compiler may have changed."""
         models, self._models = self._models, {}
         folders, self._folders = self._folders, []
         with ExitStack() as last:
@@ -149,11 +166,11 @@ class Worker:
                 last.callback(shutil.rmtree, folder, ignore_errors=True)
             last.callback(memory.give_back)
             for model in models.values():
-                last.callback(model.close)  # each, whatever the others raise
+                last.callback(model.close)  # every model, even if closing another raises
 
 
 def _with_usage(work: Callable[[], Result]) -> tuple[Result, Answer]:
-    """What some work gives, and what the process used for it."""
+    """Do some work; return its result, and what the process used for it."""
     before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
     result = work()
     wall_s, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)

@@ -1,4 +1,4 @@
-"""The base's cases, collected from its own tests in a process of its own."""
+"""The base's cases, collected from the base's own tests in a separate process."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _selected(collection: Collection) -> list[str]:
 
 
 def test_a_line_that_was_not_finished_is_no_case(tmp_path: Path) -> None:
-    """Of a process that was killed, or whose disk was full."""
+    """The writing process may have been killed, or the disk full."""
     file = tmp_path / "cases.jsonl"
     file.write_text('{"failed": "test_it.py", "reason": "broken"}\n{"failed": "test_th')
     assert _lines(file) == [{"failed": "test_it.py", "reason": "broken"}]
@@ -128,7 +128,7 @@ def test_another_folder_and_root(project: Repository, tmp_path: Path) -> None:
         assert _selected(_collect(worktree, "test_it.py", "-k", "b1")) == BOTH[:1]
 
 
-def test_a_broken_file_is_told_and_the_others_collected(project: Repository, tmp_path: Path) -> None:
+def test_a_broken_file_is_reported_and_the_others_collected(project: Repository, tmp_path: Path) -> None:
     project.write("nets.py", "WORKLOADS = ['nets:build']\n")
     project.write("tests/test_broken.py", "import nothing_like_it\n")
     project.write("tests/test_wrong.py", TEST.replace("batch_size", "batchsize"))
@@ -149,18 +149,18 @@ def test_a_module_of_the_users_is_not_the_standard_librarys(project: Repository,
         assert _selected(_collect(worktree, "--import-mode=importlib")) == BOTH
 
 
-def test_a_broken_conftest_is_told(project: Repository, tmp_path: Path) -> None:
+def test_a_broken_conftest_is_reported(project: Repository, tmp_path: Path) -> None:
     project.write("conftest.py", "import nothing_like_it\n")
     project.commit("broken")
     with Worktree(resolve("HEAD", project.root), tmp_path) as worktree:
         assert _collect(worktree).failed == {"": "ModuleNotFoundError: No module named 'nothing_like_it'"}
 
 
-def test_an_option_that_the_base_lacks_is_told(worktree: Worktree) -> None:
+def test_an_option_that_the_base_lacks_is_reported(worktree: Worktree) -> None:
     assert "unrecognized arguments: --mine" in _collect(worktree, "--mine").problem
 
 
-def test_a_collection_that_takes_too_long_is_told(worktree: Worktree) -> None:
+def test_a_collection_that_takes_too_long_is_reported(worktree: Worktree) -> None:
     assert _collect(worktree, timeout_s=0.01).problem.endswith("collecting took longer than 0.01 s")
 
 

@@ -1,4 +1,4 @@
-"""From a name to a commit: what is found, what is said of the head, and every message."""
+"""From a name to a commit: what is found, how the head is described, and every message."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_branch_that_only_the_remote_has(repository: Repository, tmp_path: Pat
 
 
 def test_digits_of_several_commits(repository: Repository) -> None:
-    """Among a thousand commits some have their first four digits in common."""
+    """Among a thousand commits, some share their first four digits."""
     commits = (
         f"commit refs/heads/many\ncommitter A. User <user@example.org> {number} +0000\ndata 0\n"
         for number in range(1000)
@@ -137,7 +137,7 @@ def test_digits_of_several_commits(repository: Repository) -> None:
     repository.git("fast-import", "--quiet", given="".join(commits))
     shas = repository.git("log", "--format=%H", "many").splitlines()
     digits, _ = Counter(sha[:4] for sha in shas).most_common(1)[0]
-    with pytest.raises(UsageError, match=r"stands for several commits. Give more of its digits"):
+    with pytest.raises(UsageError, match=r"matches several commits. Give more of its digits"):
         resolve(digits, repository.root)
 
 
@@ -171,7 +171,7 @@ def test_an_outer_git_does_not_mislead(repository: Repository, tmp_path: Path, m
     assert resolve("main", repository.root).root == repository.root.resolve()
 
 
-def test_a_repository_that_git_cannot_read_has_no_head_to_tell_of(repository: Repository) -> None:
+def test_a_repository_that_git_cannot_read_has_no_head(repository: Repository) -> None:
     assert head_of(repository.root) is not None
     (repository.root / ".git" / "index").write_bytes(b"damaged")
     assert head_of(repository.root) is None

@@ -1,4 +1,4 @@
-"""Submodules come from the working tree's clones; what is not there is told."""
+"""Submodules come from the working tree's clones; missing ones are reported."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_they_are_checked_out_at_their_commits(with_submodules: Repository, tmp_
     assert (with_submodules.root / ".git" / "config").read_text() == configuration
 
 
-def test_one_that_is_not_here_is_told(with_submodules: Repository, tmp_path: Path) -> None:
+def test_one_that_is_not_here_is_reported(with_submodules: Repository, tmp_path: Path) -> None:
     with_submodules.git("submodule", "--quiet", "deinit", "--force", "lib")
     with Worktree(resolve("HEAD", with_submodules.root), tmp_path) as worktree:
         (text,) = worktree.missing_submodules

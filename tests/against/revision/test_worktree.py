@@ -1,4 +1,4 @@
-"""A worktree: what is in it, and that nothing is left of it, however its process ends."""
+"""A worktree: its files, and that nothing of it is left over, however its process ends."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ import signal, sys
 from pathlib import Path
 from pytest_ngraph.against.revision import Worktree, resolve
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background without it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background processes without it
 with Worktree(resolve("HEAD", Path(sys.argv[1])), Path(sys.argv[2])) as worktree:
     print("ready", flush=True)
     sys.stdin.read()
@@ -103,7 +103,7 @@ with Worktree(resolve("HEAD", Path(sys.argv[1])), Path(sys.argv[2])) as worktree
 
 
 def _start(repository: Repository, parent: Path) -> subprocess.Popen[str]:
-    """A process that has a worktree, or is about to."""
+    """Start a process that has a worktree, or is about to make one."""
     return subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, str(repository.root), str(parent)],
         stdin=subprocess.PIPE,
@@ -163,7 +163,7 @@ def test_what_is_left_of_a_folder_that_is_gone_goes_too(repository: Repository, 
 
 
 def test_paths_that_git_writes_relative(repository: Repository, parent: Path) -> None:
-    """As with worktree.useRelativePaths, from git 2.48 on."""
+    """Since git 2.48, worktree.useRelativePaths does so."""
     with _start(repository, parent) as process:
         assert _is_ready(process)
         (administration,) = (repository.root / ".git" / "worktrees").iterdir()
@@ -177,7 +177,9 @@ def test_paths_that_git_writes_relative(repository: Repository, parent: Path) ->
     assert not list(parent.iterdir())
 
 
-def test_those_of_the_living_and_of_the_user_stay(repository: Repository, parent: Path, tmp_path: Path) -> None:
+def test_worktrees_of_living_processes_and_of_the_user_stay(
+    repository: Repository, parent: Path, tmp_path: Path
+) -> None:
     repository.git("worktree", "add", "--quiet", "--detach", str(tmp_path / "own"))
     with _start(repository, parent) as process:
         assert _is_ready(process)

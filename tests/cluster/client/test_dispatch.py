@@ -1,21 +1,28 @@
-"""The way to devices, when it is lost for good."""
+"""What a dispatch sends over its link, and what it does when the link breaks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cluster.devices import ORIN
 from distributed import Future
 from synthetic import case
 
 from pytest_ngraph.cluster.client import dispatch
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.client.errands import SentGroup
+from pytest_ngraph.cluster.device import task
+from pytest_ngraph.cluster.presence import JoinedDevice, resource
+from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.errors import DeviceAway
 
 AWAY = "the connection to the scheduler is lost"
+PROJECT, OTHER = Packed(digest="d1", content=b"project"), Packed(digest="d2", content=b"other")
+XEON = dataclasses.replace(ORIN, name="xeon", pool="xeon", address="tcp://xeon")
 
 
 class Done(Future):  # type: ignore[type-arg]  # not generic in the oldest that we support
@@ -25,41 +32,65 @@ class Done(Future):  # type: ignore[type-arg]  # not generic in the oldest that 
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self.tell: Callable[[Future[Any]], None] = lambda future: None
+        self.callback: Callable[[Future[Any]], None] = lambda future: None
 
     def __del__(self) -> None:
-        """No client has to forget it."""
+        """Do nothing: no client knows this future."""
 
     def add_done_callback(self, fn: Callable[[Future[Any]], None]) -> None:
-        self.tell = fn
+        self.callback = fn
 
     def exception(self, timeout: Any = None, **keywords: Any) -> BaseException:
         return ValueError(self.key)
 
     def become(self, status: str) -> None:
         self.status = status
-        self.tell(self)
+        self.callback(self)
 
 
 class Way:
-    """A link to a cluster without devices. is_up: whether there is a scheduler."""
+    """A fake link to a cluster.
 
-    def __init__(self, *, is_up: bool) -> None:
+    Args:
+        is_up: whether there is a scheduler.
+        devices: those that have joined.
+        has: digests of the projects that each device has, by address.
+
+    Attributes:
+        arrived: what devices and their queues got, in order: an address with a digest and content, or a resource with
+            a group's data.
+    """
+
+    def __init__(
+        self, *, is_up: bool, devices: Sequence[JoinedDevice] = (), has: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        self.arrived: list[tuple[Any, ...]] = []
         self.restored = 0
         self.cancelled: list[str] = []
         self.gathered: list[list[Any]] = []
         self.futures: list[Done] = []
         self._is_up = is_up
+        self._devices = list(devices)
+        self._has = has or {}
 
-    def present(self) -> list[Any]:
+    def present(self) -> list[JoinedDevice]:
         if not self._is_up:
             raise ConnectionError
-        return []
+        return self._devices
 
-    def run(self, function: Callable[..., Any], *arguments: Any, on: Sequence[str]) -> dict[str, Any]:
+    def run(
+        self, function: Callable[..., Any], *arguments: Any, on: Sequence[str], timeout_s: float = 0.0
+    ) -> dict[str, Any]:
+        if function is task.lacking:
+            (digests,) = arguments
+            return {address: [each for each in digests if each not in self._has.get(address, ())] for address in on}
+        assert function is task.receive
+        self.arrived += [(address, *arguments) for address in on]
         return dict.fromkeys(on)
 
     def submit(self, function: Callable[..., Any], data: Sequence[Any], resource: str) -> list[Any]:
+        assert function is task.measure
+        self.arrived += [(resource, each) for each in data]
         futures = [Done(f"{resource} {each}") for each in data]
         self.futures += futures
         return futures
@@ -69,7 +100,7 @@ class Way:
         return self.gathered[-1]
 
     def listen(self, topic: str, hear: Callable[[Any], None]) -> None:
-        """Nobody tells anything."""
+        """Do nothing: no device sends messages."""
 
     def cancel(self, futures: Sequence[Any]) -> None:
         self.cancelled += [future.key for future in futures]
@@ -79,8 +110,8 @@ class Way:
         raise DeviceAway(AWAY)
 
 
-def over(way: Any) -> Dispatch:
-    errands: Any = SimpleNamespace(client="client", archives={})
+def over(way: Any, *archives: Packed) -> Dispatch:
+    errands: Any = SimpleNamespace(client="client", archives={each.digest: each for each in archives})
     return Dispatch(way, errands)
 
 
@@ -88,6 +119,23 @@ def over(way: Any) -> Dispatch:
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("POLL_S", "LOOK_S", "AWAY_S"):
         monkeypatch.setattr(dispatch, name, 0.001)
+
+
+def test_a_device_gets_the_projects_that_it_lacks_and_then_its_groups() -> None:
+    way = Way(is_up=True, devices=[ORIN, XEON], has={ORIN.address: [OTHER.digest]})
+    groups = [SentGroup(number, (case(device="orin"),), {"group": number}) for number in range(2)]
+    over(way, PROJECT, OTHER).send(groups)
+    assert way.arrived == [
+        ("tcp://orin", "d1", b"project"),
+        (resource("orin"), {"group": 0}),
+        (resource("orin"), {"group": 1}),
+    ]
+
+
+def test_a_project_is_delivered_to_the_device_that_asks_for_it() -> None:
+    way = Way(is_up=True, devices=[ORIN, XEON])
+    over(way, PROJECT, OTHER).deliver_to("tcp://xeon", ["d2"])
+    assert way.arrived == [("tcp://xeon", "d2", b"other")]
 
 
 def test_a_scheduler_that_stays_away_is_waited_for_once() -> None:
@@ -99,6 +147,7 @@ def test_a_scheduler_that_stays_away_is_waited_for_once() -> None:
         with pytest.raises(DeviceAway, match=AWAY):
             ours.receive()
     assert way.restored == 1
+    assert way.arrived == []
 
 
 def test_a_device_that_stays_away_is_given_up() -> None:
@@ -108,7 +157,7 @@ def test_a_device_that_stays_away_is_given_up() -> None:
     while len(ours.gone) < 2:
         assert ours.receive() == []
     assert "device orin has been away" in ours.gone["orin"]
-    assert len(way.cancelled) == 2
+    assert sorted(way.cancelled) == ["ngraph:orin {'group': 1}", "ngraph:xeon {'group': 0}"]
 
 
 def test_what_comes_together_is_fetched_in_one_request() -> None:
@@ -137,7 +186,7 @@ def test_what_finished_beside_something_lost_is_not_lost() -> None:
 
 def test_what_was_submitted_before_the_way_was_lost_is_sent_once() -> None:
     class Breaking(Way):
-        """Is lost once, after the first device has its errands."""
+        """Breaks once, after the first device has its errands."""
 
         def submit(self, function: Callable[..., Any], data: Sequence[Any], resource: str) -> list[Any]:
             if self.futures and not self.restored:
@@ -151,4 +200,8 @@ def test_what_was_submitted_before_the_way_was_lost_is_sent_once() -> None:
     ours = over(way)
     ours.send([SentGroup(number, (case(device=name),), {"group": number}) for number, name in enumerate(["a", "b"])])
     assert len(ours._under_way) == 2
-    assert len(way.futures) == 3
+    assert way.arrived == [
+        (resource("a"), {"group": 0}),
+        (resource("a"), {"group": 0}),  # over the new connection: the scheduler forgot the first one
+        (resource("b"), {"group": 1}),
+    ]

@@ -1,4 +1,4 @@
-"""A cluster that nobody needs is not reached."""
+"""A cluster is reached only when a test needs it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_it_is_reached_once_and_when_it_is_needed() -> None:
     assert len(reached) == 1
 
 
-def test_what_keeps_it_from_being_reached_is_found_out_once() -> None:
+def test_a_cluster_that_cannot_be_reached_is_tried_once() -> None:
     tries: list[bool] = []
 
     def reach() -> Site:

@@ -1,4 +1,4 @@
-"""What is known of a device's machine, and asked of it once."""
+"""What a client knows of a device's machine, and what it asks, once each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_ngraph.system.installed import is_importable
 
 
 class Device:
-    """Answers in the place of one."""
+    """Answers in place of a device."""
 
     def __init__(self, answer: Any = False) -> None:
         self.asked: list[tuple[Any, ...]] = []
@@ -35,7 +35,7 @@ class Device:
         return RemoteHost(present, self, project)
 
 
-def test_what_it_told_is_not_asked() -> None:
+def test_what_a_device_has_reported_is_not_asked() -> None:
     device = Device()
     host = device.host()
     assert (host.python, host.libraries) == ("3.10.12", {"torch": "2.6.0"})

@@ -1,4 +1,4 @@
-"""A cluster as a session sees it, over a connection that is none."""
+"""A cluster as a session sees it, over a fake connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_ngraph.wording import counted
 
 
 class Broken:
-    """A link on which a device is seen, and then no more."""
+    """A link that shows a device, but fails on every question to it."""
 
     address = "tcp://head:8786"
 
@@ -34,7 +34,7 @@ class Broken:
 
 
 class Mixed(Broken):
-    """A link on which there is a device of a later version, too, which tells more of its machine."""
+    """A link with a second device, which has a later version and reports more about its machine."""
 
     def present(self) -> list[JoinedDevice]:
         late = {**ORIN.environment, "pytest-ngraph": "9.0"}
@@ -54,10 +54,12 @@ def connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[type
 
 def test_a_device_of_another_version_is_one_message(connected: Callable[[type], ClusterSite]) -> None:
     cluster = connected(Mixed)
-    told = f"{this_machine().processor}, {counted(len(this_machine().cores), 'core')}"
-    assert cluster.describe(["orin", "nano"]) == f"cluster {Mixed.address}: orin ({told}), nano ({told})"
+    words = f"{this_machine().processor}, {counted(len(this_machine().cores), 'core')}"
+    assert cluster.describe(["orin", "nano"]) == f"cluster {Mixed.address}: orin ({words}), nano ({words})"
     assert cluster.host("orin").machine == this_machine()
-    with pytest.raises(UsageError, match=r"device nano has pytest-ngraph 9\.0, and here is .* Install the same there"):
+    with pytest.raises(
+        UsageError, match=r"device nano has pytest-ngraph 9\.0, but this machine has .* Install the same there"
+    ):
         cluster.host("nano")
 
 

@@ -28,7 +28,7 @@ def project(folder: Path, text: str = "text") -> Packed:
 
 
 def archive(*entries: tarfile.TarInfo) -> Packed:
-    """An archive that nobody packed."""
+    """Return an archive of these entries, which `pack` would never make."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as tar:
         for entry in entries:
@@ -41,6 +41,11 @@ def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile
     made = tarfile.TarInfo(name)
     made.type, made.linkname = kind, target
     return made
+
+
+def landing_place(projects: Path, name: str) -> Path:
+    """Return where an entry of this name would land if it were unpacked without a check."""
+    return Path(os.path.normpath(projects / f"{UNFINISHED}1" / name))
 
 
 def test_what_is_unpacked_is_what_was_packed(tmp_path: Path) -> None:
@@ -78,7 +83,7 @@ def test_a_damaged_archive_leaves_nothing(tmp_path: Path, content: bytes) -> Non
     "hostile",
     [
         [entry("../out")],
-        [entry("/tmp/out")],
+        [entry("{tmp_path}/out")],
         [entry("device", tarfile.CHRTYPE)],
         [entry("hard", tarfile.LNKTYPE, "/etc/passwd")],
         [entry("link", tarfile.SYMTYPE, "/etc")],
@@ -88,12 +93,23 @@ def test_a_damaged_archive_leaves_nothing(tmp_path: Path, content: bytes) -> Non
     ids=["parent", "absolute", "device", "hard link", "link", "parent link", "two links"],
 )
 def test_an_entry_that_leads_out_is_refused(tmp_path: Path, hostile: list[tarfile.TarInfo]) -> None:
-    projects = Projects(tmp_path / "projects")
-    packed = archive(*hostile)
+    folder = tmp_path / "projects"
+    entries = [entry(each.name.format(tmp_path=tmp_path), each.type, each.linkname) for each in hostile]
     with pytest.raises(NgraphError, match="the archive of the project has"):
-        projects.unpack(packed)
-    assert not projects.has(packed.digest)
-    assert not (tmp_path / "out").exists()
+        Projects(folder).unpack(archive(*entries))
+    for each in entries:
+        assert not os.path.lexists(landing_place(folder, each.name))
+    assert list(folder.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("name", ["../out", "{tmp_path}/out"])
+def test_an_unchecked_entry_would_land_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The test above looks in the right places."""
+    monkeypatch.setattr("pytest_ngraph.cluster.device.projects._check", lambda entry: None)
+    folder, name = tmp_path / "projects", name.format(tmp_path=tmp_path)
+    Projects(folder).unpack(archive(entry(name)))
+    assert landing_place(folder, name).is_file()
 
 
 def test_no_file_is_written_through_a_link(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a device keeps of its results."""
+"""The results that a device stores."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ RUN = "20261121-120000-000001-0123456789abcdef"
 
 
 def die(of: DeviceResults) -> None:
-    """As a process does that is killed: nothing is written any more."""
+    """End as a killed process does, without writing anything more."""
     of._journal.close()
 
 
-def test_a_record_is_there_for_whoever_comes_next(tmp_path: Path) -> None:
+def test_a_record_is_there_for_the_next_process(tmp_path: Path) -> None:
     first = DeviceResults(tmp_path, RUN)
     first.enter(EAGER, "measure")
     first.add(measured(EAGER, 0.1))
@@ -32,7 +32,7 @@ def test_a_record_is_there_for_whoever_comes_next(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_case_is_given_up_that_died_twice(tmp_path: Path) -> None:
+def test_a_case_that_died_twice_is_given_up(tmp_path: Path) -> None:
     for deaths in range(2):
         found = DeviceResults(tmp_path, RUN)
         assert found.of(TVM) is None, f"given up after {deaths}"
@@ -43,12 +43,12 @@ def test_a_case_is_given_up_that_died_twice(tmp_path: Path) -> None:
     assert record is not None
     assert record.failure is not None
     assert (record.failure.kind, record.failure.phase) == ("crashed", "compile")
-    assert record.started_at > 0, "of equal cases the one begun last counts"
+    assert record.started_at > 0, "of equal cases the one started last counts"
     found.close()
     assert [each.case for each in store.read(tmp_path, RUN).records] == [TVM]
 
 
-def test_one_that_ends_in_order_is_no_death(tmp_path: Path) -> None:
+def test_a_process_that_ends_normally_is_no_death(tmp_path: Path) -> None:
     for _ in range(3):
         found = DeviceResults(tmp_path, RUN)
         assert found.of(TVM) is None

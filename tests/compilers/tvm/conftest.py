@@ -1,4 +1,4 @@
-"""TVM's target for this machine."""
+"""Fixtures for tests of TVM."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_ngraph.artifact import Target
 
 @pytest.fixture
 def host() -> Any:
-    """TVM's target for this machine; skips where TVM is missing."""
+    """Return TVM's target for this machine; skip the test where TVM is missing."""
     pytest.importorskip("tvm")
     from pytest_ngraph.compilers.tvm.target import tvm_target
 

@@ -1,4 +1,4 @@
-"""What a search found replaces the rule's schedule only where it wins against it."""
+"""A schedule that a search found replaces the rule's only where it beats it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RULE = "the rule"
 
 
 class Record:
-    """A record of MetaSchedule's, as far as it is asked."""
+    """A fake of MetaSchedule's record, with the methods that adoption calls."""
 
     def __init__(self, trace: str) -> None:
         self.trace = trace
@@ -30,7 +30,7 @@ class Record:
 
 
 class FakeRig:
-    """Times by trace: seconds of each of a schedule's runs in turn. Counts the duels."""
+    """A fake rig with given seconds for each run of a schedule, by trace. Counts the duels."""
 
     def __init__(self, **seconds: Sequence[float]) -> None:
         self.seconds_of = {name: iter(each) for name, each in seconds.items()}
@@ -42,7 +42,7 @@ class FakeRig:
 
 
 def adopted(folder: Path, rig: FakeRig, *fastest: str) -> list[str]:
-    """Traces that are adopted of one kernel whose records are these, the fastest first."""
+    """Return the traces adopted for one kernel with these records, the fastest first."""
     kernel: Any = SimpleNamespace(
         name="conv", hash="1", workload=None, rule_trace=json.dumps(RULE), by_rule=SimpleNamespace(mod="rule")
     )
@@ -56,13 +56,13 @@ def test_a_schedule_that_wins_every_pair_is_adopted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", range(6))
-def test_one_that_loses_a_pair_is_not(tmp_path: Path, lost: int) -> None:
+def test_a_schedule_that_loses_a_pair_is_not_adopted(tmp_path: Path, lost: int) -> None:
     seconds = [0.9] * 6
     seconds[lost] = 1.1
     assert adopted(tmp_path, FakeRig(rule=[1.0] * 6, lucky=seconds), "lucky", RULE) == []
 
 
-def test_the_next_may_try(tmp_path: Path) -> None:
+def test_after_a_lost_duel_the_next_schedule_may_try(tmp_path: Path) -> None:
     rig = FakeRig(rule=[1.0] * 12, lucky=[1.2] * 6, good=[0.8] * 6)
     assert adopted(tmp_path, rig, "lucky", "good", RULE) == ["good"]
 

@@ -1,4 +1,4 @@
-"""Where trials are kept, and what a killed search leaves."""
+"""Where trials are kept, and what remains after a search is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps the faults of TVM's wheels away."""
+"""Workarounds for the faults of TVM's wheels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a search is, which kernel it turns to, and when it ends."""
+"""How far a search is, which kernel is next, and when it ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def watch(seen: list[Progress], clock: Clock | None = None, patience: int = 150)
     )
 
 
-def test_it_tells_of_trials_best_gain_and_time_left() -> None:
+def test_progress_shows_trials_best_gain_and_time_left() -> None:
     seen: list[Progress] = []
     clock = Clock()
     following = watch(seen, clock)

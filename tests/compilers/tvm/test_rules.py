@@ -13,7 +13,7 @@ from pytest_ngraph.compilers.tvm.target import Processor
 
 
 def convolution(x: Array, weights: Array, stride: int, padding: int, groups: int = 1) -> Array:
-    """PyTorch's, on NHWC images and HWIO weights."""
+    """Return PyTorch's convolution of NHWC images with HWIO weights."""
     import torch
 
     image, filters = torch.from_numpy(x).permute(0, 3, 1, 2), torch.from_numpy(weights).permute(3, 2, 0, 1)

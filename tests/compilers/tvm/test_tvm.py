@@ -63,7 +63,7 @@ def test_batch_norms_become_part_of_the_convolutions(exported: Export, host: Any
 
 
 def test_the_stock_pipeline_is_not_tuned() -> None:
-    with pytest.raises(UsageError, match="only the schedules of rules are tuned"):
+    with pytest.raises(UsageError, match="only schedule=rules can be tuned"):
         compilers.resolve(f"{TVM}:schedule=stock,trials=10")
 
 

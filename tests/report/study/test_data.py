@@ -14,7 +14,7 @@ from pytest_ngraph.store import Run
 
 
 def one(frame: pl.DataFrame, **values: object) -> dict[str, object]:
-    """The one row that has these values."""
+    """Return the one row that has these values."""
     return frame.filter(**values).row(0, named=True) if frame.filter(**values).height == 1 else {}
 
 
@@ -88,7 +88,7 @@ def test_too_few_rounds_have_no_bounds_and_never_paid_back_is_infinite() -> None
     assert break_even["value"] == math.inf
 
 
-def test_machines_tell_what_each_device_is(synthetic: Study) -> None:
+def test_machines_show_what_each_device_is(synthetic: Study) -> None:
     facts = synthetic.machines.filter(device="gpu", key="gpu")
     assert facts["value"].to_list() == ["RTX 4070"]
     assert synthetic.machines.filter(device="xeon")["run"].unique(maintain_order=True).to_list() == ["1", "2"]

@@ -186,7 +186,7 @@ def test_changes_compare_cell_by_cell() -> None:
 def test_few_panels_are_drawn_of_many_and_the_figure_says_so() -> None:
     many = [measured(case("identity", workload=f"net{number}"), 0.1) for number in range(drawn.MOST_PANELS + 5)]
     figure = FIGURES["throughput"](study_of(*many, measured(case("identity", 2, workload="net49"), 0.1)))
-    assert figure.left_out.startswith("Drawn are 45 of 50")
+    assert figure.left_out.startswith("Only 45 of 50 are drawn")
     assert "records.parquet" in figure.left_out
 
 
@@ -215,7 +215,7 @@ def test_files_of_a_figure_show_hostile_names_as_text(tmp_path: Path) -> None:
     assert "<b>" not in svg
 
 
-def test_widths_of_a_model_of_ones_own_have_panels_of_their_own() -> None:
+def test_widths_of_the_users_own_model_have_panels_of_their_own() -> None:
     own = [measured(case("tvm", workload="encoder:build", width=width), 1.0) for width in (32, 64)]
     assert rows("throughput", study_of(*own))["panel"].to_list() == [
         "encoder:build-w32 on xeon",

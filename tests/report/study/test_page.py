@@ -14,7 +14,7 @@ from pytest_ngraph.report.study.tables import TABLES
 
 
 class Page(HTMLParser):
-    """The elements of a page, its visible text, and what its scripts hold."""
+    """The elements of a page, its visible text, and the data in its scripts."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def test_the_first_screen_says_what_was_measured_and_what_follows(page: Page) ->
     assert "tensorrt is fastest in 75" in page.text
 
 
-def test_failures_are_told_with_their_reason(page: Page) -> None:
+def test_failures_are_shown_with_their_reason(page: Page) -> None:
     assert "failed in compile: NotImplementedError: roll" in page.text
     assert "TensorRT has no plugin for it" in page.text
 

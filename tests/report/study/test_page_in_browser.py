@@ -47,7 +47,7 @@ def written(study: Study, folder: Path) -> Path:
 
 
 class Opened:
-    """A page that is open, with what it asked for and complained about."""
+    """An open page, with its requests and its complaints (errors and console messages)."""
 
     def __init__(self, browser: Any, file: Path, viewport: dict[str, int], scheme: str) -> None:
         self.tab = browser.new_page(viewport=viewport, color_scheme=scheme)
@@ -59,7 +59,7 @@ class Opened:
         self.tab.goto(file.as_uri())
 
     def figure(self, name: str) -> Any:
-        """A figure, drawn."""
+        """Return a figure once it is drawn."""
         figure = self.tab.locator(f"figure[data-figure={name}]")
         figure.scroll_into_view_if_needed()
         self.tab.locator(f"figure[data-figure={name}][data-drawn]").wait_for()

@@ -112,7 +112,7 @@ def test_records_hold_every_raw_sample(tmp_path: Path, monkeypatch: pytest.Monke
     assert frame["label"].to_list() == ["a", HOSTILE, "c"]
 
 
-def test_what_users_and_compilers_are_called_stays_as_it_is() -> None:
+def test_names_of_devices_and_compilers_stay_as_they_are() -> None:
     assert headings(pl.DataFrame({"my_device tensorrt_rtx": [1.5], "cpu mine_s:Exact": [2.5], "compile_s": [3.5]})) == [
         "my_device tensorrt_rtx", "cpu mine_s:Exact", "compile (s)",
     ]  # fmt: skip

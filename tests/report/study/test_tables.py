@@ -87,7 +87,7 @@ def test_one_depth_says_what_the_blocks_need() -> None:
 
 
 def test_families_by_hand() -> None:
-    """Two ResNets at batch sizes 2 and 4: four cells, of which one failed."""
+    """Two ResNets at batch sizes 2 and 4: four cells, one of which failed."""
 
     def record(workload: str, size: int, throughput: float, cpu: float) -> Record:
         # Rounds at 9, 10 and 11 tenths of the seconds, so that the median is exact and the deviation is known.
@@ -131,7 +131,7 @@ def test_depth_by_hand(block: str, width: int) -> None:
     assert found["absent"] == ""
 
 
-def test_blocks_with_arguments_are_told_apart() -> None:
+def test_blocks_with_arguments_have_rows_of_their_own() -> None:
     at: dict[str, Any] = {"workload": "mha", "width": 64}
     stacks = [(depth, args) for args in ((), (("heads", 4),)) for depth in (1, 2)]
     study = study_of(
@@ -197,7 +197,7 @@ def test_inversions_come_strongest_first(synthetic: Study) -> None:
     assert strengths == sorted(strengths, reverse=True)
 
 
-def test_failures_tell_why(synthetic: Study) -> None:
+def test_failures_show_why(synthetic: Study) -> None:
     (found,) = rows("failures", synthetic, label="swin_s3_base_224", compiler="openvino")
     assert found["reason"] == "disagreed in verify: output 0 differs by 0.3"
     assert rows("failures", synthetic, device="orin")[0]["reason"] == "skipped: TensorRT has no plugin for it"
@@ -212,13 +212,13 @@ def test_changes_between_two_stores() -> None:
     assert found[0]["change_percent"] == pytest.approx(10.0)
     assert {row["label"]: row["change"] for row in found} == {
         "a": "slower",
-        "b": "not told apart",
+        "b": "too close to call",
         "c": "missing",
         "d": "new",
     }
 
 
-def test_widths_of_a_model_of_ones_own_are_not_mixed() -> None:
+def test_widths_of_the_users_own_model_are_not_mixed() -> None:
     own = [
         measured(
             case("tvm", workload="encoder:build", width=width), 1.0, compile_s=float(width), model=Model(flops=width)
@@ -236,10 +236,10 @@ def test_what_to_deploy_where_several_run_at_a_time() -> None:
     throughput, latency = rows("deploy", study_of(alone, together))
     assert (latency["goal"], latency["compiler"], latency["latency_s"]) == ("lowest latency", "tvm", 1.0)
     assert (throughput["goal"], throughput["compiler"]) == ("highest throughput", "openvino")
-    assert throughput["latency_s"] is None, "seconds per iteration are not what one takes"
+    assert throughput["latency_s"] is None, "seconds per iteration are not the latency of one"
 
 
-def test_metrics_of_ones_own() -> None:
+def test_metrics_of_the_users_own() -> None:
     record = measured(case("tvm"), 1.0)
     mine = Metric("mine.score", record.case, Estimate(2.0, 1.0, 3.0))
     study = Study.of([Run(id="1", environment={}, records=(record,))], own=[mine])

@@ -11,7 +11,7 @@ NAME = "everyone"
 
 
 def issued(folder: Path) -> Path:
-    """The folder, as one of an authority of its own with a certificate."""
+    """Make an authority and a certificate in a folder, and return the folder."""
     certs.issue(folder, [NAME])
     return folder
 
@@ -21,6 +21,6 @@ def credentials_of(folder: Path) -> Credentials:
 
 
 def options_for(folder: Path) -> tuple[str, ...]:
-    """The options of a command that shows the folder's certificate."""
+    """Return the options that make a command use the folder's certificate."""
     files = credentials_of(folder)
     return (f"--tls-ca={files.ca}", f"--tls-cert={files.cert}", f"--tls-key={files.key}")

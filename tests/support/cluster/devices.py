@@ -1,4 +1,4 @@
-"""A device as it tells of itself, which is this machine under another name."""
+"""A device for tests: this machine under another name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several machines on one: a network namespace for each, with an address of its own and a cable that can be pulled."""
+"""Several machines on one: each a network namespace with its own address and a cable that can be pulled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUBNET = "10.199.0"
 
 
 class Network:
-    """The machine `head` is the switch as well: the cables of all others end in it."""
+    """A network whose machine `head` is also the switch: the cables of all others end in it."""
 
     def __init__(self, machines: Sequence[str]) -> None:
         self._addresses = {name: f"{SUBNET}.{number}" for number, name in enumerate((HEAD, *machines), start=1)}
@@ -33,14 +33,14 @@ class Network:
         return ("ip", "netns", "exec", _namespace(machine))
 
     def cut(self, machine: str) -> None:
-        """Pull the machine's cable: nothing tells either end but silence."""
+        """Pull the machine's cable. Both ends notice only that nothing arrives any more."""
         _ip("-n", _namespace(HEAD), "link", "set", self._cable(machine), "down")
 
     def restore(self, machine: str) -> None:
         _ip("-n", _namespace(HEAD), "link", "set", self._cable(machine), "up")
 
     def close(self) -> None:
-        """Remove the namespaces, and with them their cables. Processes in them have to have ended."""
+        """Remove the namespaces and their cables. All processes in them must have ended."""
         for namespace in self._made:
             _ip("netns", "delete", namespace)
         self._made.clear()
@@ -63,13 +63,13 @@ class Network:
         _ip("-n", _namespace(machine), "link", "set", link, "up")
 
     def _cable(self, machine: str) -> str:
-        """Of the head's end; names of links have at most 15 letters."""
+        """Return the name of the cable's end at the head. Names of links have at most 15 letters."""
         return f"to{self._addresses[machine].rpartition('.')[2]}"
 
 
 @cache
 def unavailable() -> str:
-    """Why there can be no such network here; empty where there can."""
+    """Return why such a network cannot be made here; empty if it can."""
     if shutil.which("ip") is None:
         return "network namespaces need the command ip (iproute2)"
     try:
@@ -82,7 +82,7 @@ def unavailable() -> str:
 
 
 def _namespace(machine: str) -> str:
-    """No other test run's."""
+    """Return the machine's namespace, a name that no other test run uses."""
     return f"ngraph-{os.getpid()}-{machine}"
 
 

@@ -1,4 +1,4 @@
-"""A cluster as it really is: its scheduler and each device a process of the command's, with a log of its own."""
+"""A real cluster: its scheduler and each device are processes of `pytest-ngraph`, each with its own log."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ SUPPORT = Path(__file__).parents[1]
 
 
 class Place(Protocol):
-    """Where the processes of a cluster run. Machines are known by name."""
+    """Where the processes of a cluster run. Machines have names."""
 
     def address(self, machine: str) -> str:
-        """The IP address of a machine."""
+        """Return the IP address of a machine."""
         ...
 
     def on(self, machine: str) -> Sequence[str]:
-        """What a command begins with that is to run on a machine."""
+        """Return what a command has to begin with to run on a machine."""
         ...
 
 
 class Loopback:
-    """Every machine is this one."""
+    """All machines of the cluster are this one."""
 
     def address(self, machine: str) -> str:
         del machine
@@ -43,9 +43,9 @@ class Loopback:
 
 
 class Cluster:
-    """Started and ended process by process; `close` kills what is left.
+    """A cluster whose processes are started and ended one by one; `close` kills those that are left.
 
-    Each device has a temporary folder of its own, and so a lock of its own: those on one machine measure side by side.
+    Each device has its own temporary folder, and therefore its own lock, so devices on one machine measure in parallel.
     """
 
     def __init__(self, root: Path, place: Place | None = None, options: Sequence[str] = ()) -> None:
@@ -57,13 +57,13 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """The scheduler's."""
+        """The scheduler's address."""
         scheme = "tls" if any(option.startswith("--tls") for option in self._options) else "tcp"
         return f"{scheme}://{self.place.address(HEAD)}:{self._port}"
 
     @property
     def client_options(self) -> Sequence[str]:
-        """Of a run of pytest that measures on it."""
+        """Options of a pytest run that measures on this cluster."""
         tls = (option.replace("--tls", "--ngraph-tls", 1) for option in self._options)
         return (f"--ngraph-scheduler={self.address}", *tls)
 
@@ -72,18 +72,18 @@ class Cluster:
         self.wait_for(HEAD, "scheduler at")
 
     def start_device(self, name: str, *options: str, joins: bool = True) -> None:
-        """joins: whether to wait until it has."""
+        """Start a device. If `joins`, wait until it has joined."""
         self._start(name, "device", "start", f"--name={name}", f"--scheduler={self.address}", *options)
         if joins:
             self.wait_for(name, "joined")
 
     def run(self, *arguments: str, machine: str = HEAD) -> subprocess.CompletedProcess[str]:
-        """A command of ours that ends, with this cluster's scheduler."""
+        """Run a command of `pytest-ngraph` with this cluster's scheduler until it ends."""
         command = [*self.place.on(machine), *COMMAND, *arguments, f"--scheduler={self.address}", *self._options]
         return subprocess.run(command, env=self.environment(machine), capture_output=True, text=True, timeout=60)
 
     def environment(self, machine: str) -> dict[str, str]:
-        """What a process has there: folders of its own, and `cluster.tasks`."""
+        """Return a process's environment: its own folders, and `cluster.tasks` importable."""
         temporary = self.root / machine / "tmp"
         temporary.mkdir(parents=True, exist_ok=True)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
@@ -91,18 +91,18 @@ class Cluster:
         return kept | folders | {"PYTHONPATH": str(SUPPORT)}
 
     def home(self, device: str) -> Path:
-        """The folder of a device."""
+        """Return the folder of a device."""
         return self.root / device / "state" / "pytest-ngraph" / f"device-{device}"
 
     def pid(self, machine: str) -> int:
         return self._processes[machine].pid
 
     def log(self, machine: str) -> str:
-        """What the machine's process has printed since it was started last."""
+        """Return what the machine's process has printed since it was last started."""
         return self._log(machine).read_text()
 
     def wait_for(self, machine: str, text: str, times: int = 1) -> str:
-        """Wait until the machine's process has printed this so often. Gives all that it has printed."""
+        """Wait until the machine's process has printed a text so many times. Returns all that it has printed."""
         process = self._processes[machine]
         wait_until(lambda: self.log(machine).count(text) >= times or process.poll() is not None)
         assert self.log(machine).count(text) >= times, self.log(machine)
@@ -112,16 +112,16 @@ class Cluster:
         self._processes[machine].send_signal(number)
 
     def kill(self, machine: str) -> None:
-        """As a power failure would."""
+        """Kill the machine's process, as a power failure would."""
         self._processes[machine].kill()
         self._processes[machine].wait(timeout=60)
 
     def is_over(self, machine: str) -> bool:
-        """Whether the machine's process has ended, by itself or not."""
+        """Return whether the machine's process has ended, by itself or not."""
         return self._processes[machine].poll() is not None
 
     def ended(self, machine: str) -> int:
-        """The exit status of the machine's process, which ends by itself."""
+        """Wait for the machine's process to end by itself, and return its exit status."""
         return self._processes[machine].wait(timeout=60)
 
     def _start(self, machine: str, *arguments: str) -> None:

@@ -17,7 +17,7 @@ from pytest_ngraph.store import Run
 
 
 class RemoteProject(Project):
-    """Its tests ask for these devices, all of which are plain processors."""
+    """A project whose tests ask for these devices, all of them plain CPUs."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class RemoteProject(Project):
         return store.read(self.store)
 
     def assert_whole(self) -> None:
-        """Every case measured, and recorded once."""
+        """Assert that every case was measured, and recorded once."""
         assert {case: record.outcome for case, record in self.records.items()} == dict.fromkeys(
             self.expected, "measured"
         )
@@ -54,7 +54,7 @@ class RemoteProject(Project):
 
 
 def measured_on(cluster: Cluster, device: str) -> list[str]:
-    """The cases that a device has recorded, each as often as it was."""
+    """Return the cases that a device has recorded, each as often as it was."""
     lines = [
         line for path in cluster.home(device).glob(f"store/*{store.SUFFIX}") for line in path.read_bytes().splitlines()
     ]
@@ -65,6 +65,6 @@ def measured_on(cluster: Cluster, device: str) -> list[str]:
 
 
 def agents_of(cluster: Cluster, device: str) -> list[psutil.Process]:
-    """The processes that measure for a device."""
+    """Return the processes that measure for a device."""
     children = psutil.Process(cluster.pid(device)).children()
     return [child for child in children if "pytest_ngraph.cluster.device.agent" in child.cmdline()]

@@ -1,4 +1,4 @@
-"""What tests run on devices, by reference: their processes find this module by PYTHONPATH."""
+"""Functions that tests run on devices. They are sent by name: the devices find this module through PYTHONPATH."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ngraph.cluster.presence import KEY
 
 
 def wait_for_file(path: str) -> str:
-    """Takes as long as a test wants, and tells by a file of its own that it began. Gives the device's name."""
+    """Run until a test makes this file, with a file `.begun` from the start on. Returns the device's name."""
     Path(path).with_suffix(".begun").touch()
     while not Path(path).exists():
         time.sleep(0.02)

@@ -1,4 +1,5 @@
-"""Git revisions: what a name stands for, and its files in a folder of their own."""
+"""Git revisions: the commit that a name stands for (`resolve`), its files in a temporary folder (`Worktree`), and the
+cases of its tests (`collecting.collect`)."""
 
 from pytest_ngraph.against.revision.resolve import Head, Revision, head_of, resolve
 from pytest_ngraph.against.revision.worktree import Worktree

@@ -1,4 +1,4 @@
-"""The cases of a base: its own tests, collected by a pytest that runs in its worktree."""
+"""The cases of a base: its own tests, collected by a pytest that runs in the base's worktree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_ngraph.system.relocation import with_paths
 TIMEOUT_S = 600.0
 WRITER = command(sys.executable, "pytest_ngraph.plugin.case_writer")
 COLLECTED = (0, 2, 5)
-"""Exit statuses of a pytest that has collected: without errors, with some, and nothing."""
+"""Exit statuses of a pytest that collected tests: without errors, with errors, and no tests at all."""
 OF_OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
 
 
@@ -33,10 +33,14 @@ def collect(
     sys_path: Iterable[str],
     timeout_s: float = TIMEOUT_S,
 ) -> Collection:
-    """Collect the worktree's tests with the arguments of this run's pytest (`config.invocation_params.args`).
+    """Collect the worktree's tests.
 
-    rootdir: this run's, so that node ids mean the same. Paths in the cases are those of the working tree, so that they
-    equal the head's: `at_base` turns them back. What goes wrong is told in the collection.
+    Paths in the cases are those of the working tree, so that the cases equal the head's; `at_base` turns them back.
+    Errors do not raise: they are in the collection.
+
+    Args:
+        arguments: the arguments of this run's pytest (`config.invocation_params.args`).
+        rootdir: the root folder of this run's pytest, so that node ids mean the same.
     """
     with tempfile.TemporaryDirectory(prefix="ngraph-collect-") as scratch:
         file = Path(scratch, "cases.jsonl")
@@ -57,12 +61,12 @@ def collect(
 
 
 def at_base(case: Case, worktree: Worktree) -> Case:
-    """The case with the worktree's paths in place of the working tree's: what the base builds."""
+    """Return the case as the base builds it: with the worktree's paths in place of the working tree's."""
     return with_paths(case, worktree.to_base)
 
 
 def reason(text: str) -> str:
-    """Why pytest could not collect, in one line of what it said: the error that it shows, or else the last line."""
+    """Return why pytest could not collect: the last error in its output, or else the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line.removeprefix("E ").strip() for line in lines if line.startswith("E ")]
     usage = [line for line in lines if "error:" in line.lower()]
@@ -84,13 +88,13 @@ def _read(file: Path, worktree: Worktree, ended: Finished) -> Collection:
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:
-    """What was written, without a last line that its writer did not come to finish."""
+    """Return the lines of a file, without a last line that its writer did not finish."""
     text = file.read_text() if file.exists() else ""
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def _moved(argument: str, move: Callable[[str], str]) -> str:
-    """An argument with the path in it moved: `/a/b`, `/a/b::test`, `--option=/a/b`."""
+    """Return an argument with the path in it moved: `/a/b`, `/a/b::test`, `--option=/a/b`."""
     option, equals, value = argument.partition("=")
     return f"{option}={move(value)}" if equals and option.startswith("-") else move(argument)
 

@@ -1,4 +1,4 @@
-"""From what the user typed to a commit."""
+"""Find the commit that the user's text names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ FORMS = f"a branch, a tag, a commit, HEAD~1, or main{MERGE_BASE} for where HEAD 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What the working tree holds. branch: None where HEAD is detached. dirty: tracked files differ from the commit."""
+    """The content of the working tree.
+
+    Attributes:
+        branch: None where HEAD is detached.
+        dirty: whether tracked files differ from the commit.
+    """
 
     sha: str
     branch: str | None
@@ -31,10 +36,14 @@ class Head:
 class Revision:
     """A commit, and the working tree that it is compared with.
 
-    name: as the user gave it. sha: in full. root: the working tree's top folder, its links resolved. common: the
-    folder that all worktrees of the repository share, `.git` for most. folder: the current folder, relative to root.
-    is_head: whether base and head are the same, so that nothing but noise can differ. A file that git neither tracks
-    nor ignores may be code that only the head has.
+    Attributes:
+        name: as the user gave it.
+        sha: in full.
+        root: the working tree's top folder, with links resolved.
+        common: the folder that all worktrees of the repository share, usually `.git`.
+        folder: the current folder, relative to `root`.
+        is_head: whether base and head are the same code, so that any difference is noise. A file that git neither
+            tracks nor ignores counts as a difference: it may be code that only the head has.
     """
 
     name: str
@@ -55,17 +64,17 @@ class Revision:
 
     @property
     def description(self) -> str:
-        """For the header: `base: main at 1a2b3c4, head: feature at 5d6e7f8 with uncommitted changes`."""
+        """A line for the header: `base: main at 1a2b3c4, head: feature at 5d6e7f8 with uncommitted changes`."""
         same = " (the same code: any difference is noise)" if self.is_head else ""
         return f"base: {self}, head: {self.head}{same}"
 
 
 def resolve(text: str, folder: Path) -> Revision:
-    """The commit that `text` names in the repository of `folder`. Raises `UsageError` for all that cannot be."""
+    """Return the commit that `text` names in the repository of `folder`. Raises `UsageError` if there is none."""
     root = _root(folder)
     head = _head(root)
     if head is None:
-        raise UsageError(f"{root} has no commits yet, so that there is nothing to compare with. Commit first.")
+        raise UsageError(f"{root} has no commits yet, so there is nothing to compare with. Commit first.")
     sha = _commit(text, root)
     return Revision(
         name=text,
@@ -79,8 +88,10 @@ def resolve(text: str, folder: Path) -> Revision:
 
 
 def head_of(folder: Path) -> Head | None:
-    """What the working tree around `folder` holds; None where that is no repository, has no commits yet, or git cannot
-    tell."""
+    """Return the content of the working tree around `folder`.
+
+    None where it is no repository, has no commits yet, or git cannot read it.
+    """
     try:
         return _head(_root(folder))
     except (GitFailed, UsageError):
@@ -104,8 +115,8 @@ def _root(folder: Path) -> Path:
     except GitFailed as error:
         if "not a git repository" in error.said:
             raise UsageError(
-                f"{folder} is not in a git repository, so that it has no revisions to compare with. "
-                f"Run pytest in a clone, or git init and commit."
+                f"{folder} is not in a git repository, so it has no revisions to compare with. "
+                f"Run pytest in a clone, or make a repository: git init, then commit."
             ) from None
         if "dubious ownership" in error.said:
             raise UsageError(
@@ -124,12 +135,12 @@ def _commit(text: str, root: Path) -> str:
         return git(root, "rev-parse", "--verify", f"{text}^{{commit}}")
     except GitFailed as error:
         if "is ambiguous" in error.said:
-            raise UsageError(f"revision {text!r} stands for several commits. Give more of its digits.") from None
+            raise UsageError(f"revision {text!r} matches several commits. Give more of its digits.") from None
         raise UsageError(f"no revision {text!r} in {root}. {_advice(text, root)}") from None
 
 
 def _merge_base(name: str, root: Path) -> str:
-    """The commit at which HEAD left `name`."""
+    """Return the commit at which HEAD left `name`."""
     commit = _commit(name, root)
     base = answers(root, "merge-base", commit, "HEAD")
     if base is None:
@@ -139,19 +150,19 @@ def _merge_base(name: str, root: Path) -> str:
 
 
 def _advice(text: str, root: Path) -> str:
-    """The next step for someone whose revision is not here."""
+    """Return the next step for a user whose revision is not in this repository."""
     references = git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
     names = references.split("\n") if references else []
     elsewhere = [name for name in names if name.endswith(f"/{text}")]
     if elsewhere:
-        return f"There is {elsewhere[0]}: give that."
+        return f"There is {elsewhere[0]}: give that instead."
     near = get_close_matches(text, names, n=1)
     steps = [f"Did you mean {near[0]!r}?" if near else "", _deepening(root) or f"Give {FORMS}."]
     return " ".join(filter(None, steps))
 
 
 def _deepening(root: Path) -> str:
-    """How to get what a shallow clone lacks; empty for a full one."""
+    """Return how to get the commits that a shallow clone lacks; empty for a full clone."""
     if answers(root, "rev-parse", "--is-shallow-repository") != "true":
         return ""
     return (

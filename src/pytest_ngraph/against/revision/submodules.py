@@ -1,4 +1,7 @@
-"""Submodules of a worktree, from the working tree's own clones: git leaves them out, and asking their hosts is slow."""
+"""Submodules of a worktree, copied from the working tree's own clones.
+
+`git worktree add` leaves them out, and fetching them from their hosts is slow.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +14,30 @@ COMMIT_MODE = "160000"
 
 
 def check_out_submodules(source: Path, target: Path) -> Iterator[str]:
-    """Check out in `target` what its commit says of submodules, theirs included. Yields, in words, those for which
-    `source` has not the commit."""
+    """Check out the submodules of `target`'s commit, and their submodules.
+
+    Yields a sentence on each submodule that cannot be checked out, such as one whose commit `source` lacks.
+    """
     for path, commit in _submodules(target):
         clone = source / path
         has_clone = (clone / ".git").exists() and answers(clone, "cat-file", "-e", f"{commit}^{{commit}}") is not None
         if not has_clone:
-            yield f"submodule {path} is empty: {commit[:7]} is not in its clone. git submodule update --init {path}"
+            yield (
+                f"submodule {path} is empty at the base: {commit[:7]} is not in its clone. "
+                f"Get it: git submodule update --init {path}"
+            )
             continue
         try:
             git(target, "clone", "--quiet", "--shared", "--no-checkout", str(clone), str(target / path))
             git(target / path, "checkout", "--quiet", "--detach", commit)
         except GitFailed as error:
-            yield f"submodule {path} is empty. {error}"
+            yield f"submodule {path} is empty at the base. {error}"
             continue
         yield from check_out_submodules(clone, target / path)
 
 
 def _submodules(root: Path) -> Iterator[tuple[str, str]]:
-    """Path and commit of each submodule of what is checked out at `root`."""
+    """Yield path and commit of each submodule of the commit that is checked out at `root`."""
     if not (root / ".gitmodules").is_file():
         return
     for entry in git(root, "ls-tree", "-r", "-z", "HEAD").split("\0"):

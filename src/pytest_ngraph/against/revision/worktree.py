@@ -1,4 +1,4 @@
-"""The files of a revision in a temporary folder, which is removed whatever happens."""
+"""The files of a revision in a temporary folder, which is removed however the process ends."""
 
 from __future__ import annotations
 
@@ -22,28 +22,37 @@ PREFIX = "ngraph-base-"
 
 
 class Worktree:
-    """A linked worktree of a revision, below `parent_folder`.
+    """A linked worktree of a revision, as a context manager.
 
-    root: its top folder. missing_submodules: in words, those that could not be checked out. The process holds a lock
-    on the folder, which the kernel frees when it dies: so a later one knows what was left over.
+    The process holds a lock on the folder, which the kernel frees when the process dies. So a later process can find
+    worktrees that were left over.
+
+    Attributes:
+        root: its top folder.
+        missing_submodules: a sentence on each submodule that could not be checked out.
     """
 
     def __init__(self, revision: Revision, parent_folder: Path) -> None:
+        """Choose a folder inside `parent_folder`; entering the context makes it."""
         self.revision = revision
         self.root = parent_folder.resolve() / f"{PREFIX}{secrets.token_hex(6)}"
         self.missing_submodules: tuple[str, ...] = ()
         self._lock: int | None = None
 
     def __enter__(self) -> Worktree:
-        """Check the revision out. Raises `NgraphError` where git or the file system cannot, and `UsageError` where the
-        current folder is a file at that revision."""
+        """Check the revision out.
+
+        Raises:
+            NgraphError: git or the file system fails.
+            UsageError: the current folder is a file at that revision.
+        """
         remove_left_over(self.revision.common)
         atexit.register(self.remove)  # for an interrupt on the way into the with block
         try:
             self._check_out()
         except BaseException as error:
             self.remove()
-            if isinstance(error, OSError):  # no room, no right to write
+            if isinstance(error, OSError):  # disk full, no permission to write
                 raise NgraphError(f"{self.revision} cannot be checked out: {error}") from None
             raise
         return self
@@ -59,19 +68,19 @@ class Worktree:
         return self.root / self.revision.folder
 
     def path(self, sys_path: Iterable[str]) -> list[str]:
-        """`sys.path` for a process that imports this revision in place of the working tree."""
+        """Return `sys.path` for a process that imports this revision in place of the working tree."""
         return import_path(sys_path, self.revision.root, self.root)
 
     def to_base(self, text: str) -> str:
-        """An absolute path in the working tree as the same path in here; any other text as it is."""
+        """Return an absolute path in the working tree as the same path in this worktree; any other text as it is."""
         return moved(text, self.revision.root, self.root)
 
     def to_head(self, text: str) -> str:
-        """The inverse of `to_base`."""
+        """Return an absolute path in this worktree as the same path in the working tree; the inverse of `to_base`."""
         return moved(text, self.root, self.revision.root)
 
     def remove(self) -> None:
-        """Remove the folder, and what git keeps of it; may be called when there is neither."""
+        """Remove the folder and git's files about it. May be called again, or when neither exists."""
         with held_back():
             _remove(self.root, _administration(self.revision.common, self.root))
             if self._lock is not None:
@@ -101,10 +110,10 @@ def remove_left_over(common: Path) -> None:
     """Remove the worktrees of processes that were killed before they could."""
     for administration in (common / "worktrees").glob(f"{PREFIX}*"):
         try:
-            told = (administration / "gitdir").read_text().strip()
+            git_file = (administration / "gitdir").read_text().strip()
         except OSError:
             continue  # another process is making or removing it
-        root = (administration / told).parent  # worktree.useRelativePaths has git write a relative path
+        root = (administration / git_file).parent  # with worktree.useRelativePaths, git writes a relative path
         if root.name == administration.name and not _is_held(root):
             with held_back():
                 _remove(root, administration)
@@ -116,7 +125,7 @@ def _is_held(root: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # another user's
+        return True  # the folder of another user
     try:
         return not take(descriptor)
     finally:
@@ -124,15 +133,15 @@ def _is_held(root: Path) -> bool:
 
 
 def _administration(common: Path, root: Path) -> Path:
-    """Where git keeps a worktree's HEAD and index (gitrepository-layout): named as the folder, which is unique."""
+    """Return where git keeps a worktree's HEAD and index (gitrepository-layout): named like the folder, so unique."""
     return common / "worktrees" / root.name
 
 
 def _remove(root: Path, administration: Path) -> None:
-    """What `git worktree remove` does, but for a half-made worktree too, and for one that git holds to be locked."""
+    """Do the same as `git worktree remove`, also for a half-made worktree and for one that git considers locked."""
     shutil.rmtree(root, ignore_errors=True)
     shutil.rmtree(administration, ignore_errors=True)
     try:
         administration.parent.rmdir()
     except OSError:
-        return  # there are others, or none ever was
+        return  # there are other worktrees, or there never was one

@@ -1,1 +1,7 @@
-"""The client of a cluster: the session that sends cases and gathers records."""
+"""The client of a cluster: the session that sends cases to devices and collects their records.
+
+`site` is the cluster as a session sees it, `on_demand` connects to it when the first test needs it, and `remote_host`
+answers questions about a device's machine. Groups of cases enter `remote`, the bench, and records leave it. Below it,
+`errands` turns groups into tasks and answers into records, `dispatch` sends tasks and waits for them, and `link` is the
+connection. `local_project` packs the project under test. Open `remote` first.
+"""

@@ -1,4 +1,4 @@
-"""Errands on their way to devices: sent, awaited, and sent again when the way was lost."""
+"""Sends groups to devices, waits for their answers, and sends them again after the connection was lost."""
 
 from __future__ import annotations
 
@@ -20,15 +20,21 @@ from pytest_ngraph.errors import DeviceAway, NgraphError
 
 POLL_S = 1.0
 LOOK_S = 10.0
-"""Between two looks at which devices are there."""
+"""Time between two checks of which devices are in the cluster."""
 AWAY_S = 900.0
-"""For a device or the scheduler to come back: a small board takes minutes to start."""
+"""Time to wait for a device or the scheduler to come back: a small board takes minutes to start."""
 DELIVER_S = 300.0
 GATHER_S = 60.0
 
 
 class Arrival(NamedTuple):
-    """What became of an errand: what `task.measure` answered, or an error in its place."""
+    """The end of an errand.
+
+    Attributes:
+        errand: the group that was sent.
+        answer: what `task.measure` returned; empty if it failed.
+        error: why it failed.
+    """
 
     errand: SentGroup
     answer: dict[str, Any]
@@ -36,7 +42,11 @@ class Arrival(NamedTuple):
 
 
 class Dispatch:
-    """gone: devices that stayed away for too long, and why nothing is expected of them any more."""
+    """The errands under way.
+
+    Attributes:
+        gone: devices that stayed away for too long and are no longer waited for, with a message that says so.
+    """
 
     def __init__(self, link: Link, errands: Errands) -> None:
         self.gone: dict[str, str] = {}
@@ -50,7 +60,7 @@ class Dispatch:
         self._listen()
 
     def send(self, errands: Iterable[SentGroup]) -> None:
-        """To the devices that they are for, in this order. Raises `DeviceAway` where the scheduler stays away."""
+        """Send errands to their devices, in this order. Raises `DeviceAway` if the scheduler stays away."""
         self._check()
         waiting = list(errands)
         while True:
@@ -58,34 +68,39 @@ class Dispatch:
                 self._deliver({errand.device for errand in waiting})
                 self._submit(waiting)
                 return
-            except LOST:  # what was submitted before comes back with the rest
+            except LOST:  # `_restore` also returns those that were submitted before it broke
                 waiting = list({errand.number: errand for errand in (*self._restore(), *waiting)}.values())
 
     def receive(self) -> list[dict[str, Any] | Arrival]:
-        """The messages of devices that have come, then the errands that are done; nothing where nothing comes for a
-        moment. Raises `DeviceAway` where the scheduler stays away."""
+        """Return messages from devices, then errands that are done; an empty list if none comes for a moment.
+
+        Raises `DeviceAway` if the scheduler stays away.
+        """
         self._check()
         self._look()
         try:
-            came = [self._arrived.get(timeout=POLL_S)]
+            received = [self._arrived.get(timeout=POLL_S)]
         except queue.Empty:
             return []
         with suppress(queue.Empty):
             while True:
-                came.append(self._arrived.get_nowait())
-        messages = [each for each in came if isinstance(each, dict)]
-        return [*messages, *self._arrivals([each for each in came if isinstance(each, Future)])]
+                received.append(self._arrived.get_nowait())
+        messages = [each for each in received if isinstance(each, dict)]
+        return [*messages, *self._arrivals([each for each in received if isinstance(each, Future)])]
 
     def deliver_to(self, address: str, digests: Collection[str]) -> None:
-        """Bring projects to a device that lacks them. That it is lost meanwhile is found out by what comes next. Raises
-        what the device says where it has no room for them."""
+        """Send projects to a device that lacks them.
+
+        A lost connection is ignored here, because the next call notices it. Raises the device's own `NgraphError` if it
+        has no room for them.
+        """
         with suppress(*LOST):
             for digest in digests:
                 content = self._errands.archives[digest].content
                 self._link.run(task.receive, digest, content, on=[address], timeout_s=DELIVER_S)
 
     def close(self) -> None:
-        """Take back what is under way, and have devices leave what they measure."""
+        """Cancel the errands under way, and stop what devices measure for this client."""
         futures = [future for future, _ in self._under_way.values()]
         self._under_way.clear()
         with suppress(*LOST):
@@ -103,15 +118,15 @@ class Dispatch:
                 future.add_done_callback(self._arrived.put)
 
     def _deliver(self, devices: Collection[str]) -> None:
-        """Bring the projects to the devices that are there and lack them."""
+        """Send the projects to those of these devices that are in the cluster and lack them."""
         members = [each for each in self._link.present() if {each.name, each.pool} & set(devices)]
         lacking = self._link.run(task.lacking, list(self._errands.archives), on=[each.address for each in members])
         for address, digests in lacking.items():
-            with suppress(NgraphError):  # the errand asks again for what it lacks, and fails of it
+            with suppress(NgraphError):  # the errand asks for it again, and then reports the failure
                 self.deliver_to(address, digests)
 
     def _arrivals(self, futures: Iterable[Future[Any]]) -> list[Arrival]:
-        """Without those that are not awaited any more, or were lost and sent again."""
+        """Return the ends of errands. Futures that are no longer awaited, or are lost, are left out."""
         awaited = [future for future in futures if future.key in self._under_way]
         finished = [future for future in awaited if future.status == "finished"]
         failed = [future for future in awaited if future.status == "error"]
@@ -119,7 +134,7 @@ class Dispatch:
         if lost and len(lost) == len(awaited):
             self._send_again()
             return []
-        for future in lost:  # after what came beside them has been told
+        for future in lost:  # for the next call, after those that finished have been returned
             self._arrived.put(future)
         try:
             answers = self._link.gather(finished) if finished else []
@@ -132,15 +147,15 @@ class Dispatch:
         return arrivals
 
     def _done(self, future: Future[Any]) -> SentGroup:
-        """The errand of a future, which is awaited no more."""
+        """Return the errand of a future, and stop waiting for it."""
         return self._under_way.pop(future.key)[1]
 
     def _send_again(self) -> None:
-        """All that is under way, over a new connection. What devices did meanwhile, they have stored."""
+        """Send all errands under way over a new connection. Devices have stored what they measured in between."""
         self.send(self._restore())
 
     def _restore(self) -> list[SentGroup]:
-        """Connect anew. Returns what was under way."""
+        """Connect again. Returns the errands that were under way."""
         lost = [errand for _, errand in self._under_way.values()]
         self._under_way.clear()
         try:
@@ -152,7 +167,7 @@ class Dispatch:
         return lost
 
     def _check(self) -> None:
-        """Raise `DeviceAway` at once where the scheduler stayed away before: it is not waited for again."""
+        """Raise `DeviceAway` at once if the scheduler stayed away before, without waiting for it again."""
         if self._lost:
             raise DeviceAway(self._lost)
 
@@ -161,7 +176,7 @@ class Dispatch:
             self._link.listen(task.topic(self._errands.client), self._arrived.put)
 
     def _look(self) -> None:
-        """Find out, now and then, which devices are away, and since when."""
+        """Note every `LOOK_S` which devices are away, and since when."""
         now = time.monotonic()
         if now - self._looked_at < LOOK_S:
             return
@@ -179,7 +194,8 @@ class Dispatch:
 
     def _give_up(self, device: str) -> None:
         self.gone[device] = (
-            f"device {device} has been away for {AWAY_S / 60:.0f} minutes; --ngraph-resume goes on once it is back"
+            f"device {device} has been away for {AWAY_S / 60:.0f} minutes. Once it is back, --ngraph-resume continues "
+            "this run"
         )
         theirs = {key: future for key, (future, errand) in self._under_way.items() if errand.device == device}
         for key in theirs:

@@ -1,4 +1,4 @@
-"""From a session's groups of cases to tasks for devices, and back from what they answer to records."""
+"""Turns a session's groups of cases into tasks for devices, and their answers into records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from pytest_ngraph.record import Record
 
 @dataclass(slots=True)
 class SentGroup:
-    """A group on its way. tries: how often it came back without records."""
+    """A group that is sent to a device.
+
+    Attributes:
+        number: the group's number at this client.
+        cases: its cases, with this machine's paths.
+        data: its `Task` as data.
+        tries: how often it came back without records.
+    """
 
     number: int
     cases: tuple[Case, ...]
@@ -31,7 +38,11 @@ class SentGroup:
 
 
 class Errands:
-    """client: names this process to the devices. Raises `UsageError` for a base that cannot travel."""
+    """Makes the errands of one session. Raises `UsageError` if the base cannot be packed.
+
+    Attributes:
+        client: id of this process for the devices.
+    """
 
     def __init__(self, work: WorkOrder, client: str, project: LocalProject) -> None:
         self.client = client
@@ -52,11 +63,11 @@ class Errands:
 
     @property
     def archives(self) -> Mapping[str, Packed]:
-        """What devices need, by digest."""
+        """The archives that devices need, by digest."""
         return self._archives
 
     def make(self, cases: Sequence[Case]) -> SentGroup:
-        """The errand of a group."""
+        """Return the errand of a group."""
         case_of = self._work.base.case_of if self._work.base else lambda case: None
         alone = self._work.base.alone if self._work.base else ()
         task = Task(
@@ -75,12 +86,12 @@ class Errands:
         return errand
 
     def case(self, message: Mapping[str, Any]) -> Case | None:
-        """What a message of a device is about; None for no case of its own."""
+        """Return the case that a device's message is about; None if it is about no single case."""
         place = message.get("case")
         return None if place is None else self._made[message["group"]].cases[place]
 
     def record(self, errand: SentGroup, place: int, data: dict[str, Any]) -> Record:
-        """A record as a device gave it, with this machine's paths."""
+        """Return the record that a device sent, with this machine's paths."""
         case, record = errand.cases[place], Record.from_dict(data)
         follows_from = dict(record.follows_from)
         if follows_from:

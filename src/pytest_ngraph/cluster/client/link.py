@@ -1,4 +1,4 @@
-"""A client's way to the scheduler, which may be lost and found again."""
+"""A client's connection to the scheduler, which may break and be restored."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import DeviceAway, UsageError
 
 ANSWER_S = 60.0
-"""For a device to answer what it is asked beside its tasks."""
+"""Time for a device to answer a question outside of its tasks."""
 AGAIN_S = 1.0
-"""Between tries to reach the scheduler."""
+"""Time between two tries to reach the scheduler."""
 GOODBYE_S = 5.0
 
 LOST = (OSError, asyncio.TimeoutError, asyncio.CancelledError, RuntimeError)
-"""What the engine raises when its connection breaks while it is used."""
+"""Exceptions that the engine raises when its connection breaks during a call."""
 
 
 class Link:
-    """Raises `UsageError` where there is no scheduler, or none that takes this client. Whatever needs the connection
-    raises one of `LOST` when there is none any more."""
+    """A connection to the scheduler. Methods that use it raise one of `LOST` once it is broken.
+
+    Raises:
+        UsageError: there is no scheduler at the endpoint, or it refuses this client.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.address = endpoint.address
@@ -41,38 +44,53 @@ class Link:
         return self._client
 
     def present(self) -> list[JoinedDevice]:
-        """The devices of the cluster now."""
+        """Return the devices that are in the cluster now."""
         return present(self._open)
 
     def run(self, function: Callable[..., Any], *arguments: Any, on: Sequence[str], timeout_s: float = ANSWER_S) -> Any:
-        """What a function gives on each of some devices, by their addresses, beside their tasks. Raises what it raises,
-        too."""
+        """Call a function on some devices, outside of their tasks.
+
+        Args:
+            function: what to call; its exceptions are raised here.
+            arguments: its arguments.
+            on: addresses of the devices.
+            timeout_s: the most time for the answers.
+
+        Returns:
+            The results, by address.
+        """
         client = self._open
         return client.sync(client._run, function, *arguments, workers=list(on), callback_timeout=timeout_s)
 
     def submit(self, function: Callable[..., Any], data: Sequence[dict[str, Any]], resource: str) -> list[Future[Any]]:
-        """Have a function called with each, in this order, by whichever worker has the resource."""
+        """Call a function with each of `data`, in this order, on whichever worker has the resource."""
         futures: list[Future[Any]] = self._open.map(function, data, resources={resource: 1}, pure=False)
         return futures
 
     def gather(self, futures: Sequence[Future[Any]]) -> list[Any]:
-        """The results of futures that are finished, in one request for all."""
+        """Return the results of finished futures, with one request for all."""
         client = self._open
         results: list[Any] = client.sync(client._gather, list(futures), callback_timeout=ANSWER_S)
         return results
 
     def listen(self, topic: str, hear: Callable[[Any], None]) -> None:
-        """Have `hear` called, in another thread, with each message under a topic."""
+        """Call `hear`, from another thread, with each message of a topic."""
         self._open.subscribe_topic(topic, lambda event: hear(event[1]))
 
     def cancel(self, futures: Sequence[Future[Any]]) -> None:
-        """What was not begun, is not begun any more."""
+        """Cancel those of the futures that have not started."""
         client = self._open
         client.sync(client._cancel, list(futures), callback_timeout=GOODBYE_S)
 
     def restore(self, patience_s: float) -> None:
-        """Connect anew. What was submitted before is forgotten by the scheduler, and what was listened for is not heard
-        any more. Raises `DeviceAway` when that fails for so long."""
+        """Connect again. The scheduler forgets what was submitted, and `listen` has to be called again.
+
+        Args:
+            patience_s: how long to try.
+
+        Raises:
+            DeviceAway: the scheduler could not be reached in that time.
+        """
         self.close()
         deadline = time.monotonic() + patience_s
         while True:

@@ -1,4 +1,4 @@
-"""The project under test, as it lies here and as it travels."""
+"""The project under test: where it is on this machine, and its archive for devices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from pytest_ngraph.system.relocation import moved, project_path, with_paths
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalProject:
-    """root: its top folder. folder: the current one, relative to it. path: where modules are looked for, likewise."""
+    """The project under test.
+
+    Attributes:
+        root: its top folder.
+        folder: the current folder, relative to `root`.
+        path: folders to import modules from, also relative to `root`.
+        packed: its archive.
+    """
 
     root: Path
     folder: str
@@ -26,7 +33,15 @@ class LocalProject:
 
     @classmethod
     def read(cls, root: Path, leave_out: Collection[Path]) -> LocalProject:
-        """The project as it is now. leave_out: what stays here. Raises `UsageError` for one that cannot travel."""
+        """Pack the project as it is now.
+
+        Args:
+            root: its top folder.
+            leave_out: files and folders that are not packed.
+
+        Raises:
+            UsageError: the current folder is not in the project, or the project cannot be packed.
+        """
         folder = Path(os.path.realpath(Path.cwd()))
         if not folder.is_relative_to(root):
             raise UsageError(f"the current folder, {folder}, is not in the project at {root}. Run pytest from there.")
@@ -39,9 +54,9 @@ class LocalProject:
         )
 
     def away(self, case: Case) -> Case:
-        """The case as it travels: its paths in the project are those of no machine."""
+        """Return the case with `PLACE` instead of the project's folder in its paths, as it is sent."""
         return with_paths(case, lambda text: moved(text, self.root, PLACE))
 
     def home(self, path: str) -> str:
-        """A path that came back, as it is here."""
+        """Return a path that a device sent, with the project's folder on this machine."""
         return moved(path, PLACE, self.root)

@@ -1,4 +1,4 @@
-"""A cluster that is reached when the first test asks for a device: tests that measure nothing need none."""
+"""A cluster that is reached only when the first test asks for a device: tests that measure nothing do not need it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from pytest_ngraph.machine.host import Host
 
 
 class OnDemandSite:
-    """reach: gives the cluster. What it raises is `Unreachable` from then on."""
+    """A site that connects when it is first needed.
+
+    Args:
+        address: the scheduler's.
+        reach: connects and returns the cluster. If it fails, this and every later call raises `Unreachable`.
+    """
 
     is_here = False
 

@@ -1,4 +1,4 @@
-"""A bench whose workers are the devices of a cluster, all of which measure at a time."""
+"""A bench whose workers are the devices of a cluster, which measure in parallel."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.record import Failure, FailureKind, Record
 
 TRIES = 5
-"""How often a group is sent out that comes back without records."""
+"""How often a group is sent before it fails, if it comes back without records."""
 
 
 class RemoteBench:
-    """Sends out everything that is to be measured as soon as the first group is asked for, in the order of the tests.
+    """Sends all groups, in the order of the tests, as soon as the first one is asked for.
 
-    environment: of a device's machine.
+    Args:
+        dispatch: sends them.
+        errands: turns groups into tasks and answers into records.
+        work: what is to be measured.
+        environment: returns the environment of a device's machine.
     """
 
     def __init__(
@@ -41,7 +45,7 @@ class RemoteBench:
         self._described: set[str] = set()
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
-        """The records of these cases, and of others as they come. Raises `DeviceAway`."""
+        """Yield the records of these cases, and those of others that arrive before. Raises `DeviceAway`."""
         groups, self._to_send = self._to_send, ()
         self._send(groups)
         self._send([[case for case in cases if case not in self._pending]])
@@ -51,13 +55,15 @@ class RemoteBench:
                 if case.device in self._dispatch.gone:
                     raise DeviceAway(self._dispatch.gone[case.device])
             received = self._receive()
-            self._pending.difference_update(record.case for record in received)  # whatever becomes of them there
+            self._pending.difference_update(
+                record.case for record in received
+            )  # first: the caller may not take them all
             for record in received:
                 wanted.discard(record.case)
                 yield record
 
     def close(self) -> None:
-        """Have the devices leave what they still measure for this session."""
+        """Stop what devices still measure for this session."""
         self._dispatch.close()
 
     def _send(self, groups: Iterable[Sequence[Case]]) -> None:
@@ -69,7 +75,7 @@ class RemoteBench:
         self._pending.update(case for errand in errands for case in errand.cases)
 
     def _describe(self, device: str) -> None:
-        """Note once what a device is. That it cannot be noted, storing a record will tell."""
+        """Store a device's environment, once. An error is ignored: storing a record will report it."""
         if device in self._described or self._work.settings.smoke:
             return
         self._described.add(device)
@@ -77,13 +83,13 @@ class RemoteBench:
             self._work.describe_device(device, self._environment(device))
 
     def _receive(self) -> list[Record]:
-        """The records that come next; none where something else comes, or nothing."""
+        """Return the records that arrive next; an empty list if only messages arrive, or nothing."""
         received: list[Record] = []
-        for came in self._dispatch.receive():
-            if isinstance(came, Arrival):
-                received += self._records(came)
+        for each in self._dispatch.receive():
+            if isinstance(each, Arrival):
+                received += self._records(each)
             else:
-                self._tell(came)
+                self._show(each)
         return received
 
     def _records(self, arrival: Arrival) -> list[Record]:
@@ -91,7 +97,7 @@ class RemoteBench:
         if "rows" in answer:
             found = [self._of(errand, self._errands.record(errand, place, data)) for place, data in answer["rows"]]
             missing = set(errand.cases) - {record.case for record in found}
-            return found + _failed(missing, "raised", f"device {errand.device} gave no record")
+            return found + _failed(missing, "raised", f"device {errand.device} returned no record")
         errand.tries += 1
         again = arrival.error is None or isinstance(arrival.error, KilledWorker)
         if again and errand.tries < TRIES:
@@ -105,16 +111,18 @@ class RemoteBench:
         return _failed(errand.cases, *_problem(errand, arrival.error))
 
     def _of(self, errand: SentGroup, record: Record) -> Record:
-        """The record, or that it is another machine's than those that were there when the run began: of a pool, one may
-        join later, or come back with other libraries."""
+        """Return the record, or a failed one if its machine differs from the device's when the run began.
+
+        A machine of a pool may join later, or come back with other libraries.
+        """
         differs = _difference(record.follows_from, self._environment(errand.device))
         if not differs:
             return record
-        message = f"a machine of device {errand.device} is not what this run began with: {differs}"
+        message = f"a machine of device {errand.device} differs from the one that this run began with: {differs}"
         return Record.failed(record.case, Failure(phase="build", kind="raised", message=message))
 
-    def _tell(self, message: Mapping[str, Any]) -> None:
-        """Pass on what a device says of its bench."""
+    def _show(self, message: Mapping[str, Any]) -> None:
+        """Show a message about the progress of a device's bench."""
         progress, case = self._work.progress, self._errands.case(message)
         if case is None:
             progress.waiting(f"{message['waiting']} ({message['worker']})")
@@ -127,26 +135,26 @@ class RemoteBench:
 
 
 def _difference(follows_from: Mapping[str, Any], environment: Mapping[str, str]) -> str:
-    """In what a record's machine differs from this environment, in words; empty where it does not."""
+    """Return in words how a record's machine differs from this environment; empty if it does not."""
     made_by = {"fingerprint": follows_from.get("machine"), "python": follows_from.get("python")}
     made_by |= follows_from.get("libraries", {})
     known = {name: value for name, value in made_by.items() if value is not None and name in environment}
     differing = [name for name, value in known.items() if environment[name] != value]
-    return ", ".join(f"{name} {known[name]}, was {environment[name]}" for name in differing)
+    return ", ".join(f"{name} is {known[name]}, was {environment[name]}" for name in differing)
 
 
 def _problem(errand: SentGroup, error: BaseException | None) -> tuple[FailureKind, str]:
-    """Why there are no records of a group, in words."""
+    """Return why there are no records of a group, in words."""
     where = f"device {errand.device}"
     if isinstance(error, KilledWorker):
-        return "crashed", f"{where} left the cluster again and again while this group was in it"
+        return "crashed", f"{where} left the cluster again and again while it had this group"
     if error is None:
-        return "raised", f"{where} began this group {TRIES} times and did not go on"
-    told = str(error) if isinstance(error, NgraphError) else f"{type(error).__name__}: {error}"
-    return "raised", f"{where}: {told}"
+        return "raised", f"{where} started this group {TRIES} times without finishing it"
+    reason = str(error) if isinstance(error, NgraphError) else f"{type(error).__name__}: {error}"
+    return "raised", f"{where}: {reason}"
 
 
 def _failed(cases: Iterable[Case], kind: FailureKind, message: str) -> list[Record]:
-    """Records of cases that could not be tried."""
+    """Return a failed record for each case, none of which could be tried."""
     failure = Failure(phase="build", kind=kind, message=message)
     return [Record.failed(case, failure) for case in cases]

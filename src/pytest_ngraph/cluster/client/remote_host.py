@@ -1,4 +1,4 @@
-"""The machine of a device, by what it tells."""
+"""The machine of a device, known from what it reports and from questions to it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from pytest_ngraph.machine.machine import Machine
 from pytest_ngraph.system.installed import LIBRARIES, is_importable, variables
 
 Ask = Callable[..., Any]
-"""Runs a function on the device, with the arguments that follow."""
+"""Calls a function on the device, with the arguments that follow."""
 
 
 class RemoteHost:
-    """One of the machines that a device is, all of which are equal. project: top folder of the project here, which a
-    device gets. Each question is asked once."""
+    """One machine of a device; if there are several, all are equal. Each question is asked once.
+
+    Args:
+        present: what the device has reported.
+        ask: calls a function on the device.
+        project: top folder of the project on this machine; a device gets a copy.
+    """
 
     def __init__(self, present: JoinedDevice, ask: Ask, project: Path) -> None:
         self.place = f"the machine of {present.name}"
@@ -28,7 +33,7 @@ class RemoteHost:
         self._present = present
         self._ask = ask
         self._project = project
-        self._told: dict[tuple[Any, ...], Any] = {}
+        self._answers: dict[tuple[Any, ...], Any] = {}
 
     @property
     def libraries(self) -> Mapping[str, str]:
@@ -43,7 +48,7 @@ class RemoteHost:
         return self.environment.get("python", "")
 
     def is_importable(self, library: str) -> bool:
-        """Whether the device has a module of this name, or gets it with the project."""
+        """Return whether the device has a module of this name, or gets it with the project."""
         return self._brings(library) or bool(self._once(is_importable, library))
 
     def missing_library(self, compiler: str) -> str:
@@ -52,7 +57,7 @@ class RemoteHost:
         return f"on {self._present.name}: {missing}" if missing else ""
 
     def source_digest(self, compiler: str) -> str:
-        """As on the device; the code of a compiler of the project's own is here, from where it travels."""
+        """Return the digest of the compiler's code: the device's, or for a compiler of the project, the code here."""
         if compiler.partition(":")[0] in self._present.compilers:
             return str(self._once(compiler_code.source_digest, compiler))
         return compiler_code.combined(
@@ -60,14 +65,14 @@ class RemoteHost:
         )
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
-        """Those of the project's files are taken here, from where they travel."""
+        """Return the digests of files: of the project's as they are here, of others as they are on the device."""
         every = list(paths)
         ours = [path for path in every if Path(path).is_relative_to(self._project)]
         others = tuple(path for path in every if path not in ours)
         return source_files.digests(ours) | (self._once(source_files.digests, others) if others else {})
 
     def _brings(self, library: str) -> bool:
-        """Whether a module lies in the project."""
+        """Return whether a module is part of the project."""
         try:
             found = find_spec(library)
         except (ImportError, ValueError):
@@ -77,6 +82,6 @@ class RemoteHost:
 
     def _once(self, function: Ask, *arguments: Any) -> Any:
         key = (function, *arguments)
-        if key not in self._told:
-            self._told[key] = self._ask(function, *arguments)
-        return self._told[key]
+        if key not in self._answers:
+            self._answers[key] = self._ask(function, *arguments)
+        return self._answers[key]

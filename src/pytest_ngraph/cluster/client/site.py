@@ -25,13 +25,21 @@ from pytest_ngraph.system.installed import LIBRARIES, library_versions
 
 POLL_S = 0.5
 EQUAL = ("fingerprint", "python", *LIBRARIES)
-"""In what the machines of a pool must not differ: their results stand under one name."""
+"""What must be the same on all machines of a pool, because their results are stored under one name."""
 OWN = "pytest-ngraph"
 
 
 class ClusterSite:
-    """rootdir: pytest's. leave_out: what of the project stays here. Raises `UsageError` where the scheduler cannot be
-    reached."""
+    """A cluster, reached through its scheduler.
+
+    Args:
+        endpoint: the scheduler's.
+        rootdir: pytest's root folder.
+        leave_out: files and folders of the project that are not sent.
+
+    Raises:
+        UsageError: the scheduler cannot be reached.
+    """
 
     is_here = False
 
@@ -46,7 +54,7 @@ class ClusterSite:
         self._look()
 
     def require(self, devices: Iterable[str], wait_s: float) -> None:
-        """Raise `UsageError` unless these are there, and can be used; wait so long for those that are not."""
+        """Raise `UsageError` unless these devices are in the cluster and can be used. Waits up to `wait_s` for them."""
         wanted = list(devices)
         deadline = time.monotonic() + wait_s
         while any(device not in self._pools for device in wanted) and time.monotonic() < deadline:
@@ -56,8 +64,8 @@ class ClusterSite:
             self.host(device)
 
     def describe(self, devices: Sequence[str]) -> str:
-        told = [device for device in devices if device in self._pools] or sorted(self._pools)
-        return f"cluster {self._link.address}: {', '.join(f'{each} ({self._in_words(each)})' for each in told)}"
+        shown = [device for device in devices if device in self._pools] or sorted(self._pools)
+        return f"cluster {self._link.address}: {', '.join(f'{each} ({self._in_words(each)})' for each in shown)}"
 
     def host(self, device: str) -> RemoteHost:
         if device not in self._hosts:
@@ -68,7 +76,7 @@ class ClusterSite:
                     return self._link.run(function, *arguments, on=[first.address])[first.address]
                 except (*LOST, KeyError) as error:
                     raise UsageError(
-                        f"device {first.name} does not answer ({type(error).__name__}: {error}). See whether it is "
+                        f"device {first.name} does not answer ({type(error).__name__}: {error}). Check whether it is "
                         f"still there: pytest-ngraph device list --scheduler={self._link.address}."
                     ) from error
 
@@ -90,12 +98,13 @@ class ClusterSite:
         self._link.close()
 
     def _look(self) -> None:
-        """Find out which devices are there, by their own name and by that of their pool."""
+        """Note which devices are in the cluster, by their own name and by that of their pool."""
         try:
             there = self._link.present()
         except LOST as error:
             raise UsageError(
-                f"the connection to the scheduler at {self._link.address} is lost ({type(error).__name__}: {error})."
+                f"the connection to the scheduler at {self._link.address} is lost ({type(error).__name__}: {error}). "
+                "Run again once it is back."
             ) from error
         self._pools.clear()
         for each in there:
@@ -103,12 +112,12 @@ class ClusterSite:
                 self._pools.setdefault(name, []).append(each)
 
     def _checked(self, device: str) -> list[JoinedDevice]:
-        """The members of a pool. Raises `UsageError` for one that is not there or cannot be measured on as one."""
+        """Return the members of a pool. Raises `UsageError` if there are none, or if they cannot be used as one."""
         if device not in self._pools:
             there = ", ".join(sorted(f"{name} ({self._state(name)})" for name in self._pools)) or "none"
             raise UsageError(
-                f"device {device} is not in the cluster at {self._link.address}; there: {there}. Start it on its "
-                f"machine (pytest-ngraph device start --name={device}), or wait for it: "
+                f"device {device} is not in the cluster at {self._link.address}; devices there: {there}. Start it "
+                f"on its machine (pytest-ngraph device start --name={device}), or wait for it: "
                 "--ngraph-wait-for-devices=SECONDS."
             )
         members = self._pools[device]
@@ -116,7 +125,7 @@ class ClusterSite:
         for each in members:
             if (theirs := each.environment.get(OWN)) != own:
                 raise UsageError(
-                    f"device {each.name} has {OWN} {theirs}, and here is {own}. Install the same there: "
+                    f"device {each.name} has {OWN} {theirs}, but this machine has {own}. Install the same there: "
                     f"pip install {OWN}=={own}"
                 )
         first = members[0]
@@ -125,14 +134,14 @@ class ClusterSite:
                 one, other = first.environment.get(key), each.environment.get(key)
                 if one != other:
                     raise UsageError(
-                        f"the machines of device {device} differ, so that their results cannot stand under one name: "
+                        f"the machines of device {device} differ, so their results cannot be stored under one name: "
                         f"{key} is {one} on {first.name} and {other} on {each.name}. Start one of them as another "
-                        "device."
+                        "device: --device=NAME."
                     )
         return members
 
     def _state(self, device: str) -> str:
-        """Free where one of the pool is."""
+        """Return a pool's state: free if one of its machines is."""
         states = [each.state for each in self._pools[device]]
         return "free" if "free" in states else states[0]
 

@@ -1,9 +1,9 @@
 """The child process of a device that measures for one session: `python -m pytest_ngraph.cluster.device.agent`.
 
-It reads JSON lines: first where it is and its `Assignment`, then a `Task` for each group. For each it answers
-`{"case": place, "record": {...}}` once a record is on disk, in between what a bench tells (`"phase"`, `"compiling"`,
-`"measuring"`, `"waiting"`), and at last `{"done": true}` or `{"failed": reason}`. It owns an ordinary bench, so that
-what is measured for a cluster is measured as by a run on the device itself. It ends when its input does, or by SIGTERM.
+It reads JSON lines: first its folders and its `Assignment`, then a `Task` for each group. For each task it writes
+`{"case": place, "record": {...}}` once a record is on disk, in between the progress of its bench (`"phase"`,
+`"compiling"`, `"measuring"`, `"waiting"`), and at last `{"done": true}` or `{"failed": reason}`. It owns an ordinary
+bench, so cases are measured exactly as in a run on the device itself. It ends when its input ends, or on SIGTERM.
 """
 
 from __future__ import annotations
@@ -43,8 +43,12 @@ from pytest_ngraph.system.relocation import import_path, moved, with_paths
 Say = Callable[[Mapping[str, Any]], None]
 
 
-class Told(Silent):
-    """Tells the device's worker how far the bench is. numbers: the cases' places in their task."""
+class SentProgress(Silent):
+    """Sends the bench's progress to the device's worker.
+
+    Attributes:
+        numbers: each case's index in its task.
+    """
 
     def __init__(self, say: Say) -> None:
         self.numbers: dict[Case, int] = {}
@@ -64,8 +68,15 @@ class Told(Silent):
 
 
 class Agent:
-    """project: where the session's project is unpacked. base: likewise, of what is compared with; None without one.
-    store: the device's."""
+    """Measures the tasks of one assignment.
+
+    Args:
+        assignment: what its tasks have in common.
+        project: where the session's project is unpacked.
+        base: where the project that it is compared with is unpacked, if there is one.
+        store: the device's store.
+        say: sends a message to the device's worker.
+    """
 
     def __init__(self, assignment: Assignment, project: Path, base: Path | None, store: Path, say: Say) -> None:
         self._say = say
@@ -82,9 +93,9 @@ class Agent:
             machine=this_machine(),
             threads=assignment.threads,
         )
-        self._told = Told(say)
+        self._progress = SentProgress(say)
         self._kept = DeviceResults(store, f"{assignment.run_id}-{_installed()}") if assignment.session else None
-        progress: Progress = JournaledProgress(self._told, self._kept.enter) if self._kept else self._told
+        progress: Progress = JournaledProgress(self._progress, self._kept.enter) if self._kept else self._progress
         self._bench = Bench(
             terms.settings,
             terms.target,
@@ -93,9 +104,9 @@ class Agent:
         )
 
     def measure(self, task: Task) -> None:
-        """Say a record for each case: one that is kept, or else a new one."""
+        """Send a record of each case: the stored one if there is one, else a new one."""
         cases = [with_paths(case, self._here) for case in task.cases]
-        self._told.numbers = {case: place for place, case in enumerate(cases)}
+        self._progress.numbers = {case: place for place, case in enumerate(cases)}
         self._bases.clear()
         self._bases.update({cases[place]: with_paths(case, self._here) for place, case in task.bases.items()})
         self._alone.clear()
@@ -106,15 +117,15 @@ class Agent:
             if record is None:
                 left.append(case)
             else:
-                self._tell(record)
+                self._send(record)
         if left:
             for record in self._bench.run(left):
                 if self._kept:
                     self._kept.add(record)
-                self._tell(record)
+                self._send(record)
 
     def close(self) -> None:
-        """End every process, and note that this one ends in order."""
+        """End every process, and note in the store that this one was not killed."""
         self._bench.close()
         if self._kept:
             self._kept.close()
@@ -136,16 +147,17 @@ class Agent:
     def _here(self, text: str) -> str:
         return moved(text, PLACE, self._project)
 
-    def _tell(self, record: Record) -> None:
+    def _send(self, record: Record) -> None:
+        """Send a record, with `PLACE` instead of the project's folder in its paths."""
         files: dict[str, str] = record.follows_from.get("files", {})
         if files:
             files = {moved(path, self._project, PLACE): digest for path, digest in files.items()}
             record = replace(record, follows_from=record.follows_from | {"files": files})
-        self._say({"case": self._told.numbers[record.case], "record": record.to_dict()})
+        self._say({"case": self._progress.numbers[record.case], "record": record.to_dict()})
 
 
 def _installed() -> str:
-    """Names what is installed here: after an upgrade, what was measured before does not stand."""
+    """Return a digest of what is installed here: after an upgrade, earlier results are not used."""
     text = json.dumps([library_versions(), platform.python_version(), this_machine().driver])
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -158,7 +170,7 @@ def main() -> None:
     with own_standard_streams() as (requests, replies):
 
         def say(message: Mapping[str, Any]) -> None:
-            with suppress(BrokenPipeError):  # whoever listened is dead, and so will this process be
+            with suppress(BrokenPipeError):  # the reader is dead, and this process is about to end as well
                 replies.write(json.dumps(message) + "\n")
                 replies.flush()
 
@@ -166,11 +178,11 @@ def main() -> None:
 
 
 def _serve(requests: TextIO, say: Say) -> None:
-    begun = json.loads(requests.readline())
-    base = Path(begun["base"]) if begun["base"] else None
-    assignment = Assignment.from_dict(begun["assignment"])
+    start = json.loads(requests.readline())
+    base = Path(start["base"]) if start["base"] else None
+    assignment = Assignment.from_dict(start["assignment"])
     try:
-        agent = Agent(assignment, Path(begun["project"]), base, Path(begun["store"]), say)
+        agent = Agent(assignment, Path(start["project"]), base, Path(start["store"]), say)
     except (NgraphError, OSError) as error:
         say({"failed": str(error)})
         return
@@ -187,7 +199,7 @@ def _serve(requests: TextIO, say: Say) -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """Leave what is being measured, and clean up."""
+    """Stop measuring, and clean up."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(0)
 

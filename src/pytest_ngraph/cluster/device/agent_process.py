@@ -1,4 +1,4 @@
-"""The device's worker's end of an agent."""
+"""The worker's side of an agent: starts its process, sends tasks and reads the answers."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.errors import NgraphError
 
 GRACE_S = 10.0
-"""For an agent to end its workers, after which it is killed."""
+"""Time for an agent to end its workers before it is killed."""
 TAIL_BYTES = 2000
 
 
 class AgentEnded(Exception):
-    """An agent that did not answer any more. Its text is the end of what it wrote to standard error."""
+    """An agent ended before it had answered. The text is the tail of its standard error."""
 
 
 class AgentProcess:
-    """An agent that serves one assignment. It holds the projects, so that they stay unpacked.
+    """An agent that serves one assignment. Holds the projects, so that they stay unpacked.
 
-    Raises `NgraphError` where one is not there.
+    Raises:
+        NgraphError: a project is not on this device.
     """
 
     def __init__(self, assignment: Assignment, folder: DeviceFolder) -> None:
@@ -61,8 +62,12 @@ class AgentProcess:
         return self._process.poll() is None
 
     def measure(self, task: Task) -> Iterator[dict[str, Any]]:
-        """What the agent says of a task, as it comes. Raises `NgraphError` for what it cannot do, `AgentEnded` when it
-        dies or is stopped meanwhile."""
+        """Yield the agent's messages on a task as they arrive.
+
+        Raises:
+            NgraphError: the agent cannot do the task.
+            AgentEnded: the agent died or was stopped before the task was done.
+        """
         self._send(task.to_dict())
         assert self._process.stdout is not None
         for line in self._process.stdout:
@@ -78,7 +83,7 @@ class AgentProcess:
         raise AgentEnded(self._tail())
 
     def stop(self) -> None:
-        """Have it leave what it measures. May be called from another thread than `measure`."""
+        """End the agent, whatever it is measuring. May be called from another thread than `measure`."""
         with suppress(ProcessLookupError):
             self._process.terminate()
         try:
@@ -89,7 +94,7 @@ class AgentProcess:
             self._process.wait()
 
     def close(self) -> None:
-        """End it, and let go of its projects."""
+        """End the agent, and release its projects."""
         self.stop()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
@@ -99,12 +104,12 @@ class AgentProcess:
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # a dead one is found when its answer is awaited
+        with suppress(BrokenPipeError):  # reading the answer will show that it is dead
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
 
     def _tail(self) -> str:
-        if self._stderr.closed:  # it was ended meanwhile
+        if self._stderr.closed:  # `close` was called from another thread
             return ""
         size = os.fstat(self._stderr.fileno()).st_size
         start = max(0, size - TAIL_BYTES)
@@ -112,5 +117,5 @@ class AgentProcess:
 
 
 def _environment() -> dict[str, str]:
-    """This process's, without what is said to Dask."""
+    """Return this process's environment without Dask's variables."""
     return {name: value for name, value in os.environ.items() if not name.startswith("DASK_")}

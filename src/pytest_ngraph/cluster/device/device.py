@@ -1,4 +1,4 @@
-"""A device: this machine as a worker of the cluster, quiet beside what it measures, for as long as it is wanted."""
+"""A device: this machine as a worker of the cluster, from joining until it is stopped."""
 
 from __future__ import annotations
 
@@ -21,21 +21,26 @@ from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
 
 JOIN_S = 60.0
-"""For a worker to join, after which a new one tries."""
+"""Time for a worker to join before a new one tries."""
 AGAIN_S = 5.0
-"""Between tries to join."""
+"""Time between two tries to join."""
 POLL_S = 0.1
 FETCH_S = 10.0
-"""For clients to fetch their last results from a device that leaves; they get them from its store otherwise."""
-Tell = Callable[[str], None]
+"""Time for clients to fetch their last results from a device that leaves. Later they get them from its store."""
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """What a device is in its cluster.
+    """A device's place in its cluster.
 
-    pool: the device that tests ask for, of which there may be several. host, port: where it listens; None for the
-    address by which it reaches the scheduler, 0 for any port.
+    Attributes:
+        name: the device's own name.
+        pool: the device that tests ask for; several machines may share it.
+        scheduler: the scheduler's endpoint.
+        folder: what the device keeps on disk.
+        host: address to listen on; None for the one from which this machine reaches the scheduler.
+        port: port to listen on; 0 for any free port.
     """
 
     name: str
@@ -47,22 +52,32 @@ class Membership:
 
 
 class MeasuringThreadPoolExecutor(ThreadPoolExecutor):
-    """The one thread that measures, for the life of the process: when the scheduler is lost, the measurement under way
-    goes on, and what a new worker is given waits for its end."""
+    """The only thread that measures, for the life of the process.
+
+    If the connection to the scheduler is lost, the measurement under way continues, and tasks of the next worker wait
+    until it ends.
+    """
 
     def __init__(self) -> None:
         super().__init__(max_workers=1, thread_name_prefix="measuring")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Does nothing: a worker that closes shuts its executors down."""
+        """Do nothing: a worker that closes shuts down its executors, but this one is used again."""
 
     def end(self) -> None:
+        """Shut down for good, after the measurement under way."""
         super().shutdown()
 
 
 class DevicePlugin(WorkerPlugin):
-    """What a task finds of its device: `get_worker().plugins[KEY]`. stop: begins to leave the cluster; called again,
-    does not wait for what is being measured."""
+    """What a task needs of its device, as `get_worker().plugins[KEY]`.
+
+    Attributes:
+        device: the device's own name.
+        pool: the device that tests ask for.
+        folder: what the device keeps on disk.
+        stop: begins to leave the cluster; the second call does not wait for the measurement under way.
+    """
 
     name = KEY
 
@@ -74,45 +89,57 @@ class DevicePlugin(WorkerPlugin):
 
 
 def stop(dask_worker: Worker) -> None:
-    """What `Client.run` runs on a device's worker to have it leave."""
+    """Make a device leave the cluster. Called on its worker, through `Client.run`."""
     plugin = dask_worker.plugins[KEY]
     assert isinstance(plugin, DevicePlugin)
     plugin.stop()
 
 
-def serve(membership: Membership, tell: Tell) -> None:
+def serve(membership: Membership, say: Say) -> None:
     """Take part in the cluster until SIGTERM, SIGINT or `stop`, joining again whenever the scheduler is lost.
 
-    Told to leave, the device begins nothing more, finishes what it measures, and goes; told again, it goes at once.
-    Nothing that it started is left then. Raises `UsageError` where a device of this name runs here already.
+    After the first of these, the device starts nothing more, finishes its measurement and leaves; after the second, it
+    leaves at once. No process that it started is left running.
+
+    Args:
+        membership: the device's place in the cluster.
+        say: called with a line to print whenever something happens to the device.
+
+    Raises:
+        UsageError: a device of this name already runs on this machine.
     """
     with membership.folder.occupied():
         try:
-            asyncio.run(Member(membership, tell).run())
+            asyncio.run(Member(membership, say).run())
         finally:
             task.close()
 
 
 class Member:
-    """tell: says in a line what happens to the device."""
+    """A device that joins, measures and leaves.
 
-    def __init__(self, membership: Membership, tell: Tell) -> None:
+    Args:
+        membership: the device's place in the cluster.
+        say: called with a line to print whenever something happens to the device.
+    """
+
+    def __init__(self, membership: Membership, say: Say) -> None:
         self._membership = membership
-        self._tell = tell
-        self._told = ""
+        self._print = say
+        self._last_said = ""
         self._leaving = asyncio.Event()
         self._hurried = asyncio.Event()
         self._executor = MeasuringThreadPoolExecutor()
 
     def stop(self) -> None:
-        """Begin to leave; the second time, at once."""
+        """Begin to leave. The second call leaves at once."""
         if self._leaving.is_set():
             self._hurried.set()
             task.close()
         self._leaving.set()
 
     async def run(self) -> None:
-        """Join, again and again, until told to leave."""
+        """Join, again and again, until `stop` is called."""
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, self.stop)
         try:
@@ -127,7 +154,7 @@ class Member:
         self._say("stopped")
 
     async def _take_part(self) -> None:
-        """From joining until the scheduler is lost or the device has left."""
+        """Join, and return when the scheduler is lost or the device has left."""
         at = self._membership.scheduler
         own_address = await asyncio.to_thread(probe, at)
         worker = self._worker(self._membership.host or own_address)
@@ -139,7 +166,7 @@ class Member:
             if self._leaving.is_set():
                 await self._leave(worker)
             else:
-                self._say(f"lost {at.address}; what is being measured goes on")
+                self._say(f"lost {at.address}; a measurement under way continues")
         finally:
             await worker.close(executor_wait=False)
 
@@ -165,10 +192,10 @@ class Member:
         )
 
     async def _leave(self, worker: Worker) -> None:
-        """Begin nothing more, finish what is measured, let clients fetch it, and hand back what was not begun."""
+        """Start nothing more, finish the measurement, let clients fetch results, and give back tasks not started."""
         if worker.status != Status.running:
             return
-        self._say("leaving: finishes what it measures. Ctrl-C again to leave at once")
+        self._say("leaving after the measurement under way. Press Ctrl-C again to leave at once")
         worker.status = Status.paused
         await self._until(lambda: not worker.state.executing_count)
         with suppress(asyncio.TimeoutError):
@@ -181,7 +208,7 @@ class Member:
             await asyncio.sleep(POLL_S)
 
     async def _unless_leaving(self, work: Coroutine[Any, Any, object]) -> None:
-        """Wait for the work, but no longer than until the device is to leave."""
+        """Wait for the work, but only until `stop` is called."""
         tasks = [asyncio.ensure_future(work), asyncio.ensure_future(self._leaving.wait())]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         done = tasks[0].done()
@@ -192,18 +219,18 @@ class Member:
             tasks[0].result()
 
     def _say(self, text: str) -> None:
-        """Tell it, unless it was the last that was told."""
-        if text != self._told:
-            self._tell(text)
-        self._told = text
+        """Print a line, unless it is the same as the last one."""
+        if text != self._last_said:
+            self._print(text)
+        self._last_said = text
 
 
 def _reason(membership: Membership, error: BaseException) -> str:
-    """Why joining failed, in words."""
+    """Return why joining failed, in words."""
     cause = str(error.__cause__ or error)
     if "name taken" in cause:
         return (
-            f"the cluster has a device {membership.name} already, or did not notice yet that it left. "
+            f"the cluster has a device {membership.name} already, or has not noticed yet that it left. "
             "Give another name: --name=NAME."
         )
     return cause

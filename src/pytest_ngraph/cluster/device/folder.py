@@ -1,4 +1,4 @@
-"""What a device keeps on its disk."""
+"""The folder in which a device keeps its files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ from pytest_ngraph.system.files import take
 
 @dataclass(frozen=True, slots=True)
 class DeviceFolder:
-    """A device's own folder. store: results made here, kept until their client has them. projects: those unpacked.
-    scratch: of the engine."""
+    """A device's own folder.
+
+    Attributes:
+        store: results measured here, kept so that none is measured twice.
+        projects: unpacked projects.
+        scratch: the engine's temporary files.
+    """
 
     path: Path
 
@@ -33,7 +38,11 @@ class DeviceFolder:
 
     @contextmanager
     def occupied(self) -> Iterator[None]:
-        """Make the folder, this user's alone, and hold it. Raises `UsageError` where another process does."""
+        """Make the folder, readable by this user only, and lock it.
+
+        Raises:
+            UsageError: it cannot be used, or another process holds it.
+        """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
@@ -51,6 +60,6 @@ class DeviceFolder:
 
 
 def default_folder(device: str) -> Path:
-    """Where a device of this name lives unless told otherwise: the user's folder of state."""
+    """Return the default folder of a device of this name, in the user's state folder."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return state / "pytest-ngraph" / f"device-{device}"

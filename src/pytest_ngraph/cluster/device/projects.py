@@ -1,4 +1,4 @@
-"""Projects unpacked on a device, a bounded number of them."""
+"""Projects unpacked on a device, up to a limit."""
 
 from __future__ import annotations
 
@@ -20,25 +20,32 @@ from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.system.files import take
 
 KEPT = 4
-"""Projects that stay unpacked, beside those in use."""
+"""How many projects stay unpacked, besides those in use."""
 UNFINISHED = ".unfinished-"
 _UNPACKING = threading.Lock()
 
 
 class Projects:
-    """A folder for each project, named by its digest. The least recently used go first, and never one that is held, by
-    whichever process. Only the device's own process unpacks."""
+    """Holds each project in a folder named by its digest. Only the device's own process unpacks.
+
+    Removes the least recently used projects first, but none that any process holds.
+    """
 
     def __init__(self, folder: Path, kept: int = KEPT) -> None:
         self._folder = folder
         self._kept = kept
 
     def has(self, digest: str) -> bool:
+        """Return whether the project is unpacked."""
         return (self._folder / digest).is_dir()
 
     def unpack(self, packed: Packed) -> None:
-        """Make the project's folder, whole or not at all, unless it is there. Raises `NgraphError` for an archive that
-        is not what its digest says, and where there is no room."""
+        """Make the project's folder, completely or not at all, unless it exists.
+
+        Raises:
+            NgraphError: the archive does not match its digest or has an entry that leads out of it, or the folder
+                cannot be written.
+        """
         with _UNPACKING:
             if self.has(packed.digest):
                 return
@@ -50,7 +57,7 @@ class Projects:
 
     @contextmanager
     def held(self, digest: str) -> Iterator[Path]:
-        """The project's folder, which is not removed meanwhile. Raises `NgraphError` where there is none."""
+        """Yield the project's folder, and keep it from being removed. Raises `NgraphError` if there is none."""
         folder = self._folder / digest
         with _locked(folder, shared=True) as locked:
             if not locked or not folder.is_dir():
@@ -80,7 +87,7 @@ class Projects:
 
 @contextmanager
 def _locked(folder: Path, *, shared: bool = False) -> Iterator[bool]:
-    """Hold the folder's lock; False where another holds it, or where there is no folder."""
+    """Hold the folder's lock. Yields False if another process holds it, or if there is no folder."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -93,7 +100,7 @@ def _locked(folder: Path, *, shared: bool = False) -> Iterator[bool]:
 
 
 def _extract(packed: Packed, folder: Path) -> None:
-    """Write the archive's files, then its links: so no file is written through a link."""
+    """Write the archive's files, then its links, so that no file is written through a link."""
     try:
         plain = gzip.decompress(packed.content)
     except (EOFError, gzip.BadGzipFile, zlib.error):
@@ -111,7 +118,7 @@ def _extract(packed: Packed, folder: Path) -> None:
     links = [entry for entry in entries if entry.issym()]
     for entry in links:
         place = folder / entry.name
-        _refuse_outside(place.parent, folder, entry)  # a link that was made before may be on the way to this one
+        _refuse_outside(place.parent, folder, entry)  # an earlier link may be part of this one's path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(entry.linkname)
     for entry in links:
@@ -126,7 +133,7 @@ def _refuse_outside(path: Path, folder: Path, entry: tarfile.TarInfo) -> None:
 def _check(entry: tarfile.TarInfo) -> None:
     path = PurePosixPath(entry.name)
     if not (entry.isfile() or entry.issym()) or path.is_absolute() or ".." in path.parts:
-        raise NgraphError(f"the archive of the project has an entry that is none of its files: {entry.name!r}.")
+        raise NgraphError(f"the archive of the project has an entry that is no file or link inside it: {entry.name!r}.")
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:

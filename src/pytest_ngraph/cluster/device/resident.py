@@ -1,4 +1,4 @@
-"""The agent that a device keeps from one task to the next."""
+"""Keeps an agent from one task to the next, and starts another when it dies."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.errors import NgraphError
 
 IDLE_S = 60.0
-"""After which an agent that has nothing to do is ended."""
+"""Time after which an agent with nothing to do is ended."""
 DEATHS = 4
-"""Of agents under one task, after which it is given up. A case that kills them is given up before."""
+"""How many agents may die during one task before it fails. A case that kills them is given up earlier."""
 Row = tuple[int, dict[str, Any]]
-"""A case's place in its task, and its record as data."""
+"""A case's index in its task, and its record as data."""
 
 
 class Stopped(Exception):
-    """The client does not want the task any more."""
+    """The client no longer wants the task."""
 
 
 class Resident:
-    """At most one agent: that of the session which measured last. One task at a time asks; `stop` and `close` may be
-    called meanwhile, from other threads."""
+    """Holds at most one agent, that of the session which measured last.
+
+    `measure` serves one task at a time; `stop` and `close` may be called from other threads at any time.
+    """
 
     def __init__(self) -> None:
         self._agent: AgentProcess | None = None
@@ -33,10 +35,17 @@ class Resident:
         self._unwanted: set[str] = set()
         self._idle: threading.Timer | None = None
 
-    def measure(self, task: Task, folder: DeviceFolder, tell: Callable[[dict[str, Any]], None]) -> list[Row]:
-        """The records of a task. tell: is told what the agent says in between.
+    def measure(self, task: Task, folder: DeviceFolder, report: Callable[[dict[str, Any]], None]) -> list[Row]:
+        """Return the records of a task.
 
-        Raises `Stopped`, and `NgraphError` for what the agent cannot do, or when it dies again and again.
+        Args:
+            task: what to measure.
+            folder: the device's folder.
+            report: called with each message on the agent's progress.
+
+        Raises:
+            Stopped: the client no longer wants the task.
+            NgraphError: the agent cannot do the task, or `DEATHS` agents died.
         """
         rows: dict[int, dict[str, Any]] = {}
         reason = ""
@@ -47,7 +56,7 @@ class Resident:
                     if "record" in message:
                         rows[message["case"]] = message["record"]
                     else:
-                        tell(message)
+                        report(message)
                 return list(rows.items())
             except AgentEnded as end:
                 reason = str(end)
@@ -56,10 +65,10 @@ class Resident:
                     raise Stopped from None
             finally:
                 self._end_when_idle()
-        raise NgraphError(f"the process that measures died {DEATHS} times: {reason or 'it said nothing'}")
+        raise NgraphError(f"the measuring process died {DEATHS} times: {reason or 'it printed nothing'}")
 
     def stop(self, client: str) -> None:
-        """Nothing is measured for this client any more."""
+        """Stop measuring for this client, now and from now on."""
         self._unwanted.add(client)
         with self._lock:
             agent = self._agent
@@ -67,7 +76,7 @@ class Resident:
             agent.stop()
 
     def close(self) -> None:
-        """End the agent; what it measures is left."""
+        """End the agent, whatever it is measuring."""
         with self._lock:
             agent, self._agent = self._agent, None
         if agent is not None:
@@ -75,7 +84,7 @@ class Resident:
             agent.close()
 
     def _started(self, assignment: Assignment, folder: DeviceFolder) -> AgentProcess:
-        """The assignment's agent. Raises `Stopped`."""
+        """Return the assignment's agent, started if need be. Raises `Stopped`."""
         with self._lock:
             if assignment.client in self._unwanted:
                 raise Stopped

@@ -1,4 +1,4 @@
-"""Results that a device keeps: on its own disk before anybody else has them, so that none is measured twice."""
+"""Results that a device writes to its own disk before it sends them, so that none is measured twice."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from pytest_ngraph.record import Failure, Phase, Record
 from pytest_ngraph.store import Journal, Run
 
 RETRIES = 1
-"""How often a case is measured again that was running when its process died."""
+"""How often a case is tried again after its process died while running it."""
 RUNS = 100
-"""A device keeps the newest ones."""
+"""How many runs a device keeps, the newest ones."""
 
 
 class DeviceResults:
-    """The run of a device's own store that one assignment's results go to, made where there is none.
+    """The run in a device's own store that gets the results of one assignment. It is made if there is none.
 
-    Raises `StoreError` where it cannot be read, or another process writes to it.
+    Raises:
+        StoreError: the run cannot be read, or another process writes to it.
     """
 
     def __init__(self, folder: Path, run_id: str) -> None:
@@ -37,37 +38,40 @@ class DeviceResults:
         self._records = {record.case: record for record in self._run.records}
 
     def of(self, case: Case) -> Record | None:
-        """The case's record, if it needs no measuring: there is one, or it took its process with it too often. One that
-        could not be built is tried again: what it lacked may be there now."""
+        """Return the case's record, or None if the case has to be measured.
+
+        A case that killed its process too often gets a failed record. A case that could not be built is measured again:
+        what it lacked may be there now.
+        """
         kept = self._records.get(case)
         if kept is not None and kept.outcome == "failed" and not kept.follows_from and case not in self._run.deaths:
             return None
         if case not in self._records and case in self._run.deaths:
             times, phase = self._run.deaths[case]
             if times > RETRIES:
-                message = f"the process that measures died {times} times while this case was in it"
+                message = f"the measuring process died {times} times while it ran this case"
                 self.add(Record.failed(case, Failure(phase=phase, kind="crashed", message=message)))
         return self._records.get(case)
 
     def add(self, record: Record) -> None:
-        """Keep a record. The client gets it too: a disk that is full loses only what a cut connection would."""
+        """Store a record. If the disk is full, it is lost only if the connection to the client breaks, too."""
         self._records[record.case] = record
         with suppress(StoreError):
             self._journal.append(record)
 
     def enter(self, case: Case, phase: Phase) -> None:
-        """Note that a case enters a phase. Raises `StoreError`."""
+        """Note in the store that a case enters a phase. Raises `StoreError`."""
         self._journal.enter(case, phase)
 
     def close(self) -> None:
-        """Note that whoever measures ended in order, and let go."""
+        """Note in the store that the measuring process was not killed, and release the run."""
         with suppress(StoreError):
             self._journal.end(whole=False)
         self._journal.close()
 
 
 def _bound(folder: Path) -> None:
-    """Remove runs that nobody writes to, the oldest first, until few enough are left."""
+    """Remove all but the newest `RUNS` runs, except those that a process writes to."""
     paths = sorted(folder.glob(f"*{store.SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
     for path in paths[:-RUNS]:
         if not store.is_live(folder, path.stem):

@@ -1,5 +1,7 @@
-"""What runs on a device for a client. The engine sends a function's name and plain data: what is measured, and with
-which versions, is what is installed there."""
+"""Functions that run on a device for a client.
+
+The engine sends only a function's name and plain data, so the device uses the code and versions installed there.
+"""
 
 from __future__ import annotations
 
@@ -17,35 +19,36 @@ from pytest_ngraph.cluster.device.resident import Resident, Stopped
 from pytest_ngraph.cluster.presence import KEY
 from pytest_ngraph.cluster.project import Packed
 
-TELL_S = 1.0
-"""Between two messages on how far the rounds are."""
+MESSAGE_S = 1.0
+"""Time between two messages on how far the rounds are."""
 
 _RESIDENT = Resident()
 
 
 def topic(client: str) -> str:
-    """Under which a client is told how far its tasks are."""
+    """Return the topic of messages to a client on the progress of its tasks."""
     return f"{KEY}-{client}"
 
 
 def measure(data: dict[str, Any]) -> dict[str, Any]:
-    """Measure the cases of a `Task`. The answer has the `rows` of its records; or what it `needs`, the digests of
-    projects that are not on this device, and the worker that is to get them; or that it was `stopped`.
+    """Measure the cases of a `Task`, except those whose records an earlier run of the same task has stored.
 
-    What an earlier run of the same task has stored is not measured again.
+    Returns:
+        One of `{"rows": [(index, record), ...]}`; `{"needs": digests, "worker": address}`, if these projects are not on
+        this device; and `{"stopped": True}`.
     """
     worker, task = get_worker(), Task.from_dict(data)
     folder = _folder(worker)
     if needed := lacking(task.assignment.projects, worker):
         return {"needs": needed, "worker": worker.address}
     try:
-        return {"rows": _RESIDENT.measure(task, folder, _Teller(worker, task))}
+        return {"rows": _RESIDENT.measure(task, folder, _Messages(worker, task))}
     except Stopped:
         return {"stopped": True}
 
 
 def lacking(digests: Sequence[str], dask_worker: Worker) -> list[str]:
-    """The projects among these that are not on this device."""
+    """Return those of these projects that are not on this device."""
     projects = Projects(_folder(dask_worker).projects)
     return [digest for digest in digests if not projects.has(digest)]
 
@@ -57,12 +60,12 @@ async def receive(digest: str, content: bytes, dask_worker: Worker) -> None:
 
 
 async def stop(client: str) -> None:
-    """Leave what is measured on this device for a client."""
+    """Stop what is measured on this device for a client."""
     await asyncio.to_thread(_RESIDENT.stop, client)
 
 
 def close() -> None:
-    """Leave what is measured on this device, for whomever. To be called in the device's own process."""
+    """Stop what is measured on this device for any client. Must be called in the device's own process."""
     _RESIDENT.close()
 
 
@@ -72,18 +75,18 @@ def _folder(worker: Worker) -> DeviceFolder:
     return folder
 
 
-class _Teller:
-    """Tells the client how far a task is: for display, since it may be lost on the way."""
+class _Messages:
+    """Sends the client messages on a task's progress. They are only for display, since some may get lost."""
 
     def __init__(self, worker: Worker, task: Task) -> None:
         self._worker = worker
         self._topic = topic(task.assignment.client)
         self._group = task.group
-        self._told_at = 0.0
+        self._sent_at = 0.0
 
     def __call__(self, message: dict[str, Any]) -> None:
         if "measuring" in message:
-            if time.monotonic() - self._told_at < TELL_S:
+            if time.monotonic() - self._sent_at < MESSAGE_S:
                 return
-            self._told_at = time.monotonic()
+            self._sent_at = time.monotonic()
         self._worker.log_event(self._topic, message | {"group": self._group, "worker": self._worker.name})

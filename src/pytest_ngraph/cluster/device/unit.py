@@ -1,4 +1,4 @@
-"""A device as a service of systemd's."""
+"""A device as a systemd service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ User={user}
 ExecStart={command}
 Restart=on-failure
 RestartSec=5
-# Stopped, the device finishes what it measures; its own processes end with it.
+# When stopped, the device finishes its measurement; its child processes end with it.
 KillMode=mixed
 TimeoutStopSec=30min
 
@@ -24,12 +24,12 @@ WantedBy=multi-user.target
 
 
 def unit(name: str, user: str, command: Sequence[str]) -> str:
-    """The text of the unit, to be put into `/etc/systemd/system`. command: with absolute paths."""
+    """Return the text of a unit for `/etc/systemd/system`. `command` has absolute paths."""
     return UNIT.format(name=_literal(name), user=user, command=" ".join(map(_quoted, command)))
 
 
 def _quoted(argument: str) -> str:
-    """An argument as systemd.service(5) reads it."""
+    """Return an argument, quoted as in systemd.service(5)."""
     escaped = _literal(argument).replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
     return f'"{escaped}"' if any(letter in escaped for letter in " \t'\"\\;") else escaped
 

@@ -1,7 +1,9 @@
-"""TensorRT, and TensorRT-RTX, which is built ahead of time for many GPUs and finished on the one that runs it.
+"""TensorRT and TensorRT-RTX, whose plans are built ahead of time for many GPUs and finished on the GPU that runs them.
 
-Two compilers, because their results are not to be mixed; one code path, in what TensorRT 10.3 (JetPack 6) to 11 and
-TensorRT-RTX have in common.
+They are two compilers, because their results must not be mixed. They share one code path, limited to what TensorRT 10.3
+(JetPack 6) to 11 and TensorRT-RTX have in common. In: an artifact, written as ONNX. Out: a serialized engine (the
+"plan") in the folder, and from it a `TensorRtModel`. Read this file first, then `network.py` (building) and `model.py`
+(running).
 """
 
 from __future__ import annotations
@@ -30,7 +32,12 @@ BINDINGS = "bindings.json"
 
 @dataclass(frozen=True)
 class TensorRt:
-    """level: how long the builder searches for fast kernels. graph: replay each call as a CUDA graph."""
+    """TensorRT, built for the GPU of this machine.
+
+    Attributes:
+        level: how long the builder searches for fast kernels.
+        graph: replay each call as a CUDA graph.
+    """
 
     level: Level = 3
     graph: bool = False
@@ -38,12 +45,12 @@ class TensorRt:
     libraries: ClassVar[tuple[str, ...]] = ("tensorrt", "onnx", "onnxscript")
     kinds: ClassVar[tuple[Kind, ...]] = ("cuda",)
     install_hint: ClassVar[str] = (
-        "Its packages fetch NVIDIA's libraries from NVIDIA's own index, which has to be within reach. On a Jetson "
-        "TensorRT comes with JetPack: use an environment made with --system-site-packages."
+        "Its packages fetch NVIDIA's libraries from NVIDIA's own index, which must be reachable. On a Jetson, "
+        "TensorRT comes with JetPack: use an environment created with --system-site-packages."
     )
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        """Write the plan, which fits only this version on this GPU."""
+        """Write the plan, which runs only with this version on this GPU."""
         lib = library("tensorrt")
         file = timing_cache.path(lib, _gpu(lib))
         network = Network(lib, _onnx(artifact, folder))
@@ -58,8 +65,12 @@ class TensorRt:
 
 @dataclass(frozen=True)
 class TensorRtRtx:
-    """capability: the GPUs that the plan is for; `any` that TensorRT-RTX knows, the one here, or a compute capability
-    (`86`), for which a plan can be built without a GPU. graph: replay each call as a CUDA graph.
+    """TensorRT-RTX.
+
+    Attributes:
+        capability: GPUs that the plan is for; `any` GPU that TensorRT-RTX knows, the `current` one, or a compute
+            capability (`86`), for which a plan can be built without a GPU.
+        graph: replay each call as a CUDA graph.
     """
 
     capability: Capability = "any"
@@ -69,7 +80,7 @@ class TensorRtRtx:
     kinds: ClassVar[tuple[Kind, ...]] = ("cuda",)
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        """Write the plan. It has no timing cache: kernels are compiled, not raced, when the plan is loaded."""
+        """Write the plan. No timing cache is used: loading the plan compiles kernels instead of racing them."""
         lib = library("tensorrt_rtx")
         network = Network(lib, _onnx(artifact, folder))
         if self.capability != "any":
@@ -86,19 +97,19 @@ class TensorRtRtx:
 
 
 def _gpu(lib: Library) -> str:
-    """The name of the GPU here. Raise `NgraphError` when there is none."""
+    """Return the name of this machine's GPU. Raises `NgraphError` where there is none."""
     import torch
 
     if not torch.cuda.is_available():
         raise NgraphError(
-            f"{lib.name} needs an NVIDIA GPU and PyTorch {torch.__version__} finds none. See whether nvidia-smi lists "
-            f"it, and whether this PyTorch is built for CUDA."
+            f"{lib.name} needs an NVIDIA GPU and PyTorch {torch.__version__} finds none. Check that nvidia-smi "
+            f"lists one and that this PyTorch is built for CUDA."
         )
     return torch.cuda.get_device_name()
 
 
 def _onnx(artifact: Artifact, folder: Path) -> Path:
-    """The artifact's ONNX file, or its program written as one into `folder`."""
+    """Return the artifact's ONNX file, or else write its program as one into `folder`."""
     if artifact.onnx is not None:
         return artifact.onnx
     write_onnx(artifact, folder / ONNX)
@@ -106,7 +117,7 @@ def _onnx(artifact: Artifact, folder: Path) -> Path:
 
 
 def _build(network: Network, folder: Path, **facts: str) -> None:
-    """Leave for `_load` the plan, the names of what goes in and comes out, and what only the build knows."""
+    """Write for `_load` the plan, the names of inputs and outputs, and the facts that only the build knows."""
     (folder / PLAN).write_bytes(network.build())
     bindings = {"inputs": network.inputs, "outputs": network.outputs, "facts": facts}
     (folder / BINDINGS).write_text(json.dumps(bindings))

@@ -1,4 +1,4 @@
-"""TensorRT's own ways: failures come back as None or False, and the reason stands in a log that is set once."""
+"""Load TensorRT and explain its failures: it returns None or False, and writes the reason to a log that is set once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,20 @@ T = TypeVar("T")
 
 
 class Library:
-    """TensorRT or TensorRT-RTX: its module, and the warnings and errors that it has logged."""
+    """TensorRT or TensorRT-RTX, with the warnings and errors that it has logged.
+
+    Attributes:
+        module: the Python module of the library.
+        name: the module's name.
+        messages: what was logged since `take_messages` was last called.
+        logger: passed to TensorRT; fills `messages`.
+    """
 
     def __init__(self, name: str) -> None:
-        """name: the module's. Raise `Unsupported` when it is there and cannot be imported."""
+        """Import the module `name`. Raises `Unsupported` where it cannot be imported."""
         try:
             self.module: Any = importlib.import_module(name)
-        except (ImportError, OSError) as error:  # what it loads are NVIDIA's shared libraries
+        except (ImportError, OSError) as error:  # OSError: one of NVIDIA's shared libraries cannot be loaded
             raise Unsupported(f"{name} cannot be imported: {error}") from None
         self.name = name
         self.messages: list[str] = []
@@ -29,13 +36,13 @@ class Library:
         return str(self.module.__version__)
 
     def require(self, result: T | None, step: str) -> T:
-        """The result; raise `NgraphError` with what was logged when it says that the step failed."""
+        """Return the result. Raises `NgraphError` with the logged messages where the result is None or False."""
         if result is None or result is False:
             raise NgraphError(f"{self.name} {self.version} could not {step}: {self.take_messages()}")
         return result
 
     def take_messages(self) -> str:
-        """What was logged since the last time, in one line."""
+        """Return what was logged since the last call, in one line, and forget it."""
         text = "; ".join(dict.fromkeys(self.messages))
         self.messages.clear()
         return text or "it logged no reason"
@@ -54,5 +61,5 @@ class Library:
 
 @cache
 def library(name: str) -> Library:
-    """The one of this process: TensorRT ignores every logger but the first that it is given."""
+    """Return the one instance of this process: TensorRT ignores every logger after the first."""
     return Library(name)

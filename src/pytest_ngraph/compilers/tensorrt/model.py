@@ -1,4 +1,4 @@
-"""A plan on the GPU: the engine, its buffers as PyTorch tensors, and the calls that are timed."""
+"""Run a plan on the GPU: the engine, its buffers as PyTorch tensors, and the calls that are timed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ELEMENT_TYPES = {
     "UINT8": "uint8",
     "BOOL": "bool",
 }
-"""PyTorch's name of a type by the member of `DataType`."""
+"""PyTorch's name of a type, by member of TensorRT's `DataType`."""
 
 
 class TensorRtModel:
@@ -38,9 +38,16 @@ class TensorRtModel:
     def __init__(
         self, lib: Library, plan: bytes, inputs: Buffers, outputs: Sequence[str], *, graph: bool, facts: dict[str, str]
     ) -> None:
-        """inputs: on the GPU, by name. outputs: names in the graph's order. graph: replay calls as a CUDA graph.
+        """Load the plan and place its inputs and outputs.
 
-        Raise `Unsupported` for outputs without a fixed shape, `NgraphError` for whatever TensorRT refuses.
+        Args:
+            inputs: tensors on the GPU, by name.
+            outputs: names in the graph's order.
+            graph: replay calls as a CUDA graph.
+
+        Raises:
+            Unsupported: an output has no fixed shape, or PyTorch lacks a type.
+            NgraphError: TensorRT refuses something.
         """
         self._runtime = lib.module.Runtime(lib.logger)
         self._engine = lib.require(self._runtime.deserialize_cuda_engine(plan), "load the plan")
@@ -78,7 +85,7 @@ class TensorRtModel:
         for name, tensor in self._inputs.items():
             expected = self._dtype(name)
             if tensor.dtype != expected:
-                raise NgraphError(f"the plan's input {name} takes {expected}, the workload's is {tensor.dtype}.")
+                raise NgraphError(f"the plan's input {name} takes {expected}, but the workload's is {tensor.dtype}.")
             lib.require(self._context.set_input_shape(name, tuple(tensor.shape)), f"take input {name} in its shape")
             lib.require(self._context.set_tensor_address(name, tensor.data_ptr()), f"take input {name}")
 
@@ -89,7 +96,9 @@ class TensorRtModel:
         for name in names:
             shape = tuple(self._context.get_tensor_shape(name))
             if any(length < 0 for length in shape):
-                raise Unsupported(f"{lib.name} here takes outputs of fixed shape; that of {name} depends on values")
+                raise Unsupported(
+                    f"output {name} has a shape that depends on values; {lib.name} is run on fixed shapes only"
+                )
             placed[name] = torch.empty(shape, dtype=self._dtype(name), device="cuda")
             lib.require(self._context.set_tensor_address(name, placed[name].data_ptr()), f"place output {name}")
         return placed
@@ -99,13 +108,13 @@ class TensorRtModel:
 
         element_type = self._engine.get_tensor_dtype(name).name
         if element_type not in ELEMENT_TYPES:
-            raise Unsupported(f"PyTorch holds no tensor of TensorRT's {element_type}, which {name} is")
+            raise Unsupported(f"{name} has TensorRT's type {element_type}, which PyTorch lacks")
         found: torch.dtype = getattr(torch, ELEMENT_TYPES[element_type])
         return found
 
 
 def _capture(enqueue: Callable[[], object]) -> Callable[[], object]:
-    """Record the call on our stream. It has to run once before: the first call allocates, which cannot be captured."""
+    """Record the call as a CUDA graph, after one normal call: the first call allocates, which cannot be captured."""
     import torch
 
     stream = cuda.own_stream()

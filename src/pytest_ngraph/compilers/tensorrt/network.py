@@ -1,4 +1,4 @@
-"""An ONNX file as TensorRT parses it, strongly typed, and the plan that it builds of it."""
+"""Parse an ONNX file with TensorRT, strongly typed, and build a plan from it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from pytest_ngraph.errors import NgraphError, Unsupported
 
 
 class Network:
-    """A parsed network. `config` is the builder's configuration, to be set before `build`."""
+    """A parsed network.
+
+    Attributes:
+        config: the builder's configuration, to be set before `build`.
+    """
 
     def __init__(self, lib: Library, onnx: Path) -> None:
-        """Precision is that of the file's types.
+        """Parse the file, whose types set the precision.
 
-        Raise `Unsupported` for operators that TensorRT lacks, by name, and `NgraphError` for any other failure.
+        Raises:
+            Unsupported: TensorRT lacks operators, which the message names.
+            NgraphError: any other failure.
         """
         lib.messages.clear()
         self._library = lib
         self._file = onnx
         self._builder = _builder(lib)
-        # Keeps the types of the graph: without it, releases before 11 may choose others.
+        # Keeps the graph's types: without this flag, releases before 11 may choose others.
         strongly_typed = 1 << int(lib.module.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
         self._network = lib.require(self._builder.create_network(strongly_typed), "create a network")
-        self._parser = _parse(lib, self._network, onnx)  # kept: the network's weights are in its memory
+        self._parser = _parse(lib, self._network, onnx)  # kept: the parser's memory holds the network's weights
         self.config: Any = lib.require(self._builder.create_builder_config(), "create a configuration")
         # On by default: fp32 would be computed with 11 significant bits.
         self.config.clear_flag(lib.module.BuilderFlag.TF32)
@@ -40,7 +46,7 @@ class Network:
         return [self._network.get_output(index).name for index in range(self._network.num_outputs)]
 
     def build(self) -> memoryview:
-        """Choose kernels. Returns the serialized engine."""
+        """Choose kernels and return the serialized engine."""
         plan = self._builder.build_serialized_network(self._network, self.config)
         return memoryview(self._library.require(plan, f"build {self._file.name}"))
 
@@ -48,7 +54,7 @@ class Network:
 def _builder(lib: Library) -> Any:
     try:
         return lib.module.Builder(lib.logger)
-    except TypeError as error:  # what the binding makes of a null pointer: no GPU, or a driver that is too old
+    except TypeError as error:  # raised for a null pointer: no GPU, or a driver that is too old
         raise NgraphError(f"{lib.name} {lib.version} could not create a builder: {lib.take_messages()}") from error
 
 
@@ -63,7 +69,7 @@ def _parse(lib: Library, network: Any, onnx: Path) -> Any:
 
 
 def _describe(error: Any) -> str:
-    """The parser's error: operator, node, what is wrong with it. An error about the file has no operator."""
+    """Return the parser's error as text: operator, node and reason. An error about the file has no operator."""
     reason = " ".join(error.desc().split())
     if not error.node_operator():
         return reason

@@ -1,7 +1,7 @@
-"""How long each kernel took on this device, kept between builds.
+"""Keep the time of each kernel on this device between builds.
 
-Builds that share it choose the same kernels: two revisions of a model then differ by what was changed in it, not by
-which of two kernels won a close race. It also makes all builds but the first several times faster.
+Builds that share these times choose the same kernels: two revisions of a model then differ by what was changed in it,
+not by which of two kernels won a close race. Every build after the first is also several times faster.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from pytest_ngraph.system.files import user_folder, write_whole
 
 
 def path(lib: Library, device: str) -> Path:
-    """The file for this device and version: times hold for no other."""
+    """Return the file for this device and version. Its times are valid for no other."""
     name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{lib.name} {lib.version} {device}")
     return user_folder() / f"{name}.timing"
 
 
 def restore(lib: Library, config: Any, file: Path) -> bool:
-    """Give the build's configuration the times in the file. Returns whether it took any.
+    """Set the times in the file on the build's configuration. Return whether it took any.
 
-    It starts anew where there are none, and where TensorRT refuses them: they are of another driver, or damaged.
+    The build starts without times where there are none, or where TensorRT refuses them: they are of another driver, or
+    damaged.
     """
     found = file.read_bytes() if file.is_file() else b""
     times = config.create_timing_cache(found)
@@ -37,8 +38,10 @@ def restore(lib: Library, config: Any, file: Path) -> bool:
 
 
 def save(lib: Library, config: Any, file: Path) -> None:
-    """Write the times that the build ended with. Whole files only: other processes read and write it too. Where it
-    cannot be written, the next build takes longer."""
+    """Write the times that the build ended with. If they cannot be written, the next build takes longer.
+
+    Only whole files are written, because other processes also read and write this one.
+    """
     times = lib.require(config.get_timing_cache(), "hand out its timing cache")
     data = bytes(lib.require(times.serialize(), "write its timing cache"))
     with suppress(StoreError):

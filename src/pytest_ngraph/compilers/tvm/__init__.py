@@ -1,4 +1,9 @@
-"""Apache TVM, from the exported program: graph passes, and schedules by rule, by search, or the library's own."""
+"""Apache TVM: graph passes on the exported program, and schedules for its kernels by rule, by search or by TVM itself.
+
+In: an exported program and a target. Out: a shared library and its facts in the folder, and from them a `TvmModel`.
+This file holds the compiler and its options. Open `pipeline.py` next, the way from program to executable; `cpu/` has
+the scheduling rules, `tuning.py` the search, `runtime.py` the model that runs.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +25,13 @@ FACTS = "facts.json"
 
 @dataclass(frozen=True)
 class Tvm:
-    """schedule: `rules` (graph passes, and a schedule for each kernel) or `stock` (the library's own pipeline, which
-    on a CPU schedules nothing and uses one thread).
-    trials: schedules to try in a search that starts from those of the rules; 0 for none. The study allowed 1,500.
-    patience: schedules without gain after which the search ends early.
+    """Apache TVM, with schedules by rule, by search, or the library's own.
+
+    Attributes:
+        schedule: `rules` (graph passes, and a schedule for each kernel) or `stock` (the library's own pipeline, which
+            on a CPU schedules nothing and uses one thread).
+        trials: schedules to try in a search that starts from those of the rules; 0 for none. The study allowed 1,500.
+        patience: schedules without gain after which the search ends early.
     """
 
     schedule: Literal["rules", "stock"] = "rules"
@@ -36,17 +44,19 @@ class Tvm:
     def __post_init__(self) -> None:
         for name in ("trials", "patience"):
             if getattr(self, name) < 0:
-                raise UsageError(f"tvm:{name}={getattr(self, name)}: allowed are 0 and more.")
+                raise UsageError(f"tvm:{name}={getattr(self, name)} is not allowed. Allowed: 0 and more.")
         if self.trials and self.schedule == "stock":
-            raise UsageError(f"tvm:schedule=stock,trials={self.trials}: only the schedules of rules are tuned.")
+            raise UsageError(
+                f"tvm:schedule=stock,trials={self.trials}: only schedule=rules can be tuned. Leave out one of the two."
+            )
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        """Write a shared library, and what is known of its kernels."""
+        """Write a shared library and the facts about its kernels."""
         from pytest_ngraph.compilers.tvm.target import tvm_target
 
         refuse_precision("tvm", target, ("fp32", "fp16") if target.kind == "cuda" else ("fp32",))
         if self.trials and target.kind == "cuda":
-            raise Unsupported("tvm:trials tunes for a CPU only; on a GPU, measure tvm without it")
+            raise Unsupported("tvm:trials tunes for a CPU only; on a GPU, use tvm without trials")
         loaded = program.load(artifact)
         compiled_for = tvm_target(target)
         with threads.spread(target):
@@ -64,7 +74,7 @@ class Tvm:
     def _build(
         self, loaded: torch.export.ExportedProgram, tvm_target: Any, artifact: Artifact, target: Target
     ) -> tuple[Any, dict[str, str]]:
-        """The executable, and what the schedules are."""
+        """Return the executable and the facts about its schedules."""
         from pytest_ngraph.compilers.tvm import database, pipeline, tuning
 
         if self.schedule == "stock":

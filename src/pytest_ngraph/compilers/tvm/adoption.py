@@ -1,7 +1,7 @@
-"""Which schedules of a search are worth more than the rule's: those that win against it when both are timed in turn.
+"""Adopt a schedule that the search found only if it beats the rule's schedule when both are timed in turn.
 
-A search keeps what was fastest once. Of hundreds of trials that differ by noise, the luckiest is fastest, not the best,
-and it was timed minutes apart from the rule's schedule.
+A search keeps what was fastest once. Among hundreds of trials that differ by noise, the fastest is the luckiest, not
+the best, and it was timed minutes apart from the rule's schedule.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.compilers.progress import tell
+from pytest_ngraph.compilers.progress import report
 from pytest_ngraph.compilers.tvm.database import drop_unfinished_line, trial_of
 
 if TYPE_CHECKING:
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 DUELS = "duels.json"
 CHALLENGERS = 3
-"""Schedules of a kernel that may try to beat the rule's, the fastest first."""
+"""How many schedules of a kernel may try to beat the rule's, the fastest first."""
 PAIRS = 6
-"""The fewest of which all are won by chance less often than 1 time in 20, either way: 2 / 2^6."""
+"""Pairs of runs in a duel: the fewest for which chance decides all of them the same way less than 1 time in 20, as
+2 / 2^6."""
 
 
 def adopt(kernels: Sequence[Kernel], database: Database, rig: Rig) -> list[Any]:
-    """The record of each kernel for which the search has found something better than the rule."""
+    """Return the winning record of each kernel for which the search found a better schedule than the rule's."""
     duels = Duels(database.folder / DUELS, rig)
     adopted = []
     for number, kernel in enumerate(kernels, start=1):
-        tell(f"comparing the best schedules with the rules', kernel {number} of {len(kernels)}")
+        report(f"timing the best schedules against those of the rules, kernel {number} of {len(kernels)}")
         winner = next((each for each in _challengers(kernel, database) if duels.is_won(each, kernel)), None)
         if winner is not None:
             adopted.append(winner)
@@ -40,7 +41,7 @@ def adopt(kernels: Sequence[Kernel], database: Database, rig: Rig) -> list[Any]:
 
 
 def _challengers(kernel: Kernel, database: Database) -> list[Any]:
-    """The fastest records of a kernel, up to the rule's own."""
+    """Return the fastest records of a kernel, up to the rule's own."""
     challengers = []
     for record in database.fastest(kernel.workload, CHALLENGERS):
         if trial_of(record).trace == kernel.rule_trace:
@@ -50,7 +51,7 @@ def _challengers(kernel: Kernel, database: Database) -> list[Any]:
 
 
 class Duels:
-    """Duels of schedules with the rule's, each fought once and then remembered in a file, a line each."""
+    """Duels of schedules with the rule's. Each is run once and kept as a line of a file."""
 
     def __init__(self, path: Path, rig: Rig) -> None:
         drop_unfinished_line(path)
@@ -60,7 +61,7 @@ class Duels:
         self._ratios: dict[str, list[float]] = {duel["key"]: duel["ratios"] for duel in map(json.loads, lines)}
 
     def is_won(self, challenger: Any, kernel: Kernel) -> bool:
-        """Whether the challenger was faster than the rule's schedule in every pair of runs."""
+        """Return whether the challenger was faster than the rule's schedule in every pair of runs."""
         key = hashlib.sha256("".join((kernel.hash, trial_of(challenger).trace, kernel.rule_trace)).encode()).hexdigest()
         if key not in self._ratios:
             self._ratios[key] = self._fight(challenger, kernel)
@@ -69,7 +70,7 @@ class Duels:
         return all(ratio > 1 for ratio in self._ratios[key])
 
     def _fight(self, challenger: Any, kernel: Kernel) -> list[float]:
-        """Seconds of the rule's schedule over those of the challenger, of runs next to each other."""
+        """Return the ratios of seconds, rule's schedule over challenger, for pairs of consecutive runs."""
         modules = [kernel.by_rule.mod, challenger.as_measure_candidate().sch.mod]
         seconds = list(self._rig.seconds(modules, order=[0, 1, 1, 0] * (PAIRS // 2)))
         pairs = zip(seconds[::2], seconds[1::2], strict=True)

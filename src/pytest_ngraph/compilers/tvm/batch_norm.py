@@ -1,6 +1,6 @@
-"""Fold batch normalization into the convolution before it, whether that has a bias or not.
+"""Fold batch normalization into the convolution before it, with or without a bias.
 
-TVM's own pass folds only a convolution without bias, and leaves the arithmetic on weights to be compiled and run, an
+TVM's own pass folds only convolutions without bias, and leaves the arithmetic on weights to be compiled and run one
 operator at a time.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def fold_batch_norm(module: Any) -> Any:
-    """Replace every batch norm on constants by a scaled convolution and a shift, or else by a scale and a shift."""
+    """Replace every batch norm on constants by a scaled convolution and a shift, or by a scale and a shift."""
     from tvm import relax
 
     @relax.expr_functor.mutator
@@ -41,7 +41,7 @@ def fold_batch_norm(module: Any) -> Any:
             return self.lookup_binding(value) if isinstance(value, relax.Var) else value
 
         def _convolution_and_bias(self, value: Any) -> tuple[Any, Any]:
-            """The convolution on constant weights that makes `value`, and what is added to it per channel."""
+            """Return the convolution on constant weights that makes `value`, and the bias added to it per channel."""
             call, bias = self._definition(value), 0.0
             if _calls(call, "relax.add") and _is_constant(call.args[1]) and _is_per_channel(call.args[1]):
                 call, bias = self._definition(call.args[0]), call.args[1].value.numpy().reshape(-1)
@@ -56,17 +56,17 @@ def fold_batch_norm(module: Any) -> Any:
 
 
 def _affine(attributes: Any, gamma: Any, beta: Any, mean: Any, variance: Any) -> tuple[Any, Any]:
-    """Scale and shift per channel: gamma / sqrt(variance + epsilon), and beta - mean * scale."""
+    """Return scale and shift per channel: gamma / sqrt(variance + epsilon), and beta - mean * scale."""
     scale = (gamma if attributes.scale else 1.0) / np.sqrt(variance + float(attributes.epsilon))
     shift = (beta if attributes.center else 0.0) - mean * scale
     return scale.astype(variance.dtype), shift.astype(variance.dtype)
 
 
 def _per_channel(values: Any, like: Any) -> Any:
-    """A constant that broadcasts over all axes of `like` but the second."""
+    """Return a constant that broadcasts over all axes of `like` but the second."""
     from tvm import relax
 
-    # Of as many axes as `like`: ConvertLayout transposes to and fro around one with fewer.
+    # It has as many axes as `like`: around a constant with fewer, ConvertLayout inserts transposes.
     return relax.const(values.reshape(1, -1, *[1] * (int(like.ty.ndim) - 2)).astype(str(like.ty.dtype)))
 
 

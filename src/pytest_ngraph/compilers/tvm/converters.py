@@ -1,4 +1,4 @@
-"""Converters of single PyTorch operators to Relax, where those of TVM's importer are missing or fail."""
+"""Convert single PyTorch operators to Relax, where the converters of TVM's importer are missing or fail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def reshape(node: Any, importer: Any) -> Any:
-    """`_unsafe_view`, which the importer does not know."""
+    """Convert `_unsafe_view`, which the importer does not know."""
     from tvm import relax
 
     value, shape = importer.retrieve_args(node)
@@ -15,7 +15,7 @@ def reshape(node: Any, importer: Any) -> Any:
 
 
 def squeeze(node: Any, importer: Any) -> Any:
-    """`squeeze` of one axis; ConvertLayout runs out of memory on a negative one."""
+    """Convert `squeeze` of one axis, made non-negative: ConvertLayout runs out of memory on a negative axis."""
     from tvm import relax
 
     value, axis = importer.retrieve_args(node)
@@ -26,7 +26,7 @@ def squeeze(node: Any, importer: Any) -> Any:
 
 
 def layer_norm(node: Any, importer: Any) -> Any:
-    """`layer_norm`, also without scale and shift, with which alone the importer can do."""
+    """Convert `layer_norm`, also without scale and shift, which the importer requires."""
     import numpy as np
     from tvm import relax
 
@@ -46,9 +46,10 @@ def layer_norm(node: Any, importer: Any) -> Any:
 
 
 def attention(node: Any, importer: Any) -> Any:
-    """softmax(scale * Q K^T + mask) V as separate operators, on tensors of shape (..., sequence, features).
+    """Convert attention, softmax(scale * Q K^T + mask) V, to separate operators.
 
-    The importer's own `relax.nn.attention` becomes one kernel, which no rule schedules.
+    The tensors have shape (..., sequence, features). The importer's own `relax.nn.attention` becomes one kernel, which
+    no rule schedules.
     """
     from tvm import relax
 

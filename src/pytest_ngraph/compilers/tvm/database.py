@@ -1,4 +1,4 @@
-"""Trials on disk: MetaSchedule's database, one folder for each artifact, batch size, target and threads."""
+"""Keep trials on disk in MetaSchedule's database: a folder for each artifact, batch size, target and thread count."""
 
 from __future__ import annotations
 
@@ -17,18 +17,28 @@ if TYPE_CHECKING:
 WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
 
 FAILED_S = 1e10
-"""Seconds that MetaSchedule notes for a candidate that failed. Infinity it writes, and then cannot read."""
+"""Seconds that MetaSchedule records for a candidate that failed. It can write infinity, but not read it."""
 
 
 class Trial(NamedTuple):
-    """A schedule that was timed. trace: what it does to the kernel, as text. seconds: `FAILED_S` where it failed."""
+    """A schedule that was timed.
+
+    Attributes:
+        trace: what it does to the kernel, as text.
+        seconds: `FAILED_S` where it failed.
+    """
 
     trace: str
     seconds: float
 
 
 class Database:
-    """The trials of one model's kernels. What a killed search wrote halfway is dropped when it is opened."""
+    """The trials of one model's kernels. Opening it drops a line that a killed search left unfinished.
+
+    Attributes:
+        folder: where it is kept.
+        tvm: MetaSchedule's database over the same files.
+    """
 
     def __init__(self, folder: Path) -> None:
         from tvm.s_tir import meta_schedule
@@ -40,10 +50,9 @@ class Database:
         self.tvm = meta_schedule.database.JSONDatabase(work_dir=str(folder))
 
     def trials(self) -> Iterator[tuple[str, Trial]]:
-        """Every trial with its kernel's `workload_hash`, in the order in which they were made.
+        """Yield every trial with its kernel's `workload_hash`, in the order in which they were made.
 
-        MetaSchedule itself gives them by speed, which tells neither the rule's from the others nor when the last gain
-        was.
+        MetaSchedule itself sorts them by speed, which shows neither which one is the rule's nor when the last gain was.
         """
         workloads = [json.loads(line)[0] for line in _lines(self.folder / WORKLOADS)]
         for line in _lines(self.folder / RECORDS):
@@ -51,25 +60,25 @@ class Database:
             yield workloads[workload], _trial(record)
 
     def records(self, workload: Any) -> list[Any]:
-        """All records of a kernel."""
+        """Return all records of a kernel."""
         return [record for record in self.tvm.get_all_tuning_records() if record.workload.same_as(workload)]
 
     def commit(self, record: Any) -> None:
         self.tvm.commit_tuning_record(record)
 
     def fastest(self, workload: Any, count: int) -> list[Any]:
-        """So many records of a kernel that did not fail, the fastest first."""
+        """Return up to `count` records of a kernel that did not fail, the fastest first."""
         return list(self.tvm.get_top_k(workload, count))
 
 
 def workload_hash(workload: Any) -> str:
-    """What names a kernel in the database."""
+    """Return the hash that identifies a kernel in the database."""
     text: str = workload.as_json()[0]
     return text
 
 
 def trial_of(record: Any) -> Trial:
-    """The trial that a `TuningRecord` holds."""
+    """Return the trial that a `TuningRecord` holds."""
     return _trial(record.as_json())
 
 
@@ -79,14 +88,14 @@ def _trial(record: list[Any]) -> Trial:
 
 
 def _as_written(value: Any) -> Any:
-    """A part of a trace as MetaSchedule writes it: `true` as 1."""
+    """Return a part of a trace as MetaSchedule writes it: `true` as 1."""
     if isinstance(value, list):
         return [_as_written(part) for part in value]
     return int(value) if isinstance(value, bool) else value
 
 
 def folder(artifact: Artifact, tvm_target: Any) -> Path:
-    """Where the trials of an artifact are kept. Nothing found for one batch size holds for another.
+    """Return the folder that keeps an artifact's trials. Results for one batch size are not valid for another.
 
     The target's text names the processor and the number of threads.
     """
@@ -97,7 +106,7 @@ def folder(artifact: Artifact, tvm_target: Any) -> Path:
 
 
 def drop_unfinished_line(path: Path) -> None:
-    """End a file after its last complete line: TVM refuses to load it otherwise."""
+    """Cut a file after its last complete line, because TVM refuses to load an incomplete one."""
     if not path.exists():
         return
     content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Transcendental functions as polynomials, which fill vectors: LLVM would call the C library for each element."""
+"""Compute transcendental functions by polynomials, in vectors. LLVM would call the C library for each element."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def fast_math(module: Any) -> Any:
-    """Replace exp, erf, tanh and what is made of them, in fp32, by polynomials with relative errors of some 1e-7."""
+    """Replace exp, erf, tanh and functions of them, in fp32, by polynomials with relative errors of about 1e-7."""
     from tvm import relax
 
     functions = _functions()
@@ -33,7 +33,7 @@ def fast_math(module: Any) -> Any:
 
 
 def _functions() -> dict[str, Callable[..., Any]]:
-    """Tensor expressions by the operator that they compute."""
+    """Return the tensor expressions, by the operator that they compute."""
     from tvm import topi
 
     return {
@@ -58,7 +58,7 @@ def _silu(x: Any) -> Any:
 
 
 def _gelu(x: Any) -> Any:
-    """0.5 x (1 + erf(x / sqrt 2))."""
+    """Return 0.5 x (1 + erf(x / sqrt 2))."""
     from tvm import topi
 
     half = x * 0.5

@@ -1,8 +1,8 @@
-"""From an exported program to Relax, TVM's graph, with and without PyTorch's decompositions.
+"""Import an exported program into Relax, TVM's graph, with and without PyTorch's decompositions.
 
 Decomposed, a linear layer on a sequence becomes reshape, product, addition and reshape, and attention becomes a dozen
-operators that guard against masked rows: TVM does not fuse across the reshapes, and runs the guards. Whole operators
-give it products with their epilogues.
+operators that guard against masked rows. TVM does not fuse across the reshapes, and it runs the guards. Whole operators
+become products with their epilogues.
 """
 
 from __future__ import annotations
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 
 def whole_relax_module(program: torch.export.ExportedProgram) -> Any:
-    """The program as an `IRModule` with the function `main`, its weights as constants. Raises anything for an operator
-    that TVM does not know whole: the importer asserts, looks up or raises, as each of its converters does."""
+    """Return the program as an `IRModule` with the function `main` and its weights as constants.
+
+    Raises:
+        Exception: TVM does not know an operator whole. The type varies: each converter of the importer asserts, looks
+            up or raises in its own way.
+    """
     from tvm.relax.frontend.torch import from_exported_program
 
     whole = program.run_decompositions({})  # only in-place operators are replaced
@@ -28,7 +32,7 @@ def whole_relax_module(program: torch.export.ExportedProgram) -> Any:
 
 
 def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
-    """The program as TVM imports it by default. Raise `Unsupported` for an operator that TVM does not know."""
+    """Return the program as TVM imports it by default. Raises `Unsupported` for an operator that TVM does not know."""
     from tvm.relax.frontend.torch import from_exported_program
 
     try:

@@ -1,4 +1,4 @@
-"""Schedules for the kernels of a GPU: those of dlight, which comes with TVM."""
+"""Schedule kernels for a GPU, with the rules of dlight, which comes with TVM."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_ngraph.compilers.tvm.cpu import Coverage
 
 
 def schedule(module: Any, tvm_target: Any) -> tuple[Any, Coverage]:
-    """Schedule every kernel by the first rule of dlight that fits; its last one fits all."""
+    """Schedule every kernel by the first rule of dlight that fits. The last rule fits all."""
     from tvm.s_tir import dlight
     from tvm.tirx import PrimFunc
 

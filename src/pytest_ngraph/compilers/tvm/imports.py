@@ -1,9 +1,11 @@
-"""The known faults of TVM's wheels, and what keeps them away. Import the library through here.
+"""Work around the known faults of TVM's wheels.
 
-apache-tvm-ffi 0.1.15 crashes the process in MetaSchedule's `TuneContext`: the extra pins 0.1.14, and tuning refuses.
+apache-tvm-ffi 0.1.15 crashes the process in MetaSchedule's `TuneContext`. The extra pins 0.1.14, and tuning refuses
+0.1.15.
 
-`tvm.s_tir.tensor_intrin` calls `inspect.stack()` some 500 times, and each call reads the source lines of every frame:
-18 s in each of the processes that build tuning candidates, which time out. Without the lines it takes one.
+`tvm.s_tir.tensor_intrin` calls `inspect.stack()` some 500 times when it is imported, and each call reads the source
+lines of every frame. That takes 18 s in each process that builds tuning candidates, so that they time out. Without the
+source lines it takes 1 s.
 """
 
 from __future__ import annotations
@@ -30,13 +32,14 @@ def check_tunable() -> None:
 
 
 def import_tensor_intrinsics() -> None:
-    """Import `tvm.s_tir.tensor_intrin` in a second. A builder process runs this first."""
+    """Import `tvm.s_tir.tensor_intrin` in 1 s instead of 18. A builder process calls this first."""
     with stack_without_source():
         import tvm.s_tir.tensor_intrin  # noqa: F401
 
 
 @contextmanager
 def stack_without_source() -> Iterator[None]:
+    """Make `inspect.stack` leave out source lines inside this context."""
     original = inspect.stack
     inspect.stack = _frames
     try:
@@ -46,7 +49,7 @@ def stack_without_source() -> Iterator[None]:
 
 
 def _frames(context: int = 1) -> list[inspect.FrameInfo]:
-    """The calling frames as `inspect.stack` gives them, without their source lines."""
+    """Return the calling frames like `inspect.stack`, without their source lines."""
     frames: list[inspect.FrameInfo] = []
     frame: Any = sys._getframe(1)
     while frame is not None:

@@ -1,4 +1,4 @@
-"""The kernels of a model that can be tuned, each once."""
+"""Find the kernels of a model that can be tuned, each once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from pytest_ngraph.compilers.tvm.target import processor
 class Kernel:
     """A kernel as a module of its own.
 
-    calls: how often the model runs it. workload: its entry in the database. by_rule: its schedule by rule, or its
-    naive one where no rule fits.
+    Attributes:
+        calls: how often the model runs it.
+        workload: its entry in the database.
+        by_rule: its schedule by rule, or its naive schedule where no rule fits.
     """
 
     name: str
@@ -27,11 +29,11 @@ class Kernel:
 
     @property
     def hash(self) -> str:
-        """Names it in the database."""
+        """The hash that identifies the kernel in the database."""
         return workload_hash(self.workload)
 
     def record(self, schedule: Any, seconds: float) -> Any:
-        """A schedule of this kernel as MetaSchedule's `TuningRecord`."""
+        """Return a schedule of this kernel as MetaSchedule's `TuningRecord`."""
         from tvm.s_tir.meta_schedule.database import TuningRecord
 
         return TuningRecord(schedule.trace, self.workload, [seconds], self.target, trial.arguments(self.module))
@@ -43,7 +45,7 @@ class Kernel:
 
 
 def extract(module: Any, tvm_target: Any, database: Database) -> list[Kernel]:
-    """The kernels of a lowered module."""
+    """Return the kernels of a lowered module."""
     from tvm.s_tir.meta_schedule import relax_integration
 
     return [

@@ -1,12 +1,12 @@
 """Pad the operands of contractions to whole register tiles, and pack their weights in the order of the tiles.
 
-A tile reads the same few columns of every row of the weights. In their usual order, output channels innermost, the
-rows lie as far apart as there are channels, in wide layers on a page each: the prefetchers give up, and so does the
-translation of addresses. Packed, a tile reads one stream:
+A tile reads the same few columns of every row of the weights. In the usual order, with output channels innermost,
+consecutive rows are as far apart as there are channels. In wide layers each row is on a page of its own, which defeats
+the prefetchers and the address translation. Packed, a tile reads one stream:
 
     (kernel height, kernel width, in, out) -> (out / columns, kernel height, kernel width, in, columns)
 
-Weights are constants, so that it costs nothing at run time.
+Weights are constants, so packing them costs nothing at run time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PackedKernel:
-    """A contraction on padded operands. weights: the parameter that takes them packed, if any, `columns` to a tile."""
+    """A contraction on padded operands.
+
+    Attributes:
+        function: TVM's function of the kernel.
+        weights: position of the parameter that takes packed weights; None if there is none.
+        columns: columns of a tile.
+    """
 
     function: Any
     weights: int | None
@@ -36,7 +42,7 @@ class PackedKernel:
 
 
 def pack_weights(module: Any, processor: Processor) -> Any:
-    """The module with every contraction padded, and on packed weights where all of its calls pass constants."""
+    """Return the module with every contraction padded, its weights packed where all its calls pass constants."""
     from tvm import relax
 
     packed = {}
@@ -68,15 +74,16 @@ def pack_weights(module: Any, processor: Processor) -> Any:
 
 
 def pack(weights: Array, columns: int) -> Array:
-    """From shape (..., out) to (out / columns, ..., columns)."""
+    """Pack weights of shape (..., out) into shape (out / columns, ..., columns)."""
     tiles = weights.reshape(*weights.shape[:-1], -1, columns)
     return np.ascontiguousarray(np.moveaxis(tiles, -2, 0))
 
 
 def pack_kernel(function: Any, constants: set[int], processor: Processor) -> PackedKernel | None:
-    """The kernel padded and packed; None if it is not exactly one contraction and its neighbours.
+    """Return the kernel padded and packed; None unless it has exactly one contraction.
 
-    constants: parameters that are constant in all calls.
+    Args:
+        constants: positions of parameters that are constant in all calls.
     """
     import tvm
     from tvm import s_tir
@@ -89,7 +96,7 @@ def pack_kernel(function: Any, constants: set[int], processor: Processor) -> Pac
     roles = Roles.of(sch, block)
     weights = _weights(sch, block, [function.params[i] for i in constants], roles)
     is_product = _is_matrix_product(sch, block)
-    # Columns of weights are not padded: that would copy the weights in every run.
+    # The columns of weights are not padded, because that would copy the weights in every run.
     size = roles.best_tile(processor, pads_rows=is_product, pads_columns=is_product and weights is None)
     if is_product:
         _pad(sch, block, roles, size)
@@ -103,7 +110,7 @@ def pack_kernel(function: Any, constants: set[int], processor: Processor) -> Pac
 
 
 def _weights(sch: Any, block: Any, constants: list[Any], roles: Roles) -> Any:
-    """The constant parameter whose last index is the column; None if there is none."""
+    """Return the constant parameter whose last index is the column; None if there is none."""
     for load in kernel.operands(sch, block) or ():
         if load.indices[-1].same_as(roles.columns.var) and any(load.source.same_as(c) for c in constants):
             return load.source
@@ -111,14 +118,14 @@ def _weights(sch: Any, block: Any, constants: list[Any], roles: Roles) -> Any:
 
 
 def _is_matrix_product(sch: Any, block: Any) -> bool:
-    """Whether every index of the operands is an axis: only then can TVM pad them."""
+    """Return whether every index of the operands is an axis: only then can TVM pad them."""
     from tvm.tirx import Var
 
     return all(isinstance(index, Var) for load in kernel.operands(sch, block) or () for index in load.indices)
 
 
 def _pad(sch: Any, block: Any, roles: Roles, size: Tile) -> None:
-    """Round rows and columns up to whole tiles, with zeros: 197 tokens become 22 tiles of 9."""
+    """Pad rows and columns with zeros to whole tiles: 197 tokens become 22 tiles of 9."""
     axes = kernel.axes(sch, block)
     padding = []
     for axis in axes:
@@ -133,7 +140,7 @@ def _pad(sch: Any, block: Any, roles: Roles, size: Tile) -> None:
 
 
 def _calls(module: Any) -> dict[Any, list[Any]]:
-    """The calls of each kernel."""
+    """Return the calls of each kernel."""
     from tvm import relax
 
     calls = defaultdict(list)

@@ -1,4 +1,4 @@
-"""The graph passes before scheduling: fold constants, choose the layout, fuse operators into kernels."""
+"""Run the graph passes before scheduling: fold constants, choose the layout, fuse operators into kernels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ CHANNELS_LAST = {"relax.nn.conv2d": ["NHWC", "HWIO"]}
 
 
 def optimize(module: Any, tvm_target: Any, *, channels_last: bool = True) -> Any:
-    """The module with all operators lowered and fused into kernels, not scheduled.
+    """Return the module with all operators lowered and fused into kernels, not scheduled.
 
-    channels_last: move convolutions to it, so that vectors hold output channels, which are contiguous and many.
+    Args:
+        channels_last: convert convolutions to this layout, where vectors hold output channels, which are contiguous and
+            many.
     """
     from tvm import relax
 
@@ -22,7 +24,7 @@ def optimize(module: Any, tvm_target: Any, *, channels_last: bool = True) -> Any
         transform.CanonicalizeBindings(),
         transform.FoldConstant(),  # first: ConvertLayout crashes the process on arithmetic between constants
         fold_batch_norm,
-        transform.CanonicalizeBindings(),  # again: ConvertLayout transposes around variables that rename another
+        transform.CanonicalizeBindings(),  # again: ConvertLayout inserts transposes around renamed variables
     ]
     layout = [transform.ConvertLayout(CHANNELS_LAST)] if channels_last else []
     simplify = [

@@ -1,4 +1,4 @@
-"""From an exported program to an executable: the library's own pipeline, or ours."""
+"""Turn an exported program into an executable, by TVM's own pipeline or by ours."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ if TYPE_CHECKING:
 
 
 def stock(program: torch.export.ExportedProgram, tvm_target: Any) -> Any:
-    """What `tvm.compile` makes of the program as TVM imports it by default."""
+    """Compile the program as TVM does by default, import included."""
     import tvm
 
     return tvm.compile(frontend.decomposed_relax_module(program), tvm_target)
 
 
 def lower(program: torch.export.ExportedProgram, tvm_target: Any) -> Any:
-    """The program as a module of fused kernels, ready to be scheduled or tuned. Where the importer or a pass does not
-    take one of its operators whole, it is lowered as PyTorch decomposes it. Raise `Unsupported` where TVM does not know
-    what that gives."""
+    """Return the program as a module of fused kernels, ready to be scheduled or tuned.
+
+    If the importer or a pass cannot take an operator whole, the program is decomposed by PyTorch first.
+
+    Raises:
+        Unsupported: TVM does not know an operator of the decomposed program either.
+    """
     try:
         return _lowered(frontend.whole_relax_module(program), tvm_target)
     except Exception:
@@ -35,7 +39,7 @@ def _lowered(module: Any, tvm_target: Any) -> Any:
 
 
 def build(module: Any, tvm_target: Any) -> tuple[Any, cpu.Coverage]:
-    """An executable of a lowered module, each kernel scheduled by rule unless it is already."""
+    """Return an executable of a lowered module. Kernels that are not scheduled yet are scheduled by rule."""
     import tvm
 
     if tvm_target.kind.name == "llvm":

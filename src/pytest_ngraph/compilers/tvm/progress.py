@@ -1,4 +1,4 @@
-"""How far a search is, which kernel is worth the next trials, and when it has nothing more to find."""
+"""Follow a search: how far it is, which kernel is worth the next trials, and when it has nothing more to find."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from pytest_ngraph.compilers.tvm.database import FAILED_S
 
 GAIN_WEIGHT = 0.2
 GAIN_WINDOW = 48
-"""Trials over which a kernel's recent gain is taken: three rounds, as in MetaSchedule."""
+"""Trials over which a kernel's recent gain is averaged: three rounds, as in MetaSchedule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """A search after some trials.
 
-    trials, limit: candidates measured so far, in earlier runs too, and those allowed.
-    rules_s, best_s: seconds that all kernels of the model take together, by rule and with the best schedules found.
-    left_s: seconds to the limit at the speed of this run; None before the first trial.
+    Attributes:
+        trials: candidates measured so far, including earlier runs.
+        limit: candidates allowed.
+        rules_s: seconds that all kernels of the model take together with the schedules by rule.
+        best_s: the same with the best schedules found.
+        left_s: seconds to the limit at the speed of this run; None before the first trial.
     """
 
     trials: int
@@ -31,7 +34,7 @@ class Progress:
 
     @property
     def gain(self) -> float:
-        """How many times faster the kernels are than by rule."""
+        """How many times faster the kernels are than with the schedules by rule."""
         return self.rules_s / self.best_s
 
     def __str__(self) -> str:
@@ -47,10 +50,15 @@ def _left(seconds: float | None) -> str:
 
 @dataclass(slots=True)
 class Watch:
-    """Follows a search: tells the listener of its progress, and says when the best has stalled.
+    """Follows a search, reports its progress to the listener, and knows when the search is over.
 
-    rules_s: seconds of each kernel by rule. calls: how often the model runs each kernel.
-    limit, patience: trials in all runs together, and trials without gain, after which it is over.
+    Attributes:
+        rules_s: seconds of each kernel by rule.
+        calls: how often the model runs each kernel.
+        limit: trials, in all runs together, after which the search is over.
+        patience: trials without gain after which the search is over.
+        listener: called with the progress after each round.
+        trials: trials so far, in all runs together.
     """
 
     rules_s: list[float]
@@ -75,18 +83,18 @@ class Watch:
         return self.trials >= self.limit or self.trials - self._last_gain >= self.patience
 
     def recall(self, kernel: int, seconds: float) -> None:
-        """Take note of a trial of an earlier run."""
+        """Add a trial of an earlier run."""
         self._note(kernel, seconds)
         self._earlier = self.trials
 
     def measured(self, kernel: int, seconds: Iterable[float]) -> None:
-        """Take note of a round of trials of one kernel, and tell the listener."""
+        """Add a round of trials of one kernel, and report the progress to the listener."""
         for each in seconds:
             self._note(kernel, each)
         self.listener(self.progress())
 
     def most_promising(self, kernels: Iterable[int]) -> int:
-        """The kernel of which the next trials may gain most for the model."""
+        """Return the kernel whose next trials may gain most for the model."""
         return max(kernels, key=lambda kernel: self.calls[kernel] * promise(self._best_s[kernel]))
 
     def progress(self) -> Progress:
@@ -108,17 +116,20 @@ class Watch:
         best.append(min(seconds, best[-1]))
 
     def _total(self, seconds: Iterable[float]) -> float:
-        """Seconds of all kernels whose rule could be timed, as often as the model calls them."""
+        """Return the seconds of all calls of the kernels whose schedule by rule could be timed."""
         kernels = zip(self.calls, seconds, self.rules_s, strict=True)
         return sum(calls * each for calls, each, rule_s in kernels if rule_s < FAILED_S)
 
 
 def promise(best_s: list[float]) -> float:
-    """Seconds that one more trial of a kernel may gain, from its best time by rule and after each trial so far.
+    """Return the seconds that one more trial of a kernel may gain.
 
-    As MetaSchedule's scheduler has it (after Ansor, Zheng et al., OSDI 2020, appendix A): the gain of recent trials,
-    and the hope that as many trials as there were could do away with the rest. A kernel of which no schedule could be
-    timed promises nothing.
+    The estimate is that of MetaSchedule's scheduler (after Ansor, Zheng et al., OSDI 2020, appendix A): the average
+    gain of recent trials, weighed with the hope that as many trials again could save all of the remaining time. It is 0
+    for a kernel of which no schedule could be timed.
+
+    Args:
+        best_s: the kernel's best time by rule, and after each trial so far.
     """
     trials = len(best_s)
     if best_s[-1] >= FAILED_S:

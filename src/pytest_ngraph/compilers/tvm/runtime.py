@@ -1,4 +1,4 @@
-"""Run a compiled library: TVM's virtual machine on PyTorch's tensors, which share their memory with it."""
+"""Run a compiled library in TVM's virtual machine, on tensors that share memory with PyTorch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL_THREADS_SHARE_CORES = -3
 
 
 class TvmModel:
-    """A library that `tvm.compile` made, with its inputs in place. One process uses it from one thread only."""
+    """A library built by `tvm.compile`, with its inputs in place. A process must use it from one thread only."""
 
     concurrency = 1
 
@@ -54,11 +54,11 @@ class TvmModel:
 
         del self._main, self._machine, self._inputs
         if clear := tvm.get_global_func("vm.builtin.memory_manager.clear", allow_missing=True):
-            clear()  # the machine's pool of activations, which outlives it and grows with every model
+            clear()  # the machine's memory pool for activations outlives it, and grows with every model
 
 
 def size_thread_pool(target: Target) -> None:
-    """Have TVM's pool use the target's cores: one thread bound to each where the process binds its threads."""
+    """Make TVM's thread pool use the target's cores, one thread bound to each if this process binds threads."""
     import tvm
 
     mode = ONE_CORE_PER_THREAD if threads.is_bound() else ALL_THREADS_SHARE_CORES
@@ -67,9 +67,9 @@ def size_thread_pool(target: Target) -> None:
 
 
 def align(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor, contiguous, at an address that is a multiple of 64 bytes: compiled loads of whole vectors rely on it.
+    """Return the tensor, contiguous, at an address that is a multiple of 64 bytes, which compiled vector loads require.
 
-    PyTorch's own allocations are aligned so, tensors that view an array's memory may not be.
+    PyTorch's own allocations are aligned like this, but tensors that view an array's memory may not be.
     """
     import torch
 
@@ -82,7 +82,7 @@ def align(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _as_tuples(outputs: Any) -> Any:
-    """TVM's arrays of outputs as tuples, which PyTorch can flatten."""
+    """Return TVM's arrays of outputs as tuples, which PyTorch can flatten."""
     import torch
 
     return outputs if isinstance(outputs, torch.Tensor) else tuple(_as_tuples(output) for output in outputs)

@@ -1,7 +1,7 @@
-"""The search over the schedules of all kernels: a round of one kernel at a time, by MetaSchedule's evolution.
+"""Search the schedules of all kernels by MetaSchedule's evolution, a round of one kernel at a time.
 
-MetaSchedule's own loop, `tune_tasks`, writes trials to its database only rounds later, counts from zero when it is
-started again, and then measures again what the database holds. A search of hours that is killed has to lose nothing.
+A search takes hours and must lose nothing when it is killed. MetaSchedule's own loop, `tune_tasks`, writes trials to
+its database only rounds later; when started again it counts from zero and measures again what the database holds.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from pytest_ngraph.compilers.tvm.progress import Watch
 
 TRIALS_PER_ROUND = 16
-"""Candidates of one kernel that are built together, before the search turns to the most promising kernel."""
+"""Candidates of one kernel that are built together, before the search again chooses the most promising kernel."""
 POPULATION = 8 * TRIALS_PER_ROUND
-"""Candidates that the model of costs judges for them: MetaSchedule's share of them, whose rounds have 64 of 512."""
+"""Candidates that the cost model rates per round. The ratio is MetaSchedule's, which tries 64 of 512."""
 
 
 def search(kernels: Sequence[Kernel], database: Database, rig: trial.Rig, watch: Watch) -> None:
-    """Add trials to the database until the watch says that it is over, or until nothing is left to try."""
+    """Add trials to the database until the watch says that the search is over, or nothing is left to try."""
     from tvm.s_tir.meta_schedule.cost_model import XGBModel
 
     model = XGBModel(num_tuning_cores=int(kernels[0].target.attrs["num-cores"]))
@@ -45,12 +45,10 @@ def search(kernels: Sequence[Kernel], database: Database, rig: trial.Rig, watch:
 
 
 class Evolution:
-    """MetaSchedule's evolutionary search over one kernel's schedules, which goes on from the trials in the database.
-
-    model: predicts from all kernels' trials which candidates are fast.
-    """
+    """MetaSchedule's evolutionary search over one kernel's schedules. It continues from the trials in the database."""
 
     def __init__(self, kernel: Kernel, database: Database, model: Any, seed: int) -> None:
+        """model: predicts which candidates are fast, from the trials of all kernels."""
         from tvm.s_tir import meta_schedule
 
         self._model = model
@@ -61,11 +59,11 @@ class Evolution:
             space_generator="post-order-apply",
             search_strategy=meta_schedule.search_strategy.EvolutionarySearch(population_size=POPULATION),
             task_name=kernel.name,
-            rand_state=seed + len(records),  # a search that goes on draws other candidates
+            rand_state=seed + len(records),  # a search that is continued draws other candidates
             num_threads=int(kernel.target.attrs["num-cores"]),
         )
         self._context.pre_tuning(
-            max_trials=2**31 - 1,  # the watch has the limit
+            max_trials=2**31 - 1,  # the watch enforces the limit
             num_trials_per_iter=TRIALS_PER_ROUND,
             design_spaces=self._context.generate_design_space(),
             database=database.tvm,
@@ -76,7 +74,7 @@ class Evolution:
         self._update_model(known, [trial.mean(record.run_secs) for record in records])
 
     def candidates(self) -> list[Any]:
-        """Some of MetaSchedule's candidates that were not measured before; none where no more are found."""
+        """Return candidates of MetaSchedule that were not measured before; none where no more are found."""
         while candidates := self._context.generate_measure_candidates():
             new = [candidate for candidate in candidates if _identity(candidate) not in self._measured]
             if new:
@@ -84,7 +82,7 @@ class Evolution:
         return []
 
     def learn(self, candidates: Sequence[Any], seconds: Sequence[float]) -> None:
-        """Take note of a round."""
+        """Add the results of a round."""
         self._context.notify_runner_results(candidates, _results(seconds))
         self._update_model(candidates, seconds)
 
@@ -94,7 +92,7 @@ class Evolution:
 
 
 def _identity(candidate: Any) -> int:
-    """What tells a scheduled kernel from others: traces may differ that lead to the same."""
+    """Return a hash of the scheduled kernel. Its trace is no identity: different traces may give the same kernel."""
     from tvm_ffi import structural_hash
 
     return int(structural_hash(candidate.sch.mod))

@@ -1,4 +1,4 @@
-"""What TVM compiles for: its target, and what of the processor the scheduling rules go by."""
+"""Describe what TVM compiles for: its target, and the processor as the scheduling rules see it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ if TYPE_CHECKING:
 
 FLOAT_BITS = 32
 
-# Waking the other threads costs a microsecond or two, in which one core does about this many vector operations.
+# Waking the other threads takes a microsecond or two, in which one core does about this many vector operations.
 PARALLEL_FROM = 512
 
-# A sum may be taken in any order and a product fused into it, as every library of kernels does: without leave to do
-# so LLVM adds up the terms of a scalar reduction one by one. Infinities and NaNs keep their meaning.
+# A sum may be taken in any order and a product fused into it, as in every library of kernels. Without this permission
+# LLVM adds the terms of a scalar reduction one by one. Infinities and NaNs keep their meaning.
 RELAXED_SUMS = {"fast-math-contract": True, "fast-math-reassoc": True, "fast-math-nsz": True}
 
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What the scheduling rules know of a processor.
+    """What the scheduling rules know about a processor.
 
-    lanes: fp32 values in a vector register. registers: vector registers. threads: one to a core.
+    Attributes:
+        lanes: fp32 values in a vector register.
+        registers: number of vector registers.
+        threads: one per core.
     """
 
     lanes: int
@@ -30,11 +33,11 @@ class Processor:
     threads: int = 1
 
     def lanes_dividing(self, extent: int) -> int:
-        """The widest vector, up to a register's, that divides an axis."""
+        """Return the lanes of the widest vector, at most a register, that divides an axis."""
         return next(self.lanes >> n for n in range(self.lanes) if extent % (self.lanes >> n) == 0)
 
     def is_worth_waking_threads(self, operations: int) -> bool:
-        """Whether so many fp32 operations are done sooner by several threads."""
+        """Return whether several threads finish this many fp32 operations sooner than one."""
         return self.threads > 1 and operations >= PARALLEL_FROM * self.lanes
 
 
@@ -43,13 +46,13 @@ VECTORS: dict[str, tuple[int, int]] = {
     "avx2": (256 // FLOAT_BITS, 16),
     "neon": (128 // FLOAT_BITS, 32),
 }
-"""Lanes and registers by the feature of the processor, widest first."""
+"""Lanes and registers by processor feature, widest first."""
 
 SSE = (128 // FLOAT_BITS, 16)
 
 
 def tvm_target(target: Target) -> Any:
-    """TVM's target for this machine: every instruction of its processor, or its GPU as the driver describes it."""
+    """Return TVM's target for this machine: all its processor's instructions, or its GPU as the driver describes it."""
     import tvm
     from tvm.target import codegen
 
@@ -60,9 +63,9 @@ def tvm_target(target: Target) -> Any:
 
 
 def processor(tvm_target: Any) -> Processor:
-    """The processor of a CPU target, by its features.
+    """Return the processor of a CPU target, by its features.
 
-    TVM's `llvm_get_vector_width` says 512 of processors without AVX-512, so it is not asked.
+    TVM's `llvm_get_vector_width` is not used, because it returns 512 for processors without AVX-512.
     """
     from tvm.target import codegen
 

@@ -1,4 +1,4 @@
-"""Build and time schedules, each in a process of its own, as MetaSchedule does."""
+"""Build and time schedules in separate processes, as MetaSchedule does."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 BUILD_TIMEOUT_S = 60.0
 RUN_TIMEOUT_S = 30.0
 BUILDS_PER_PROCESS = 128
-"""LLVM keeps some memory of every build."""
+"""A building process is replaced after this many builds, because LLVM keeps some memory of each."""
 
 
 class Rig:
-    """Processes that build candidates, as many as the target has cores, and one that runs them in turn.
+    """Processes that build candidates, one per core of the target, and one process that runs them in turn.
 
-    They start when they are first needed, and stay: starting one takes as long as building ten kernels, and
-    MetaSchedule's `LocalBuilder` starts them anew for each round.
+    They start when first needed and are kept, because starting one takes as long as building ten kernels.
+    MetaSchedule's `LocalBuilder` starts new ones for each round.
     """
 
     def __init__(self, tvm_target: Any, target: Target) -> None:
@@ -56,9 +56,15 @@ class Rig:
         )
 
     def seconds(self, modules: Sequence[Any], order: Sequence[int] | None = None) -> Iterator[float]:
-        """Build scheduled kernels and time them in this order, which may name one often; without it, each once.
+        """Build scheduled kernels and time them.
 
-        Each time is given as soon as it is known, `FAILED_S` for what fails.
+        Args:
+            modules: the scheduled kernels.
+            order: positions in `modules`, in the order of the runs, each as often as it is to run. By default each runs
+                once.
+
+        Yields:
+            The seconds of each run, as soon as it ends; `FAILED_S` for one that fails.
         """
         paths = self._build(modules)
         try:
@@ -69,7 +75,7 @@ class Rig:
                 shutil.rmtree(path.parent, ignore_errors=True)
 
     def _build(self, modules: Sequence[Any]) -> list[Path | None]:
-        """A library of each; none of one that could not be built in time."""
+        """Return the library of each; None for one that could not be built in time."""
         results = self._builders.map_with_error_catching(build, [(module, self._tvm_target) for module in modules])
         return [Path(result.value) if _is_complete(result) else None for result in results]
 
@@ -81,30 +87,32 @@ class Rig:
         return float(result.value) if _is_complete(result) else FAILED_S
 
     def close(self) -> None:
-        """End the processes. Left to the garbage collector, as MetaSchedule's `LocalRunner` leaves its own, a pool may
-        deadlock."""
+        """End the processes. A pool that is left to the garbage collector, as in MetaSchedule's `LocalRunner`, may
+        deadlock.
+        """
         for pool in ("_builders", "_runner"):
             if pool in vars(self):
                 vars(self)[pool].shutdown()
 
 
 def mean(run_secs: Any) -> float:
-    """Mean of what a run reports; `FAILED_S` where it failed."""
+    """Return the mean of the seconds that a run reports; `FAILED_S` where it failed."""
     values = [float(value) for value in run_secs or ()]
     return sum(values) / len(values) if values else FAILED_S
 
 
 def arguments(module: Any) -> Any:
-    """Shapes and types of a kernel's parameters, as a runner allocates them."""
+    """Return the shapes and types of a kernel's parameters, as a runner allocates them."""
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
     return ArgInfo.from_entry_func(module)
 
 
 def start_building(target: Target) -> None:
-    """What a process that builds does first.
+    """Prepare a process that builds.
 
-    It inherits the mask of the thread that started it, which TVM has bound to one core by then.
+    It inherits the CPU mask of the thread that started it, which TVM has already bound to one core. The mask is widened
+    to all of the target's cores.
     """
     die_with_parent()
     if threads.is_bound():
@@ -113,20 +121,20 @@ def start_building(target: Target) -> None:
 
 
 def start_running(target: Target) -> None:
-    """What the process that runs does first: it gives kernels the threads that the model will have."""
+    """Prepare the process that runs: kernels get the same threads as in the model."""
     die_with_parent()
     size_thread_pool(target)
 
 
 def build(candidate: tuple[Any, Any]) -> str:
-    """Build a module for a target, in a process of the pool. The library's path."""
+    """Build a module for a target, in a process of the pool. Return the library's path."""
     from tvm.s_tir.meta_schedule.builder.local_builder import default_build, default_export
 
     return str(default_export(default_build(*candidate, None)))
 
 
 def run(candidate: tuple[str, tuple[Any, ...]]) -> float:
-    """Mean seconds of a library's kernel on arguments of these shapes and types, in a process of the pool."""
+    """Return the mean seconds of a library's kernel on arguments of these shapes, in a process of the pool."""
     import numpy as np
     import tvm
     from tvm.s_tir.meta_schedule.runner import EvaluatorConfig
@@ -135,7 +143,7 @@ def run(candidate: tuple[str, tuple[Any, ...]]) -> float:
     library, shapes = candidate
     (filled,) = default_alloc_argument(tvm.cpu(), shapes, 1)
     for argument in filled:
-        if "int" in str(argument.dtype):  # a random index reads memory of others
+        if "int" in str(argument.dtype):  # a random index would read out of bounds
             argument.copyfrom(np.zeros(argument.shape, str(argument.dtype)))
     return mean(default_run_evaluator(tvm.runtime.load_module(library), tvm.cpu(), EvaluatorConfig(), [filled]))
 

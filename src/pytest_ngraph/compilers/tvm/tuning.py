@@ -1,8 +1,8 @@
-"""Search for better schedules than those of the rules, with MetaSchedule, starting from them.
+"""Search for better schedules than those of the rules, with MetaSchedule, starting from the rules.
 
-The protocol is the study's: at most so many trials (it allowed 1,500), ended early by 150 without gain, candidates
-chosen by a cost model of boosted trees. Every trial is a line in a database on disk. A search that was interrupted or
-killed goes on from there, and counts what is done.
+The protocol is the study's: a limited number of trials (1,500 there), an early end after 150 without gain, and
+candidates chosen by a cost model of boosted trees. Every trial is a line in a database on disk. A search that was
+interrupted or killed continues from there and counts the trials already made.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.compilers.progress import tell
+from pytest_ngraph.compilers.progress import report
 from pytest_ngraph.compilers.tvm import adoption, imports, kernels, search, trial
 from pytest_ngraph.compilers.tvm.database import Database
 from pytest_ngraph.compilers.tvm.progress import Watch
@@ -26,11 +26,19 @@ SEEDS_PER_ROUND = 16
 
 
 def tune(module: Any, tvm_target: Any, target: Target, folder: Path, trials: int, patience: int) -> tuple[Any, int]:
-    """The module with each kernel for which a search found something better than the rule in that schedule, and the
-    trials that took in all runs together.
+    """Search, and schedule the kernels for which the search found something better than the rule.
 
-    module: lowered, not scheduled. trials: the limit over all runs. patience: trials without gain that end the search.
-    Raise `Unsupported` where MetaSchedule crashes.
+    Args:
+        module: lowered, not scheduled.
+        folder: where the trials are kept.
+        trials: the limit over all runs together.
+        patience: trials without gain that end the search.
+
+    Returns:
+        The module, and the number of trials made in all runs together.
+
+    Raises:
+        Unsupported: MetaSchedule would crash.
     """
     imports.check_tunable()
     imports.import_tensor_intrinsics()
@@ -39,7 +47,7 @@ def tune(module: Any, tvm_target: Any, target: Target, folder: Path, trials: int
     with closing(trial.Rig(tvm_target, target)) as rig:
         seed(found, database, rig)
         watch = _watch(found, database, trials, patience)
-        tell(str(watch.progress()))
+        report(str(watch.progress()))
         if not watch.is_over:
             search.search(found, database, rig, watch)
         adopted = adoption.adopt(found, database, rig)
@@ -47,11 +55,11 @@ def tune(module: Any, tvm_target: Any, target: Target, folder: Path, trials: int
 
 
 def seed(found: Sequence[Kernel], database: Database, rig: trial.Rig) -> None:
-    """Time each kernel's schedule by rule, unless the database has it: the search starts from it."""
+    """Time each kernel's schedule by rule, from which the search starts, unless the database has it."""
     known = {(workload, timed.trace) for workload, timed in database.trials()}
     new = [kernel for kernel in found if (kernel.hash, kernel.rule_trace) not in known]
     for start in range(0, len(new), SEEDS_PER_ROUND):
-        tell(f"timing the schedules by rule, {start} of {len(new)} kernels")
+        report(f"timing the schedules by rule, {start} of {len(new)} kernels")
         batch = new[start : start + SEEDS_PER_ROUND]
         seconds = rig.seconds([kernel.by_rule.mod for kernel in batch])
         for kernel, each in zip(batch, seconds, strict=True):
@@ -59,7 +67,7 @@ def seed(found: Sequence[Kernel], database: Database, rig: trial.Rig) -> None:
 
 
 def apply(module: Any, tvm_target: Any, adopted: Sequence[Any]) -> Any:
-    """The module with these records' kernels in these records' schedules."""
+    """Return the module with the kernels of these records scheduled as in the records."""
     from tvm import relax
     from tvm.s_tir import meta_schedule
 
@@ -72,7 +80,7 @@ def apply(module: Any, tvm_target: Any, adopted: Sequence[Any]) -> Any:
 
 
 def _watch(found: Sequence[Kernel], database: Database, trials: int, patience: int) -> Watch:
-    """A watch that knows what earlier runs measured."""
+    """Return a watch that knows the trials of earlier runs."""
     numbers = {kernel.hash: number for number, kernel in enumerate(found)}
     rules = [kernel.rule_trace for kernel in found]
     history = [(numbers[workload], timed) for workload, timed in database.trials() if workload in numbers]
@@ -82,7 +90,7 @@ def _watch(found: Sequence[Kernel], database: Database, trials: int, patience: i
         calls=[kernel.calls for kernel in found],
         limit=trials,
         patience=patience,
-        listener=lambda progress: tell(str(progress)),
+        listener=lambda progress: report(str(progress)),
     )
     for number, timed in history:
         if timed.trace != rules[number]:

@@ -1,8 +1,10 @@
 """The study: every table and figure that follows from some records, and one page that shows them.
 
-`data.Study` holds the records and their metrics as frames (`columns` says what is in them). `tables` and `figures` are
-pure functions of it, by name; `records` writes the raw samples; `page` puts everything into one file. Knows no pytest
-and no framework; what it needs of libraries is the extra `report`, and is imported by the functions here only.
+In: runs of one or several stores. Out: a folder with the page, figures, tables and raw samples.
+`data.Study` holds the records and their metrics as frames (`columns` defines their columns). `tables` and `figures` are
+pure functions of it, by name; `records` writes the raw samples; `page` puts everything into one file.
+It knows no pytest and no framework. Its libraries are those of the extra `report`, imported only inside the functions
+of this file. Read `columns.py` first, then `data.py`.
 """
 
 from __future__ import annotations
@@ -24,14 +26,14 @@ TABLES, FIGURES = "tables", "figures"
 
 
 def check_libraries() -> None:
-    """Raise `Unsupported` when a library is missing."""
+    """Raise `Unsupported` if a library is missing."""
     missing = [library for library in LIBRARIES if not is_importable(library)]
     if missing:
         raise Unsupported(f'a report needs {", ".join(missing)}: pip install "pytest-ngraph[report]"')
 
 
 def check(folder: Path) -> None:
-    """Raise `Unsupported` when a library is missing, and `UsageError` when no report can be written to this folder."""
+    """Raise `Unsupported` if a library is missing, and `UsageError` if no report can be written to this folder."""
     check_libraries()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -43,7 +45,7 @@ def check(folder: Path) -> None:
 
 
 def write(study: Study, folder: Path) -> list[Path]:
-    """Write the whole report into a folder. Returns its files, the page first."""
+    """Write the whole report into a folder. Return its files, the page first."""
     from pytest_ngraph.report.study import figures, page, records, tables
     from pytest_ngraph.report.study.figures.files import write as write_figures
     from pytest_ngraph.report.study.tables.files import write as write_tables
@@ -59,7 +61,7 @@ def write(study: Study, folder: Path) -> list[Path]:
 
 
 def write_figure(study: Study, name: str, folder: Path) -> list[Path]:
-    """Write one figure alone. Raises `UsageError` for an unknown one, and for one whose data are missing."""
+    """Write one figure. Raises `UsageError` if it is unknown or its data are missing."""
     from pytest_ngraph.report.study.figures import FIGURES as KNOWN
     from pytest_ngraph.report.study.figures.files import write as write_figures
 
@@ -70,7 +72,7 @@ def write_figure(study: Study, name: str, folder: Path) -> list[Path]:
 
 
 def write_table(study: Study, name: str, folder: Path) -> list[Path]:
-    """Write one table alone. Raises `UsageError` for an unknown one."""
+    """Write one table. Raises `UsageError` if it is unknown."""
     from pytest_ngraph.report.study.tables.files import write_one
 
     (folder / TABLES).mkdir(parents=True, exist_ok=True)
@@ -78,7 +80,7 @@ def write_table(study: Study, name: str, folder: Path) -> list[Path]:
 
 
 def table_as_text(study: Study, name: str) -> str:
-    """One table as Markdown. Raises `UsageError` for an unknown one."""
+    """Return one table as Markdown. Raises `UsageError` if it is unknown."""
     from pytest_ngraph.report.study.tables.markdown import markdown
 
     return markdown(_table(study, name))

@@ -10,7 +10,7 @@ SCOPE: Schema = {
     "device": pl.String,
     "workload": pl.String,
     "label": pl.String,  # the workload with its arguments: resnet18,img_size=192
-    "family": pl.String,  # ResNet; the label itself for what the study does not have
+    "family": pl.String,  # ResNet; the label itself for a workload that the study does not have
     "size": pl.String,  # small, medium, large, or empty
     "style": pl.String,  # Convolutional, Transformer, Hybrid, or empty
     "compiler": pl.String,
@@ -20,7 +20,7 @@ SCOPE: Schema = {
     "precision": pl.String,
     "objective": pl.String,
 }
-"""What a row belongs to. In `metrics`, null where a metric extends over it: friction has no batch size."""
+"""What a row belongs to. In `metrics`, null where a metric extends over the column: friction has no batch size."""
 
 CASES: Schema = {
     "case": pl.String,  # Case.id
@@ -40,7 +40,7 @@ CASES: Schema = {
     "agreement_tolerance": pl.Float64,
     "stable": pl.Boolean,  # whether the rounds settled within the budget
     "parameters": pl.Int64,
-    "mult_adds": pl.Int64,  # of one sample, as torchinfo counts: the study's MACs
+    "mult_adds": pl.Int64,  # of one sample, as counted by torchinfo: the study's MACs
     "flops": pl.Int64,  # of one sample, attention included
     "pressure_percent": pl.Float64,
     "rounds": pl.Int64,
@@ -50,12 +50,12 @@ CASES: Schema = {
 METRICS: Schema = {
     "metric": pl.String,  # a name of metrics.DEFINITIONS, or one of the user's own
     "value": pl.Float64,  # null when absent; break_even is infinite where nothing is paid back
-    "low": pl.Float64,  # 95 % interval; null when unknown; equal to the value where that was read once
+    "low": pl.Float64,  # 95 % interval; null when unknown; equal to the value if that was read only once
     "high": pl.Float64,
     "absent": pl.String,  # why there is no value; else empty
     "unit": pl.String,
     **SCOPE,
-    "against": pl.String,  # of rank_inversions: the arm that is compared with, in words; else empty
+    "against": pl.String,  # for rank_inversions: the arm compared with, in words; else empty
 }
 """One row per metric of a case, of a curve over batch sizes, of a stack over depths, or of two arms."""
 
@@ -67,7 +67,7 @@ INVERSIONS: Schema = {
     "batch_size": pl.Int64,
     "precision": pl.String,
     "objective": pl.String,
-    "workload_a": pl.String,  # label with depth and width: the faster one under the reference, the slower one here
+    "workload_a": pl.String,  # label with depth and width; faster under the reference, slower here
     "workload_b": pl.String,
     "before": pl.Float64,  # throughput of a over b under the reference, above 1, with its 95 % interval
     "before_low": pl.Float64,
@@ -81,7 +81,7 @@ INVERSIONS: Schema = {
 MACHINES: Schema = {
     "device": pl.String,
     "run": pl.String,
-    "key": pl.String,  # of machine.environment: processor, memory, torch
+    "key": pl.String,  # a key of machine.environment: processor, memory, torch
     "value": pl.String,
 }
 """One row per run, device that it measured as, and fact about its environment; the newest run comes last."""

@@ -1,6 +1,6 @@
-"""The study as data: everything that was recorded and what follows from it, as frames. Tables and figures read these.
+"""The study as data: everything that was recorded and what follows from it, as frames for tables and figures.
 
-Of equal cases the one begun last counts; `Study.records` has the others as well.
+Of equal cases, the one begun last counts; `Study.records` has the others as well.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class Study:
     """The frames, with the columns of `study.columns`.
 
-    records: one row per record, raw samples included. before: the cases of what this study is compared with; without
-    rows when there is nothing.
+    Attributes:
+        records: one row per record, with raw samples.
+        before: the cases of the earlier runs that this study is compared with; no rows without such runs.
     """
 
     cases: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.CASES))
@@ -37,9 +38,13 @@ class Study:
 
     @classmethod
     def of(cls, runs: Iterable[Run], before: Iterable[Run] = (), own: Iterable[Metric] = ()) -> Study:
-        """The study of these runs, of any number of stores and devices, beside earlier ones. own: the user's metrics.
+        """Return the study of these runs, from any number of stores and devices.
 
-        Runs that come from a generator are read one at a time, which holds the records of only one in memory.
+        Runs from a generator are read one at a time, so that the records of only one are in memory.
+
+        Args:
+            before: earlier runs to compare with.
+            own: the user's own metrics.
         """
         recorded, earlier = Recorded.of(runs), Recorded.of(before)
         newest = recorded.newest()
@@ -57,12 +62,12 @@ class Study:
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader must know before comparing: a sentence each."""
+        """What a reader must know before comparing, a sentence each."""
         fingerprints = self.machines.filter(pl.col("key") == "fingerprint").group_by("device", maintain_order=True)
         several = fingerprints.agg(pl.col("value").n_unique()).filter(pl.col("value") > 1)
         return [
-            f"device {device} is {count} different machines, of whose equal cases the newest count. "
-            "Give each machine a profile of its own name (ini key ngraph_devices)."
+            f"device {device} stands for {count} different machines; of equal cases only the newest count. "
+            "Give each machine a device name of its own (ini key ngraph_devices)."
             for device, count in several.rows()
         ]
 

@@ -1,4 +1,4 @@
-"""Workloads as the study groups them: families of three sizes, and their style (study, Table IV)."""
+"""The study's groups of workloads: families of three sizes, and their style (study, Table IV)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import NamedTuple
 CONVOLUTIONAL, TRANSFORMER, HYBRID = "Convolutional", "Transformer", "Hybrid"
 SIZES = ("small", "medium", "large")
 STUDY_SIZE = ",img_size=224"
-"""The images of the study, where timm's own are of another size."""
+"""The study's image size, for models whose default in timm differs."""
 BLOCKS = {"conv": CONVOLUTIONAL, "mha": TRANSFORMER}
 """The workloads that stack blocks, and their style (study, Table V)."""
 
 
 class Architecture(NamedTuple):
-    """What the study says of a workload. name: as it writes it, `ResNet-18`. family: without a size, `ResNet`.
+    """A workload as the study describes it.
 
-    size: one of `SIZES`. Size and style are empty for what the study does not have.
+    Attributes:
+        name: as the study writes it, `ResNet-18`.
+        family: without the size, `ResNet`.
+        size: one of `SIZES`; empty for a workload that the study does not have.
+        style: also empty then, except for blocks.
     """
 
     name: str
@@ -67,8 +71,11 @@ ARCHITECTURES = {
 
 
 def architecture(label: str) -> Architecture:
-    """What the study says of a workload with its arguments (`Case.model_label`). One that the study does not have, or
-    has with other arguments, is a family of its own; a block keeps its style whatever its arguments."""
+    """Return the study's description of a workload with its arguments (`Case.model_label`).
+
+    A workload that the study does not have, or has with other arguments, is a family of its own. A block keeps its
+    style whatever its arguments.
+    """
     if (block := label.partition(",")[0]) in BLOCKS:
         return Architecture(label, label, style=BLOCKS[block])
     return ARCHITECTURES.get(label.removesuffix(STUDY_SIZE), Architecture(label, label))

@@ -1,4 +1,4 @@
-"""What the data say, in a few sentences with numbers and intervals: what a reader should know before any figure."""
+"""The main findings, in a few sentences with numbers and intervals, for a reader who has not seen any figure."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import counted
 
 MOST = 4
-"""Places, compilers or reasons that one sentence names; tables have the others."""
+"""Maximum number of places, compilers or reasons that a sentence names; the tables have the others."""
 PROBLEM = 60
-"""Characters of a failure's reason."""
+"""Maximum number of characters of a failure's reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """topic: what it is about, as a heading. sentences: what the data say of it."""
+    """Findings on one topic.
+
+    Attributes:
+        topic: the heading.
+    """
 
     topic: str
     sentences: tuple[str, ...]
 
 
 def findings(study: Study) -> list[Finding]:
-    """Those topics on which the data say something."""
-    made = [Finding(topic, tuple(tell(study))) for topic, tell in TOPICS.items()]
+    """Return the topics on which there are findings."""
+    made = [Finding(topic, tuple(find(study))) for topic, find in TOPICS.items()]
     return [finding for finding in made if finding.sentences]
 
 
@@ -42,8 +46,8 @@ def _fastest(study: Study) -> Iterator[str]:
         undecided = own.height - sum(cells.height for cells in sure)
         most_first = sorted(sure, key=lambda cells: -cells.height)
         wins = [f"{cells.item(0, 'compiler')} is fastest in {_cells(cells)}" for cells in most_first]
-        told = [*wins[:MOST], *([f"{undecided:,} are too close to call"] if undecided else [])]
-        yield f"On {place}, of {counted(own.height, 'cell')} (a workload at a batch size): {', '.join(told)}."
+        results = [*wins[:MOST], *([f"{undecided:,} are too close to call"] if undecided else [])]
+        yield f"On {place}, of {counted(own.height, 'cell')} (a workload at a batch size): {', '.join(results)}."
     best = compiled(of_metric(study, "speedup")).filter(pl.col("low") > 1).sort("low", descending=True).head(1)
     for row in best.iter_rows(named=True):
         yield (
@@ -53,7 +57,7 @@ def _fastest(study: Study) -> Iterator[str]:
 
 
 def _cells(cells: pl.DataFrame) -> str:
-    """How many, and where they are few, which: `2 (resnet18 at 1 and 8)`."""
+    """Return the number of cells, and their names if they are few: `2 (resnet18 at 1 and 8)`."""
     if cells.height > MOST:
         return f"{cells.height:,}"
     sizes = pl.col("batch_size").sort().cast(pl.String).str.join(" and ")
@@ -62,8 +66,10 @@ def _cells(cells: pl.DataFrame) -> str:
 
 
 def _ranked(measured: pl.DataFrame) -> pl.DataFrame:
-    """The fastest compiler of each workload and batch size at which there is a choice. sure: its interval lies above
-    all others."""
+    """Return the fastest compiler of each workload and batch size with several compilers.
+
+    The column `sure` is true where its interval lies above all others.
+    """
     return (
         measured.sort("throughput", descending=True, maintain_order=True)
         .group_by("place", "network", "batch_size", maintain_order=True)
@@ -115,7 +121,10 @@ def _batching(study: Study) -> Iterator[str]:
 
 
 def _saturated(measured: pl.DataFrame) -> pl.DataFrame:
-    """Per place and compiler: the median over workloads of the batch size at which throughput is as good as highest."""
+    """Return per place and compiler the batch size from which throughput does not surely rise any more.
+
+    It is the median over workloads of the smallest batch size whose interval reaches the highest lower bound.
+    """
     curve = ("place", "compiler", "network")
     several = measured.filter(pl.col("batch_size").n_unique().over(curve) > 1, pl.col("throughput_low").is_not_null())
     as_good = pl.col("throughput_high") >= pl.col("throughput_low").max().over(curve)
@@ -144,9 +153,11 @@ def _failing(study: Study) -> Iterator[str]:
             f"most often: {most_often}."
         )
     unstable = counts.filter(pl.col("unstable") > 0).sort("unstable", descending=True, maintain_order=True)
-    told = [f"{row['unstable']} of {row['compiler']} on {row['place']}" for row in unstable.iter_rows(named=True)]
-    if told:
-        yield f"Cases that did not settle within their budget: {_listed(told)}."
+    counted_by_arm = [
+        f"{row['unstable']} of {row['compiler']} on {row['place']}" for row in unstable.iter_rows(named=True)
+    ]
+    if counted_by_arm:
+        yield f"Cases that did not settle within their budget: {_listed(counted_by_arm)}."
 
 
 TOPICS: dict[str, Callable[[Study], Iterator[str]]] = {
@@ -158,18 +169,18 @@ TOPICS: dict[str, Callable[[Study], Iterator[str]]] = {
 
 
 def _by_place(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The rows of each of the first places."""
+    """Yield the first places, each with its rows."""
     for place in rows["place"].unique(maintain_order=True).head(MOST):
         yield place, rows.filter(pl.col("place") == place)
 
 
 def _interval(row: dict[str, Any], name: str = "") -> str:
-    """A ratio in a row and its interval. name: of its column; its bounds are `_low` and `_high`."""
+    """Return a ratio in a row with its interval, from the columns `name`, `name_low` and `name_high`."""
     names = (name, f"{name}_low", f"{name}_high") if name else ("value", "low", "high")
     return with_interval(Estimate(*(row[each] for each in names)))
 
 
 def _listed(texts: Sequence[str]) -> str:
-    """The first texts, and how many more there are."""
+    """Return the first texts, and how many more there are."""
     more = [f"{len(texts) - MOST} more"] if len(texts) > MOST else []
     return ", ".join([*texts[:MOST], *more])

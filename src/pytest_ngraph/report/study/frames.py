@@ -1,4 +1,4 @@
-"""From records, metrics and environments to frames."""
+"""Turn records, metrics and environments into frames."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pytest_ngraph.stats import Floats
 from pytest_ngraph.store import Run
 
 NOTHING = Architecture("", "")
-"""Of a metric that extends over workloads."""
+"""For a metric that extends over workloads."""
 ABSENT = (float("nan"),) * 3
-"""In the place of an estimate."""
+"""In place of an estimate."""
 
 
 def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
-    """One row per record, with the columns of `columns.RECORDS`. cells: what was measured of each."""
+    """Return one row per record, with the columns of `columns.RECORDS`; `cells` are the measurements of each record."""
     facts = {
         "case": [record.case.id for record in recorded],
         "run": [record.run for record in recorded],
@@ -52,7 +52,11 @@ def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
 
 
 def case_metrics(by_name: Mapping[str, Column], cases: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The metrics of cases, with the columns of `columns.METRICS`: a frame for each name. cases: a row for each row."""
+    """Yield the metrics of cases as one frame per name, with the columns of `columns.METRICS`.
+
+    Args:
+        cases: has the same rows as the columns of metrics.
+    """
     scopes = cases.select(list(columns.SCOPE))
     for name, column in by_name.items():
         reasons = [""] * cases.height
@@ -71,7 +75,7 @@ def case_metrics(by_name: Mapping[str, Column], cases: pl.DataFrame) -> Iterator
 
 
 def metrics(every: Sequence[Metric]) -> pl.DataFrame:
-    """Metrics of any scope, with the columns of `columns.METRICS`."""
+    """Return metrics of any scope, with the columns of `columns.METRICS`."""
     values, lows, highs = np.array([metric.estimate or ABSENT for metric in every], dtype=np.float64).reshape(-1, 3).T
     facts = {
         "metric": [metric.name for metric in every],
@@ -87,7 +91,7 @@ def metrics(every: Sequence[Metric]) -> pl.DataFrame:
 
 
 def inversions(found: Sequence[Inversion]) -> pl.DataFrame:
-    """One row per inversion, with the columns of `columns.INVERSIONS`."""
+    """Return one row per inversion, with the columns of `columns.INVERSIONS`."""
     facts = {
         "reference_device": [each.winner.device for each in found],
         "reference_compiler": [each.winner.compiler for each in found],
@@ -109,14 +113,14 @@ def inversions(found: Sequence[Inversion]) -> pl.DataFrame:
 
 
 def machine(run: Run) -> pl.DataFrame:
-    """One row for each device of a run and each fact of its environment."""
+    """Return one row for each device of a run and each fact of its environment."""
     facts = [(device, run.environment_of(device).items()) for device in run.devices]
     rows = [(device, run.id, key, value) for device, items in facts for key, value in items]
     return pl.DataFrame(rows, schema=columns.MACHINES, orient="row")
 
 
 def _scopes(scopes: Sequence[Case | Scope]) -> dict[str, list[Any]]:
-    """The columns of `columns.SCOPE`."""
+    """Return the columns of `columns.SCOPE`."""
     labels = [scope.model_label for scope in scopes]
     known = {label: architecture(label) if label else NOTHING for label in dict.fromkeys(labels)}
     groups = [known[label] for label in labels]
@@ -141,7 +145,7 @@ def _outcome(record: Record, problem: str) -> str:
 
 
 def _throughputs(cells: Cells) -> dict[str, pl.Series]:
-    """Latency, and throughput with its bounds."""
+    """Return latency, and throughput with its bounds."""
     latency = cells.latency_s
     throughput = latency.dividing(cells.batch_sizes)
     return {
@@ -153,7 +157,7 @@ def _throughputs(cells: Cells) -> dict[str, pl.Series]:
 
 
 def _rounds(recorded: Sequence[Record]) -> dict[str, pl.Series]:
-    """Iterations and seconds of each round, as lists, which are cut from flat arrays: so millions stay small."""
+    """Return iterations and seconds of each round as lists, cut from flat arrays to save memory."""
     iterations, elapsed_s = flattened(record.rounds for record in recorded)
     counts = [len(record.rounds) for record in recorded]
     return {
@@ -163,7 +167,7 @@ def _rounds(recorded: Sequence[Record]) -> dict[str, pl.Series]:
 
 
 def _lists(flat: pl.Series, counts: Sequence[int]) -> pl.Series:
-    """Consecutive stretches of these lengths, one list each."""
+    """Return the flat series cut into lists of these lengths."""
     rows = pl.DataFrame({"row": np.repeat(np.arange(len(counts)), counts), "one": flat})
     lists = rows.group_by("row", maintain_order=True).agg("one")
     every = pl.DataFrame({"row": np.arange(len(counts))})
@@ -171,9 +175,9 @@ def _lists(flat: pl.Series, counts: Sequence[int]) -> pl.Series:
 
 
 def _bounded(bounds: Floats, lows: Floats, highs: Floats) -> pl.Series:
-    """Bounds of intervals; null where there were too few rounds for an interval, and where there is no estimate.
+    """Return bounds of intervals; null where there is no estimate, or too few rounds for an interval.
 
-    An infinite upper bound alone is one: compile time may never be paid back.
+    An infinite upper bound is kept if the lower bound is positive: compile time may never be paid back.
     """
     unknown = np.isnan(bounds) | (np.isinf(highs) & (lows <= 0))
     return pl.Series(np.where(unknown, np.nan, bounds)).fill_nan(None)

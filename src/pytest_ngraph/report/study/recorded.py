@@ -1,4 +1,4 @@
-"""What was recorded, read run by run, so that only one run's records are in memory at a time."""
+"""Recorded runs as frames, read one by one, so that only one run's records are in memory at a time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,13 @@ from pytest_ngraph.store import Run
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recorded:
-    """Every record of some runs, those begun first first. frame: with the columns of `columns.RECORDS`. cells: the same
-    rows. machines: with the columns of `columns.MACHINES`."""
+    """Every record of some runs, in the order in which the records were begun.
+
+    Attributes:
+        frame: one row per record, with the columns of `columns.RECORDS`.
+        cells: the measurements of the same rows.
+        machines: with the columns of `columns.MACHINES`.
+    """
 
     frame: pl.DataFrame
     cells: Cells
@@ -25,7 +30,10 @@ class Recorded:
 
     @classmethod
     def of(cls, runs: Iterable[Run]) -> Recorded:
-        """The runs may come from a generator. Of records begun at once, that of the earlier run comes first."""
+        """Read runs, which may come from a generator.
+
+        Of records begun at the same time, the one of the earlier run comes first.
+        """
         parts, machines, cells = [pl.DataFrame(schema=columns.RECORDS)], [pl.DataFrame(schema=columns.MACHINES)], []
         for run in runs:
             cells.append(Cells.of_each(run.records))
@@ -40,5 +48,5 @@ class Recorded:
         )
 
     def newest(self) -> Rows:
-        """The row of each case's last record."""
+        """Return the row of each case's last record."""
         return np.array(list({case: row for row, case in enumerate(self.cells.cases)}.values()), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Every record and every raw sample, for tools of one's own."""
+"""Every record and every raw sample, for the user's own tools."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pytest_ngraph.report.study.data import Study
 ROUND = ("run", *SCOPE, "round", "iterations", "elapsed_s")
 """The columns of `records.csv`."""
 AT_ONCE = 5_000
-"""Records whose rounds are spread out at once: each takes tens of rows, which need not all be in memory."""
+"""Records expanded to rounds at a time, to save memory: each becomes tens of rows."""
 
 
 def write(study: Study, folder: Path) -> list[Path]:
-    """`records.parquet`, a row for each record with its rounds as lists, and `records.csv`, a row for each round.
+    """Write `records.parquet`, a row for each record with its rounds as lists, and `records.csv`, a row for each round.
 
-    A record without rounds is in the first only. Returns the files.
+    A record without rounds is only in the first. Return the files.
     """
     parquet, csv = folder / "records.parquet", folder / "records.csv"
     study.records.write_parquet(parquet)

@@ -1,4 +1,9 @@
-"""Schedules for the fused kernels of a CPU: one rule for each kind of kernel, see the modules of this package."""
+"""Schedule fused kernels for a CPU: one rule for each kind of kernel.
+
+In: a module of lowered, fused kernels and a `Processor`. Out: the module with its kernels scheduled, and the
+`Coverage`. Open `kernel.py` first, which defines the kinds of blocks. The rules are `contraction.py` (with `tile.py`),
+`rowwise.py`, `fold.py` and `elementwise.py`; `inline.py` runs before them.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +20,13 @@ IS_SCHEDULED = "tirx.is_scheduled"
 
 @dataclass(slots=True)
 class Coverage:
-    """How many kernels a search scheduled and how many a rule, and why the others run naively: the kernel's name -> the
-    error."""
+    """How the kernels of a module are scheduled.
+
+    Attributes:
+        tuned: number of kernels that a search scheduled.
+        by_rule: number of kernels that a rule scheduled.
+        naive: the kernels that no rule could schedule, name -> error.
+    """
 
     tuned: int = 0
     by_rule: int = 0
@@ -29,9 +39,9 @@ class Coverage:
 
 
 def schedule(module: Any, processor: Processor) -> tuple[Any, Coverage]:
-    """Schedule every kernel of the module that is not yet. One that no rule can schedule runs naively, in one thread.
+    """Schedule every kernel of the module that is not scheduled yet. The module is changed in place and returned.
 
-    The module is changed in place and returned.
+    A kernel that no rule can schedule runs naively, in one thread.
     """
     from tvm.tirx import PrimFunc
 
@@ -44,7 +54,7 @@ def schedule(module: Any, processor: Processor) -> tuple[Any, Coverage]:
             continue
         try:
             scheduled = schedule_kernel(function, processor).mod["main"]
-        except Exception as error:  # TVM has an error of its own for each of its layers, and more in Python
+        except Exception as error:  # each of TVM's layers raises its own type of error, and its Python code others
             coverage.naive[variable.name_hint] = (str(error).strip().splitlines() or [repr(error)])[-1]
             continue
         module.update_func(variable, function.with_body(scheduled.body).with_attr(IS_SCHEDULED, True))
@@ -53,7 +63,7 @@ def schedule(module: Any, processor: Processor) -> tuple[Any, Coverage]:
 
 
 def schedule_kernel(function: Any, processor: Processor) -> Any:
-    """TVM's `Schedule` of one kernel, by rule. Raises TVM's errors where a rule does not fit."""
+    """Return TVM's `Schedule` of one kernel, by rule. Raises TVM's errors where a rule does not fit."""
     import tvm
     from tvm import s_tir
 

@@ -1,4 +1,4 @@
-"""Matrix products and convolutions: a tile of the output stays in registers over the whole reduction.
+"""Schedule matrix products and convolutions: a tile of the output stays in registers over the whole reduction.
 
     for each tile of rows x columns, in parallel:
         for each step of the reduction:       # position in the kernel and input channel, or the inner dimension
@@ -8,7 +8,7 @@
 
 A step loads `rows + vectors` values for `rows x vectors` multiply-adds, so that a large tile is bound by arithmetic
 and not by loads (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008). A depthwise
-convolution takes the same form, but that each row loads vectors of its own: no channel is used twice.
+convolution has the same form, except that each row loads its own vectors, because no channel is used twice.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 class Roles:
     """The axes of a contraction by what they index.
 
-    columns: the innermost axis of the output. rows: axes of one operand only. batch: axes of both operands.
-    reduction: axes that are summed over.
+    Attributes:
+        batch: axes of both operands.
+        rows: axes of one operand only.
+        columns: the innermost axis of the output.
+        reduction: axes that are summed over.
     """
 
     batch: list[Axis]
@@ -49,17 +52,17 @@ class Roles:
 
     @property
     def tiled_rows(self) -> int:
-        """Extent of the rows that a tile can reach: those along the innermost of their axes."""
+        """Number of rows that a tile can span: those along the innermost of their axes."""
         return self.rows[-1].extent if self.rows else 1
 
     def best_tile(self, processor: Processor, *, pads_rows: bool = False, pads_columns: bool = False) -> Tile:
-        """The register tile for this contraction, see `tile.best`."""
+        """Return the register tile for this contraction, see `tile.best`."""
         rows, columns = self.tiled_rows, self.columns.extent
         return tile.best(rows, columns, processor, pads_rows=pads_rows, pads_columns=pads_columns)
 
 
 def schedule(sch: Any, block: Any, processor: Processor) -> None:
-    """Schedule a contraction, with the block that reads it as its epilogue."""
+    """Schedule a contraction, with the block that reads it as the epilogue."""
     roles = Roles.of(sch, block)
     size = roles.best_tile(processor)
     outer_rows, inner_rows = _split_rows(sch, roles.rows, size.rows)
@@ -77,7 +80,7 @@ def schedule(sch: Any, block: Any, processor: Processor) -> None:
 
 
 def _split_rows(sch: Any, rows: list[Axis], size: int) -> tuple[list[Any], list[Any]]:
-    """The loops over tiles of rows, and the loop over the rows of a tile; none where the contraction has no rows."""
+    """Return the loops over tiles of rows, and the loop over the rows of a tile; none where there are no rows."""
     if not rows:
         return [], []
     *others, innermost = (axis.loop for axis in rows)
@@ -86,7 +89,7 @@ def _split_rows(sch: Any, rows: list[Axis], size: int) -> tuple[list[Any], list[
 
 
 def _in_order(roles: Roles, size: Tile, rows: list[Any], column: Any) -> list[Any]:
-    """The loops over tiles, so that the operand that each pass of the inner ones reads again is the smaller one."""
+    """Return the loops over tiles, ordered so that each pass of the inner loops reads the smaller operand again."""
     row_count = prod(axis.extent for axis in roles.rows)
     weights_again = roles.columns.extent * (row_count // size.rows)
     inputs_again = row_count * (roles.columns.extent // size.columns)
@@ -98,7 +101,7 @@ def _multiply_adds(roles: Roles) -> int:
 
 
 def _store_from_registers(sch: Any, block: Any, outer: Any, lanes: int) -> None:
-    """Keep the block's result in registers within `outer`, and store it by its epilogue, or else by a copy."""
+    """Keep the block's result in registers within `outer`. Its epilogue stores it, or else a copy does."""
     readers = sch.get_consumers(block)
     if len(readers) == 1 and _is_epilogue(sch, readers[0], block):
         store = readers[0]
@@ -116,9 +119,9 @@ def _store_from_registers(sch: Any, block: Any, outer: Any, lanes: int) -> None:
 
 
 def _is_epilogue(sch: Any, reader: Any, block: Any) -> bool:
-    """Whether the reader is elementwise, reads no other block, and computes one element for each of this block's.
+    """Return whether the reader is elementwise, reads no other block, and computes one element per element of this one.
 
-    Those of padded rows it may leave out.
+    It may leave out the elements of padded rows.
     """
     if not kernel.is_elementwise(sch, reader) or len(sch.get_producers(reader)) > 1:
         return False

@@ -1,4 +1,7 @@
-"""Elementwise kernels: bound by memory, so that it is enough to read and write whole vectors on all cores."""
+"""Schedule elementwise kernels.
+
+They are bound by memory, so it is enough to read and write whole vectors on all cores.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 def schedule(sch: Any, block: Any, processor: Processor) -> None:
     """Vectorize the innermost loop and run the outer ones in parallel.
 
-    They are fused only as far as a vector needs: fused, the indices of a transpose take a division for each element.
+    Loops are fused only until a vector fits: in fused loops, the indices of a transpose need a division per element.
     """
     elements = prod(kernel.shape(sch, block))
     strided = _strided_axis(sch, block)
@@ -33,10 +36,10 @@ def schedule(sch: Any, block: Any, processor: Processor) -> None:
 
 
 def _strided_axis(sch: Any, block: Any) -> int | None:
-    """Which of the outer loops is contiguous in a buffer that the block transposes; None where it transposes none.
+    """Return which outer loop is contiguous in a buffer that the block transposes; None where it transposes none.
 
-    A vector along the innermost loop then gathers from as many cache lines as it has lanes. A few steps of this loop
-    within that one use the whole of each line while it is in the cache.
+    In a transpose, a vector along the innermost loop gathers from as many cache lines as it has lanes. A few steps of
+    the contiguous loop inside the innermost one use each whole line while it is in the cache.
     """
     *outer, innermost = kernel.axes(sch, block)
     for read in sch.get(block).reads:

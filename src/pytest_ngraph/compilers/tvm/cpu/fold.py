@@ -1,4 +1,4 @@
-"""Folds over axes that are not contiguous: pooling, and means over an image, with the channels in vectors."""
+"""Schedule folds over axes that are not contiguous, such as pooling and means over an image: channels in vectors."""
 
 from __future__ import annotations
 

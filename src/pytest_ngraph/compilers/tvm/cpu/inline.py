@@ -1,4 +1,4 @@
-"""Inline elementwise blocks, so that a kernel has as few passes over memory as it has reductions."""
+"""Inline elementwise blocks, so that a kernel makes only as many passes over memory as it has reductions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_ngraph.compilers.tvm.cpu import kernel
 
 
 def inline(sch: Any) -> None:
-    """Inline every elementwise block that is cheaper to compute where it is used than to store and read again."""
+    """Inline every elementwise block that is cheaper to compute where it is used than to store and read."""
     inlined = True
     while inlined:
         inlined = any(_inline_one(sch, block) for block in kernel.blocks(sch))
@@ -21,16 +21,17 @@ def _inline_one(sch: Any, block: Any) -> bool:
         return False
     try:
         sch.compute_inline(block)
-    except ScheduleError:  # a block that writes its buffer in pieces, or at computed places
+    except ScheduleError:  # the block writes its buffer in pieces, or at computed indices
         return False
     return True
 
 
 def _is_worth_inlining(sch: Any, block: Any) -> bool:
-    """Into a contraction, which reads each element many times, only a plain copy; elsewhere what is not costly.
+    """Return whether a block is worth inlining.
 
-    A costly block (exp, division) is computed as often before as after only if one block reads it, and that block
-    does not broadcast it.
+    A contraction reads each element many times, so only a plain copy is inlined into it. Elsewhere every cheap block is
+    inlined. A costly block (exp, division) is inlined only where that does not compute it more often: one block reads
+    it, and does not broadcast it.
     """
     if not kernel.is_elementwise(sch, block) or kernel.is_output(sch, block):
         return False
@@ -43,7 +44,7 @@ def _is_worth_inlining(sch: Any, block: Any) -> bool:
 
 
 def _is_plain_copy(sch: Any, block: Any) -> bool:
-    """Whether the block copies a buffer without changing an index: padding by nothing."""
+    """Return whether the block copies a buffer without changing an index, as padding by nothing does."""
     store = sch.get(block).body
     load = store.value
     if not kernel.is_load(load) or len(load.indices) != len(store.indices):
@@ -52,7 +53,7 @@ def _is_plain_copy(sch: Any, block: Any) -> bool:
 
 
 def _is_costly(sch: Any, block: Any) -> bool:
-    """Whether the block divides or calls a function, instead of adding, multiplying, comparing and choosing."""
+    """Return whether the block divides or calls a function, instead of only adding, multiplying and choosing."""
     import tvm_ffi
     from tvm import tirx
     from tvm.ir import Call

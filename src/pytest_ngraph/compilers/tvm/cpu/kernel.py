@@ -1,7 +1,7 @@
-"""A fused kernel as the scheduling rules see it: blocks of loops, each elementwise, a contraction or a fold.
+"""Describe a fused kernel as the scheduling rules see it: blocks of loops, each elementwise, a contraction or a fold.
 
 TVM fuses an operator and its neighbours into one function of several *blocks*. A block computes one buffer in a loop
-nest of spatial axes (one element each) and reduction axes (summed over). Here a block is
+nest of spatial axes (one element each) and reduction axes (summed over). A block is
 
 - *elementwise* without reduction axes: activations, additions, padding, transposes, copies;
 - a *contraction* when it adds up products of two buffers: matrix products and convolutions;
@@ -19,7 +19,7 @@ SPATIAL, REDUCTION = 0, 2
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One loop of a block that is not scheduled yet, and the variable by which the block indexes its buffers."""
+    """One loop of an unscheduled block, and the variable by which the block indexes its buffers."""
 
     loop: Any
     var: Any
@@ -28,12 +28,12 @@ class Axis:
 
 
 def blocks(sch: Any) -> list[Any]:
-    """The kernel's blocks in the order in which they run."""
+    """Return the kernel's blocks in the order in which they run."""
     return list(sch.get_child_blocks(sch.get_sblock("root")))
 
 
 def axes(sch: Any, block: Any) -> list[Axis]:
-    """The loops of an unscheduled block, outermost first, one for each of its variables."""
+    """Return the loops of an unscheduled block, outermost first, one for each of its variables."""
     variables = sch.get(block).iter_vars
     loops = sch.get_loops(block)
     return [
@@ -51,7 +51,7 @@ def is_contraction(sch: Any, block: Any) -> bool:
 
 
 def operands(sch: Any, block: Any) -> tuple[Any, Any] | None:
-    """The two loads whose products the block adds up; None when it does something else."""
+    """Return the two loads whose products the block adds up; None when it does something else."""
     from tvm import tirx
 
     body = sch.get(block).body
@@ -71,24 +71,24 @@ def is_load(expression: Any) -> bool:
 
 
 def uses(expression: Any, variable: Any) -> bool:
-    """Whether `variable` occurs in `expression`."""
+    """Return whether `variable` occurs in `expression`."""
     from tvm.tirx.analysis import undefined_vars
 
     return any(variable.same_as(found) for found in undefined_vars(expression))
 
 
 def indexes(axis: Axis, load: Any) -> bool:
-    """Whether the axis occurs in an index of the load."""
+    """Return whether the axis occurs in an index of the load."""
     return any(uses(index, axis.var) for index in load.indices)
 
 
 def shape(sch: Any, block: Any) -> list[int]:
-    """Extents of the block's spatial axes, also after its loops were split."""
+    """Return the extents of the block's spatial axes, also after its loops were split."""
     return [int(v.dom.extent) for v in sch.get(block).iter_vars if int(v.iter_type) == SPATIAL]
 
 
 def iterations(sch: Any, block: Any) -> int:
-    """How often the block's statement runs."""
+    """Return how often the block's statement runs."""
     return prod(int(v.dom.extent) for v in sch.get(block).iter_vars)
 
 
@@ -97,12 +97,12 @@ def extent(sch: Any, loop: Any) -> int:
 
 
 def is_output(sch: Any, block: Any) -> bool:
-    """Whether the block writes what the kernel returns."""
+    """Return whether the block writes the kernel's result."""
     return not sch.get_consumers(block)
 
 
 def is_plain(sch: Any, block: Any) -> bool:
-    """Whether the block has loops, and no rule has touched them."""
+    """Return whether the block has loops that no rule has scheduled."""
     from tvm.tirx import ForKind
 
     loops = sch.get_loops(block)

@@ -1,10 +1,10 @@
-"""Row-wise kernels: softmax and normalizations, which fold each row and then use it again.
+"""Schedule row-wise kernels: softmax and normalizations, which fold each row and then use it again.
 
     for each row, in parallel:
         its maximum; its exponentials, in a buffer of one row; their sum; the quotients
 
-One pass over memory instead of one for each block: between them the row stays in the first-level cache. The loops
-within a row stay scalar in TVM; LLVM vectorizes them whatever their length, and may, see `target.RELAXED_SUMS`.
+This takes one pass over memory instead of one per block, because the row stays in the first-level cache. The loops
+within a row stay scalar in TVM. LLVM vectorizes them at any length, as `target.RELAXED_SUMS` permits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def applies(sch: Any) -> bool:
-    """Whether every fold of the kernel, of which it has some, reduces a contiguous axis, and none is a contraction."""
+    """Return whether the kernel has folds, none a contraction, and each reduces a contiguous axis."""
     folds = _folds(sch)
     return bool(folds) and all(
         not kernel.is_contraction(sch, block) and _reduces_contiguous(sch, block) for block in folds
@@ -44,7 +44,7 @@ def _folds(sch: Any) -> list[Any]:
 
 
 def _reduces_contiguous(sch: Any, block: Any) -> bool:
-    """Whether the block's innermost loop reduces the last axis of a buffer."""
+    """Return whether the block's innermost loop reduces the last axis of a buffer."""
     innermost = kernel.axes(sch, block)[-1]
     reads = sch.get(block).reads
     return innermost.is_reduction and any(kernel.uses(read.region[-1].min, innermost.var) for read in reads)

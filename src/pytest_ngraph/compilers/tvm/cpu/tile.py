@@ -1,4 +1,4 @@
-"""The size of a register tile, from a model of the processor instead of a table of shapes."""
+"""Choose the size of a register tile by a model of the processor instead of a table of shapes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_ngraph.compilers.tvm.target import Processor
 
-# Per cycle, of x86 and ARM cores with wide vectors of the last ten years: two multiply-adds and two loads. The sum of
-# a multiply-add can be added to again four cycles later.
+# x86 and ARM cores with wide vectors of the last ten years do two multiply-adds and two loads per cycle. The result of
+# a multiply-add can be used by the next one four cycles later.
 MULTIPLY_ADDS_PER_CYCLE = 2
 LOADS_PER_CYCLE = 2
 MULTIPLY_ADD_LATENCY = 4
@@ -18,7 +18,7 @@ MULTIPLY_ADD_LATENCY = 4
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A part of a contraction's output that stays in registers. rows by (vectors of lanes) columns."""
+    """A part of a contraction's output that stays in registers: rows x (vectors * lanes) columns."""
 
     rows: int
     vectors: int
@@ -30,14 +30,14 @@ class Tile:
 
     @property
     def registers(self) -> int:
-        """The accumulators, as many vectors of the second operand, and a value of the first one broadcast."""
+        """Number of registers: the accumulators, a row of vectors of the second operand, one broadcast value."""
         return self.rows * self.vectors + self.vectors + 1
 
     def cycles(self, rows: int, columns: int) -> float:
-        """Cycles of one step of the reduction, over an output of rows x columns: what is scarcest for one tile.
+        """Return the cycles of one step of the reduction, over an output of rows x columns.
 
-        That is arithmetic, loads, or the latency of accumulators that are too few to hide it. Tiles that stand over
-        the edge cost as much as the others.
+        The scarcest resource sets the cycles of a tile: arithmetic, loads, or the latency that too few accumulators
+        cannot hide. Tiles that extend over the edge cost as much as the others.
         """
         arithmetic = self.rows * self.vectors / MULTIPLY_ADDS_PER_CYCLE
         loads = (self.rows + self.vectors) / LOADS_PER_CYCLE
@@ -46,10 +46,13 @@ class Tile:
 
 
 def best(rows: int, columns: int, processor: Processor, *, pads_rows: bool = False, pads_columns: bool = False) -> Tile:
-    """The tile with the fewest cycles, and of equals the largest.
+    """Return the tile with the fewest cycles; among equals, the largest.
 
-    With AVX-512 that is 14 rows x 2 vectors wherever they fit, with AVX2 6 x 2, with NEON 9 x 3.
-    pads_rows, pads_columns: whether tiles may stand over the edge; else they divide the output.
+    With AVX-512 it is 14 rows x 2 vectors wherever they fit, with AVX2 6 x 2, with NEON 9 x 3.
+
+    Args:
+        pads_rows: whether tiles may extend over the last row; otherwise they divide the rows.
+        pads_columns: the same for columns.
     """
     lanes = processor.lanes if pads_columns else processor.lanes_dividing(columns)
     tiles = (Tile(r, v, lanes) for r in range(1, rows + 1) for v in range(1, processor.registers))

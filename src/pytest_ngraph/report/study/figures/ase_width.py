@@ -17,8 +17,8 @@ def ase_width(study: Study) -> Figure:
         name="ase_width",
         number="10",
         title="Batch-width friction: ASE over width and batch size",
-        note="Absolute scaling efficiency of blocks at the least depth that was measured at two widths or more; where "
-        "it falls faster at greater width, width and batch size get in each other's way.",
+        note="Absolute scaling efficiency of blocks at the least depth that was measured at two widths or more. Where "
+        "it falls faster at greater width, width and batch size compete for the same resources.",
     )
     rows = of_blocks(of_metric(study, "ase"))
     stack = ("place", "label", "compiler", "depth")

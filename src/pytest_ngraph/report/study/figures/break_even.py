@@ -1,4 +1,4 @@
-"""After how many samples the time to compile is paid back."""
+"""The number of samples after which the time to compile is paid back."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def break_even(study: Study) -> Figure:
         name="break_even",
         title="Samples until compiling is paid back",
         note="Seconds to compile over the seconds that it saves per sample, against identity at the same batch size, "
-        "with 95 % intervals. A triangle at the upper edge: never, for the compiler is not faster.",
+        "with 95 % intervals. A triangle at the upper edge means never: the compiler is not faster.",
     )
     rows = of_models(of_metric(study, "break_even")).with_columns(never=pl.col("value").is_infinite())
     if rows.is_empty():
         return figure.without("needs a model under identity and under another compiler at the same batch size")
     if rows["never"].all():
-        return figure.without("no compiler is faster than identity, so that compiling is never paid back")
+        return figure.without("no compiler is faster than identity, so compiling is never paid back")
     shown, left_out = fitting(in_panels(rows, "{} on {}", "network", "place"))
     return figure.drawn(_chart(shown, Palette.of(study)), left_out)
 

@@ -40,7 +40,7 @@ def bsr_depth(study: Study) -> Figure:
 
 
 def _three_depths(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows at the least, the middle and the greatest depth of each stack."""
+    """Return the rows at the least, the middle and the greatest depth of each stack."""
     depth, stack = pl.col("depth"), ("place", "label", "width")
     middle = depth.unique().sort().get(depth.n_unique() // 2)
     chosen = (depth == depth.min().over(stack)) | (depth == middle.over(stack)) | (depth == depth.max().over(stack))

@@ -1,4 +1,4 @@
-"""Panels of cells: a value over batch size and something else, as colour and as text."""
+"""Panels of cells: a value over batch size and another column, as colour and as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 from pytest_ngraph.report.study.figures import panels
 
 WIDTH, HEIGHT = 44, 22
-"""Of a cell, in pixels."""
+"""Size of a cell in pixels."""
 
 
 def cells(
@@ -22,11 +22,14 @@ def cells(
     title: str,
     columns: int,
 ) -> alt.FacetChart:
-    """A panel for each value of the column `panel`, a cell for each row.
+    """Return a panel for each value of the column `panel`, with a cell for each row.
 
-    rows: with columns value, low, high, and `text` where that is what a cell says. row: the column that y encodes.
-    light_text: the condition under which a cell is so dark that its text has to be
-    light. title: of the value, with the unit. columns: panels side by side.
+    Args:
+        rows: with columns value, low and high, and `text` if that is the text of a cell.
+        row: the column that y encodes.
+        light_text: the condition under which a cell is so dark that its text must be light.
+        title: of the value, with the unit.
+        columns: panels side by side.
     """
     base = alt.Chart().encode(x=panels.batch_sizes(), y=y, tooltip=panels.tooltip(rows, title))
     ink = alt.condition(light_text, alt.value("#ffffff"), alt.value("#111111"))

@@ -1,4 +1,4 @@
-"""Two studies, before and after, cell by cell."""
+"""Two studies, before and after, compared cell by cell."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pytest_ngraph.report.study.figures.rows import CELL, fitting, in_panels, na
 from pytest_ngraph.report.study.figures.theme import DIVERGING
 
 LEAST_PERCENT = 10.0
-"""The colours end at this change or at the greatest one: noise is not shown in strong colours."""
+"""The colour scale ends at the greatest change, but not below this: noise must not get strong colours."""
 MOST_NETWORKS = 40
-"""In one panel."""
+"""Maximum number of workloads in one panel."""
 
 
 def changes(study: Study) -> Figure:
     figure = Figure(
         name="changes",
         title="Throughput since before, cell by cell",
-        note="Throughput after over before, minus one, in percent: above zero is faster. A cell in brackets is one "
-        "whose 95 % intervals overlap, before and after. The intervals know one process each; the gate knows more.",
+        note="Throughput after over before, minus one, in percent: above zero is faster. The 95 % intervals "
+        "before and after overlap where a cell is in brackets. They cover one process each; the gate gives a verdict.",
     )
     if study.before.is_empty():
         return figure.without("needs an earlier store to compare with: --before STORE")
@@ -47,7 +47,7 @@ def changes(study: Study) -> Figure:
 
 
 def _compared(study: Study) -> pl.DataFrame:
-    """The cases measured on both sides. Bounds are quotients of the throughputs' bounds: wider than 95 %."""
+    """Return the cases measured on both sides. Bounds are quotients of the throughputs' bounds: wider than 95 %."""
     before = study.before.filter(pl.col("outcome") == "measured").select(
         *CELL, was="throughput", was_low="throughput_low", was_high="throughput_high"
     )
@@ -57,7 +57,7 @@ def _compared(study: Study) -> pl.DataFrame:
         low=100 * (pl.col("throughput_low") / pl.col("was_high") - 1),
         high=100 * (pl.col("throughput_high") / pl.col("was_low") - 1),
     )
-    told_apart = (pl.col("low") > 0) | (pl.col("high") < 0)
+    is_distinct = (pl.col("low") > 0) | (pl.col("high") < 0)
     rounded = pl.col("value").round(1).cast(pl.String)
     signed = pl.when(pl.col("value") > 0).then(pl.format("+{}", rounded)).otherwise(rounded)
-    return named(percent.with_columns(text=pl.when(told_apart).then(signed).otherwise(pl.format("({})", signed))))
+    return named(percent.with_columns(text=pl.when(is_distinct).then(signed).otherwise(pl.format("({})", signed))))

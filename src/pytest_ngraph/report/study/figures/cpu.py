@@ -1,4 +1,4 @@
-"""Figure 12: how much CPU compilers use, and how much less than identity."""
+"""Figure 12: CPU use of compilers, and its reduction against identity."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cpu(study: Study) -> Figure:
 
 
 def _by_family(study: Study) -> pl.DataFrame:
-    """One row per family, compiler, batch size and quantity, with the mean, least and greatest value of the models."""
+    """Return one row per family, compiler, batch size and quantity: mean, least and greatest value of the models."""
     use = of_metric(study, "cpu_percent").with_columns(quantity=pl.lit(USE))
     reduction = of_metric(study, "cpu_reduction").with_columns(pl.col("value") * 100, quantity=pl.lit(REDUCTION))
     group = ("place", "device", "family", "compiler", "batch_size", "quantity")

@@ -1,4 +1,4 @@
-"""Figure 7: what compilers gain on stacks of blocks as these grow deeper."""
+"""Figure 7: the gain of compilers on stacks of blocks, over depth."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def depth(study: Study) -> Figure:
         number="7",
         title="Throughput multiplier over depth",
         note="Throughput of stacked blocks over that of identity at the same depth, width and batch size, with 95 % "
-        "intervals. A curve that rises: the compiler uses the repeated pattern.",
+        "intervals. Where a curve rises, the compiler uses the repeated pattern.",
     )
     of_width = pl.when(pl.col("width").is_null()).then(pl.lit("")).otherwise(pl.format(", width {}", "width"))
     rows = compiled(of_blocks(of_metric(study, "speedup"))).with_columns(of_width=of_width)

@@ -1,4 +1,4 @@
-"""What a figure is, whether or not the study has its data."""
+"""The type of the study's figures, with or without data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from altair.typing import ChartType
 class Figure:
     """One figure.
 
-    name: the stem of its files.
-    number: in the study; empty for those beyond it.
-    note: what it shows and how that was computed.
-    chart: None where data are missing.
-    missing: which data these are; else empty.
-    left_out: what of the data is not drawn, and where to find it; else empty.
+    Attributes:
+        name: stem of its files.
+        number: its number in the study; empty for a figure that the study does not have.
+        note: what it shows and how that was computed.
+        chart: None where data are missing.
+        missing: the data that are missing; else empty.
+        left_out: which data are not drawn, and where to find them; else empty.
     """
 
     name: str
@@ -35,15 +36,15 @@ class Figure:
         return f"Figure {self.number}: {self.title}" if self.number else self.title
 
     def drawn(self, chart: ChartType, left_out: str = "") -> Figure:
-        """This figure with its chart."""
+        """Return this figure with its chart."""
         return dataclasses.replace(self, chart=chart, left_out=left_out)
 
     def without(self, missing: str) -> Figure:
-        """This figure without data. missing: as of the field."""
+        """Return this figure without data; `missing` is the attribute."""
         return dataclasses.replace(self, missing=missing)
 
     def spec(self, config: dict[str, Any]) -> dict[str, Any]:
-        """The Vega-Lite specification of the chart with a configuration of `theme`. Raises `ValueError` without one."""
+        """Return the chart as Vega-Lite, with a configuration of `theme`. Raises `ValueError` without a chart."""
         if self.chart is None:
             raise ValueError(f"{self.name} has no chart: {self.missing}")
         spec: dict[str, Any] = self.chart.to_dict()

@@ -14,16 +14,16 @@ from pytest_ngraph.report.study.figures.theme import PRINTED
 
 PIXELS_PER_POINT = 2.0
 LINE = 110
-"""Characters of a note below a title."""
+"""Maximum number of characters in a line of the note below a title."""
 
 
 def write(figures: Iterable[Figure], folder: Path) -> list[Path]:
-    """Each figure that has data, in every format. Returns the files."""
+    """Write each figure that has data, in every format. Return the files."""
     return [path for figure in figures if figure.chart is not None for path in write_one(figure, folder)]
 
 
 def write_one(figure: Figure, folder: Path) -> list[Path]:
-    """A figure that has data, in every format."""
+    """Write a figure, which must have data, in every format. Return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     svg, png, pdf = (folder / f"{figure.name}.{ending}" for ending in ("svg", "png", "pdf"))
     drawing = vl_convert.vegalite_to_svg(_titled(figure))
@@ -34,6 +34,6 @@ def write_one(figure: Figure, folder: Path) -> list[Path]:
 
 
 def _titled(figure: Figure) -> dict[str, Any]:
-    """The specification with heading and note: a file has no page around it."""
+    """Return the specification with heading and note, because a file has no page around it."""
     note = textwrap.wrap(f"{figure.note} {figure.left_out}", LINE)
     return figure.spec(PRINTED) | {"title": {"text": figure.heading, "subtitle": note}}

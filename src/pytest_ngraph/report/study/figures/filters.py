@@ -1,4 +1,4 @@
-"""What the page's controls do to every chart: hide rows by device, compiler, family and batch size, and intervals."""
+"""The page's controls in every chart: they hide intervals, and rows by device, compiler, family and batch size."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ Chart = TypeVar("Chart", alt.LayerChart, alt.FacetChart)
 
 
 def hidden(field: str) -> str:
-    """The parameter that holds the values of a field which the reader does not want to see."""
+    """Return the name of the parameter that holds the hidden values of a field."""
     return f"hidden_{field}"
 
 
 def filtered(chart: Chart, **held_by: tuple[str, ...]) -> Chart:
-    """The chart with its parameters, and the filters that they drive.
+    """Return the chart with the parameters and the filters that they control.
 
-    held_by: for a field of `FIELDS` the columns that hold it, if not one of its name; a column that the data lack hides
-    nothing.
+    Args:
+        held_by: for a field of `FIELDS`, the columns that hold it, if not the one with its name. A column that the data
+            lack hides nothing.
     """
     shown = [
         f"indexof({hidden(field)}, datum.{column}) < 0" for field in FIELDS for column in held_by.get(field, (field,))

@@ -1,4 +1,4 @@
-"""How much every compiler loses as batches grow."""
+"""The efficiency that each compiler loses as batches grow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_ngraph.report.study.figures.rows import fitting, of_metric
 
 MOST_NETWORKS = 30
 STEP = 14
-"""Pixels for each workload."""
+"""Pixels per workload."""
 TITLE = "friction φ"
 
 

@@ -1,4 +1,4 @@
-"""Which of two workloads is faster depends on the compiler or the device: all of these pairs, strongest first."""
+"""Pairs of workloads of which the faster one depends on the compiler or the device, the strongest first."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ PAIR = (
     "precision",
     "objective",
 )
-"""What an inversion at several batch sizes has in common."""
+"""The columns that an inversion at several batch sizes has in common."""
 MOST = 30
 STEP = 16
-"""Pixels for each pair."""
+"""Pixels per pair."""
 LONGEST = 560
-"""Pixels of a pair's name; more is cut."""
+"""Maximum number of pixels of a pair's name; the rest is cut."""
 TITLE = "throughput of the first over the second"
 BOTH_SIDES = {"device": ("device", "reference_device"), "compiler": ("compiler", "reference_compiler")}
-"""Where an inversion has what the page filters by."""
+"""The columns of an inversion for each field that the page filters by."""
 
 
 def strongest_first(inversions: pl.DataFrame) -> pl.DataFrame:
-    """Inversions by the factor that the weaker of their two intervals leaves between itself and a tie."""
+    """Return inversions sorted by how far the weaker of their two intervals is from a tie, as a factor."""
     strength = pl.min_horizontal(pl.col("before_low").log(), -pl.col("after_high").log())
     return inversions.sort(strength, descending=True, maintain_order=True)
 
 
 def by_compiling(inversions: pl.DataFrame) -> pl.DataFrame:
-    """Those that a compiler causes on one device, against identity."""
+    """Return the inversions that a compiler causes on one device, against identity."""
     same_device = pl.col("device") == pl.col("reference_device")
     return inversions.filter(same_device, pl.col("reference_compiler") == IDENTITY)
 
@@ -57,12 +57,12 @@ def inversions(study: Study) -> Figure:
     rows = strongest_first(study.inversions).unique(PAIR, keep="first", maintain_order=True)
     if rows.is_empty():
         return figure.without("no two workloads change places beyond doubt; needs two under two compilers or devices")
-    left_out = f"Drawn are {MOST} of {rows.height}, the strongest." if rows.height > MOST else ""
+    left_out = f"Only {MOST} of {rows.height} are drawn, the strongest." if rows.height > MOST else ""
     return figure.drawn(_chart(_both_ends(rows.head(MOST)), Palette.of(study)), left_out)
 
 
 def _both_ends(rows: pl.DataFrame) -> pl.DataFrame:
-    """Two rows per inversion: under the reference and where the order is reversed."""
+    """Return two rows per inversion: under the reference, and where the order is reversed."""
     arms = (
         pl.when(pl.col("device") == pl.col("reference_device"))
         .then(pl.format("{} → {} on {}", "reference_compiler", "compiler", "device"))

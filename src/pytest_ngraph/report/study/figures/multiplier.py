@@ -1,4 +1,4 @@
-"""Figure 6: what compilers gain on models."""
+"""Figure 6: the gain of compilers on models."""
 
 from __future__ import annotations
 

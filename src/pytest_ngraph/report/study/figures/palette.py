@@ -1,4 +1,4 @@
-"""One colour and one symbol for each compiler, the same in every figure, also for compilers that we do not know."""
+"""One colour and one symbol for each compiler, the same in every figure, also for unknown compilers."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ KNOWN: dict[str, Look] = {
     "torchscript": ("#56b4e9", "diamond"),
     "tvm": ("#009e73", "triangle-up"),
 }
-"""Okabe and Ito's colours, and Paul Tol's where those end: both sets are made for the colour-blind."""
+"""The colours of Okabe and Ito, then those of Paul Tol: both sets are made for colour-blind readers."""
 SPARE_COLOURS = ("#44aa99", "#882255", "#6699cc", "#997700", "#994455", "#88ccee", "#117733", "#cc6677")
 SPARE_SYMBOLS = ("cross", "triangle-left", "triangle-right", "square", "diamond", "circle")
-"""For compilers that are not known: each pair once, after which they repeat."""
+"""For unknown compilers: each pair is used once, then they repeat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The looks of a study's compilers, identity first."""
+    """Colours and symbols of a study's compilers, identity first."""
 
     looks: dict[str, Look]
 
     @classmethod
     def of(cls, study: Study) -> Palette:
-        """The palette of all compilers that the study has, whatever a figure shows of them."""
+        """Return the palette of all compilers of the study, even if a figure shows only some."""
         frames = [study.cases["compiler"], study.before["compiler"]]
         return cls(looks(pl.concat(frames).drop_nulls().unique()))
 
     def colour(self, shown: pl.Series, field: str = "compiler") -> alt.Color:
-        """The encoding of a column of compilers; its legend lists those shown."""
+        """Return the colour encoding of a column of compilers; its legend lists those shown."""
         names = self._shown(shown)
         scale = alt.Scale(domain=names, range=[self.looks[name][0] for name in names])
         return alt.Color(f"{field}:N", scale=scale, title="compiler")
 
     def symbol(self, shown: pl.Series, field: str = "compiler") -> alt.Shape:
-        """As `colour`, for the symbols of points."""
+        """Return the encoding by symbols of points, like `colour`."""
         names = self._shown(shown)
         scale = alt.Scale(domain=names, range=[self.looks[name][1] for name in names])
         return alt.Shape(f"{field}:N", scale=scale, title="compiler")
@@ -62,8 +62,11 @@ class Palette:
 
 
 def looks(compilers: Iterable[str]) -> dict[str, Look]:
-    """A look for every compiler. An unknown one starts from a colour that its name gives, so that it keeps it from
-    report to report unless another unknown one has taken it."""
+    """Return a look for every compiler.
+
+    The first choice for an unknown compiler follows from its name, so it keeps its look from report to report unless
+    another unknown compiler has taken it.
+    """
     names = sorted(set(compilers), key=lambda name: (name != IDENTITY, name))
     taken = {name: KNOWN[name] for name in names if name in KNOWN}
     for name in names:

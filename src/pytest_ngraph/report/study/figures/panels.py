@@ -1,4 +1,4 @@
-"""Panels of curves: one value over an axis of few steps, a curve for each compiler, with its 95 % intervals."""
+"""Panels of curves: one value over an axis of few steps, a curve for each compiler, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from pytest_ngraph.report.study.figures.palette import Palette
 from pytest_ngraph.report.study.figures.rows import inlined, spans_decades
 
 WIDTH, HEIGHT = 150, 105
-"""Of a panel, in pixels."""
+"""Size of a panel in pixels."""
 SPACING = {"column": 62, "row": 88}
-"""Between the frames of `aligned` panels: room for labels, titles and headings."""
+"""Pixels between the frames of `aligned` panels: room for labels, titles and headings."""
 NOTHING = alt.InlineData(values=[{}])
-"""The data of a mark that stands for no row."""
+"""The data of a mark that belongs to no row."""
 
 
 def batch_sizes() -> alt.X:
-    """The axis of batch sizes: in steps, which for powers of two is a logarithmic one."""
+    """Return the axis of batch sizes, evenly spaced: for powers of two, a logarithmic axis."""
     return steps("batch_size", "batch size")
 
 
 def steps(field: str, title: str) -> alt.X:
-    """An axis with a step for each value that there is."""
+    """Return an axis with evenly spaced steps, one for each value in the data."""
     return alt.X(f"{field}:O", title=title, axis=alt.Axis(labelAngle=0))
 
 
 def axis(field: str, title: str, *, log: bool = False) -> alt.Y:
-    """A vertical axis for a number. title: with the unit."""
-    # Flush, so that no label reaches above its frame, on which the heading stands.
+    """Return a vertical axis for a number; the title includes the unit."""
+    # Flush labels do not reach above the frame, where the heading is.
     if log:
         decades = alt.Axis(tickCount=4, format="~s", labelFlush=True)
         return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(type="log"), axis=decades)
@@ -41,10 +41,13 @@ def axis(field: str, title: str, *, log: bool = False) -> alt.Y:
 def curves(
     rows: pl.DataFrame, palette: Palette, x: alt.X, title: str, *, columns: int, reference: float | None = None
 ) -> alt.FacetChart:
-    """A panel for each value of the column `panel`.
+    """Return a panel for each value of the column `panel`.
 
-    rows: with columns value, low, high. title: of the vertical axis, with the unit; the axis is logarithmic where
-    values span decades. columns: panels side by side. reference: where a dashed line is drawn.
+    Args:
+        rows: with columns value, low and high.
+        title: of the vertical axis, with the unit. The axis is logarithmic where values span decades.
+        columns: panels side by side.
+        reference: the value at which a dashed line is drawn; None for no line.
     """
     log = spans_decades(rows)
     y, low = (axis(field, title, log=log) for field in ("value", "low"))
@@ -61,7 +64,7 @@ def curves(
 
 
 def aligned(layers: Sequence[alt.Chart], rows: pl.DataFrame, fields: Sequence[str], columns: int) -> alt.FacetChart:
-    """As `in_a_grid`, with the panels' frames in line: for axes that have short labels, numbers as a rule."""
+    """Return the same as `in_a_grid`, with the panels' frames aligned; for axes with short labels, such as numbers."""
     panel = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     grid: alt.FacetChart = in_a_grid(panel, rows, fields, columns).properties(bounds="flush", spacing=SPACING)
     return grid
@@ -70,14 +73,16 @@ def aligned(layers: Sequence[alt.Chart], rows: pl.DataFrame, fields: Sequence[st
 def in_a_grid(
     panel: alt.LayerChart, rows: pl.DataFrame, fields: Sequence[str], columns: int, **held_by: tuple[str, ...]
 ) -> alt.FacetChart:
-    """The layers drawn once for each value of `panel`, in the order of the rows, each with axes of its own.
+    """Return the layers drawn once for each value of `panel`, in the order of the rows, each with its own axes.
 
-    fields: the columns that the layers encode, beside those of the scope. columns: panels side by side. held_by: as of
-    `filters.filtered`.
+    Args:
+        fields: the columns that the layers encode, besides those of the scope.
+        columns: panels side by side.
+        held_by: as in `filters.filtered`.
     """
     order = rows.select("panel").unique(maintain_order=True).with_row_index("panel_order")
     ordered = rows.join(order, on="panel", how="left", maintain_order="left")
-    # The device on a line of its own: beside each other, long names would run into one another.
+    # The device has its own line, because long names side by side would overlap.
     header = alt.Header(labelExpr="split(datum.label, ' on ')")
     facet = alt.Facet("panel:N", title=None, sort=alt.EncodingSortField("panel_order", op="min"), header=header)
     grid: alt.FacetChart = panel.facet(facet, columns=columns, data=inlined(ordered, "panel", "panel_order", *fields))
@@ -86,24 +91,24 @@ def in_a_grid(
 
 
 def line_at(value: float) -> alt.Chart:
-    """A dashed horizontal line."""
+    """Return a dashed horizontal line."""
     line: alt.Chart = alt.Chart(NOTHING).mark_rule(strokeDash=[3, 3], opacity=0.6).encode(y=alt.datum(value))
     return line
 
 
 def tooltip(rows: pl.DataFrame, title: str) -> list[alt.Tooltip]:
-    """What a point says: where it belongs to, the value and its interval."""
+    """Return the tooltip of a point: what it belongs to, the value and its interval."""
     return [*scope(rows), *numbers(title)]
 
 
 def numbers(title: str) -> list[alt.Tooltip]:
-    """A value and its interval, in a tooltip."""
+    """Return the value and its interval, for a tooltip."""
     fields = (("value", title), ("low", "95 % interval, low"), ("high", "95 % interval, high"))
     return [alt.Tooltip(f"{name}:Q", title=text, format=".4~g") for name, text in fields]
 
 
 def scope(rows: pl.DataFrame) -> list[alt.Tooltip]:
-    """What a mark belongs to, in a tooltip."""
+    """Return what a mark belongs to, for a tooltip."""
     fields = (
         ("network", "workload"),
         ("family", "family"),
@@ -115,6 +120,6 @@ def scope(rows: pl.DataFrame) -> list[alt.Tooltip]:
 
 
 def positive(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows whose bounds a logarithmic axis can show; an interval that reaches zero is not drawn."""
+    """Return the rows without the bounds that a logarithmic axis cannot show, such as those of intervals to zero."""
     drawable = (pl.col("low") > 0) & pl.col("high").is_finite()
     return rows.with_columns(pl.when(drawable).then("low").alias("low"), pl.when(drawable).then("high").alias("high"))

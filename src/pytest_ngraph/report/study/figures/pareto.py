@@ -1,4 +1,4 @@
-"""What throughput costs: memory, and agreement with eager PyTorch."""
+"""The cost of throughput: memory, and agreement with eager PyTorch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,12 @@ MIB = 2**20
 
 
 class Cost(NamedTuple):
-    """The axis of what is paid for throughput. title: with the unit. labels: their format, in d3's language."""
+    """The axis of a cost of throughput.
+
+    Attributes:
+        title: with the unit.
+        labels: format of its labels, in the syntax of d3.
+    """
 
     title: str
     scale: alt.Scale
@@ -40,8 +45,8 @@ def pareto_memory(study: Study) -> Figure:
         name="pareto_memory",
         title="Throughput against peak memory",
         note="Every compiler and batch size of a model: throughput with its 95 % interval over the process's resident "
-        "peak, or the accelerator's where there is one. The line joins those that none beats in both (the Pareto "
-        "front); the numbers at it are batch sizes.",
+        "peak, or the accelerator's where there is one. The line joins the points that no other beats in both (the "
+        "Pareto front); the numbers at it are batch sizes.",
     )
     memory = pl.coalesce("device_memory_bytes", "peak_memory_bytes") / MIB
     rows = of_models(named(study.measured)).with_columns(
@@ -58,8 +63,8 @@ def pareto_agreement(study: Study) -> Figure:
         name="pareto_agreement",
         title="Throughput multiplier against agreement",
         note="Every compiler and batch size of a model: throughput over that of identity, with its 95 % interval, over "
-        "the greatest error of its outputs relative to eager PyTorch in fp32 (less is better). The line joins those "
-        "that none beats in both; the numbers at it are batch sizes. Outputs without any error are not drawn.",
+        "the greatest error of its outputs relative to eager PyTorch in fp32 (less is better). The line joins the "
+        "points that no other beats in both; the numbers at it are batch sizes. Outputs without error are not drawn.",
     )
     errors = study.measured.select(*CELL, cost="agreement_error")
     rows = compiled(of_models(of_metric(study, "speedup"))).join(
@@ -77,7 +82,7 @@ def _drawn(figure: Figure, study: Study, rows: pl.DataFrame, cost: Cost, value: 
 
 
 def on_front(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with a column `front`: whether no other one of the panel has as much value at less cost."""
+    """Return the rows with a column `front`: whether no other row of the panel has as much value at less cost."""
     ordered = rows.sort("cost", "value", descending=[False, True], maintain_order=True)
     best_so_far = pl.col("value").cum_max().shift(1).over("panel")
     fronted = ordered.with_columns(front=best_so_far.is_null() | (pl.col("value") > best_so_far))

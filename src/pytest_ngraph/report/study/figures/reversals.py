@@ -31,12 +31,14 @@ def reversals(study: Study) -> Figure:
     pairs = reversed_pairs.unique(PAIR, keep="first", maintain_order=True)
     if pairs.is_empty():
         return figure.without("no two models change places beyond doubt; needs two under identity and a compiler")
-    left_out = f"Drawn are {MOST} of {pairs.height}; the table of inversions has all." if pairs.height > MOST else ""
+    left_out = (
+        f"Only {MOST} of {pairs.height} are drawn; the table of inversions has all." if pairs.height > MOST else ""
+    )
     return figure.drawn(_chart(_bars(study, pairs.head(MOST)), Palette.of(study)), left_out)
 
 
 def _bars(study: Study, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Four rows per pair: both workloads under identity, then both under the compiler."""
+    """Return four rows per pair: both workloads under identity, then both under the compiler."""
     sides = [
         pairs.with_columns(
             order=2 * arm + side,

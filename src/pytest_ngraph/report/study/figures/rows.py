@@ -1,4 +1,4 @@
-"""The rows behind a figure: those of one metric, named and ordered as people read them, and few enough to be drawn."""
+"""The rows behind a figure: those of one metric, named and ordered as shown to users, and few enough to be drawn."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.families import ARCHITECTURES, SIZES
 
 MOST_PANELS = 45
-"""The study's fifteen models on three devices."""
+"""Maximum number of panels of a figure: the study's fifteen models on three devices."""
 WIDEST = 6
-"""Panels side by side."""
+"""Maximum number of panels side by side."""
 DECADES = 20
 """Values that differ by more than this factor within one panel get a logarithmic axis."""
 DIGITS = 5
-"""Significant digits of what is drawn: the page stays small."""
+"""Significant digits of what is drawn, which keeps the page small."""
 
 FAMILIES = tuple(dict.fromkeys(model.family for model in ARCHITECTURES.values()))
 
 CELL = ("device", "label", "depth", "width", "precision", "objective", "compiler", "batch_size")
-"""The columns that make a case."""
+"""The columns that identify a case."""
 PLACE = pl.concat_str(
     pl.col("device"),
     pl.when(pl.col("precision") == "fp32").then(pl.lit("")).otherwise(pl.format(", {}", "precision")),
     pl.when(pl.col("objective") == "latency").then(pl.lit("")).otherwise(pl.format(", {}", "objective")),
 )
-"""The device, with precision and objective where these are not the usual ones: only within a place it is compared."""
+"""The device, with precision and objective unless they are fp32 and latency. Only cases of one place are compared."""
 NETWORK = pl.concat_str(
     pl.col("label"),
     pl.when(pl.col("depth").is_null()).then(pl.lit("")).otherwise(pl.format("-d{}", "depth")),
@@ -39,12 +39,12 @@ NETWORK = pl.concat_str(
 
 
 def of_metric(study: Study, metric: str) -> pl.DataFrame:
-    """The rows of a metric that have a value, `named`."""
+    """Return the rows of a metric that have a value, `named`."""
     return named(study.metrics.filter(pl.col("metric") == metric, pl.col("value").is_not_null()))
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of cases or metrics with columns `place` and `network`, by place, size, family, depth, width, batch size."""
+    """Return rows of cases or metrics with the columns `place` and `network`, in the order of the figures."""
     sizes = pl.col("size").replace_strict(SIZES, range(len(SIZES)), default=len(SIZES))
     families = pl.col("family").replace_strict(FAMILIES, range(len(FAMILIES)), default=len(FAMILIES))
     placed = rows.with_columns(place=PLACE, network=NETWORK)
@@ -52,63 +52,65 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_models(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of whole models."""
+    """Return the rows of whole models."""
     return rows.filter(pl.col("depth").is_null())
 
 
 def of_blocks(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of stacks of blocks."""
+    """Return the rows of stacks of blocks."""
     return rows.filter(pl.col("depth").is_not_null())
 
 
 def compiled(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of compilers: identity's ratios to itself are one by definition."""
+    """Return the rows of compilers without identity, whose ratios to itself are one by definition."""
     return rows.filter(pl.col("compiler") != IDENTITY)
 
 
 def in_panels(rows: pl.DataFrame, template: str, *fields: str) -> pl.DataFrame:
-    """Rows with a column `panel`: the template filled from these columns."""
+    """Return the rows with a column `panel`: the template filled from these columns."""
     return rows.with_columns(panel=pl.format(template, *fields))
 
 
 def fitting(rows: pl.DataFrame, by: str = "panel", most: int = MOST_PANELS) -> tuple[pl.DataFrame, str]:
-    """The rows of the `most` panels that have most, in their order, and a sentence on those left out, if any are."""
+    """Return the rows of the `most` panels with the most rows, in their order, and a sentence on panels left out."""
     panels = rows.group_by(by, maintain_order=True).len()
     if panels.height <= most:
         return rows, ""
     kept = panels.sort("len", descending=True, maintain_order=True).head(most)
     shown = rows.join(kept.select(by), on=by, how="semi", maintain_order="left")
-    return shown, f"Drawn are {most} of {panels.height}, those with most cases; records.parquet has all."
+    return shown, f"Only {most} of {panels.height} are drawn, those with the most cases; records.parquet has all."
 
 
 def side_by_side(rows: pl.DataFrame, by: str = "family") -> int:
-    """How many panels make a row: one for each family. Where all families have all sizes, rows are sizes, as in the
-    study's figures."""
+    """Return the number of panels in a row: one for each family.
+
+    Where all families have all sizes, each row is then a size, as in the study's figures.
+    """
     count = rows[by].n_unique()
     return count if 1 < count <= WIDEST else 3
 
 
 def spans_decades(rows: pl.DataFrame, value: str = "value") -> bool:
-    """Whether the positive values of any panel need a logarithmic axis."""
+    """Return whether the positive values of any panel need a logarithmic axis."""
     positive = rows.filter(pl.col(value) > 0, pl.col(value).is_finite())
     ranges = positive.group_by("panel").agg(ratio=pl.col(value).max() / pl.col(value).min())
     return not ranges.filter(pl.col("ratio") >= DECADES).is_empty()
 
 
 def inlined(rows: pl.DataFrame, *columns: str) -> alt.InlineData:
-    """These columns and those of the scope, as data inside a chart. What is not finite becomes empty."""
+    """Return these columns and those of the scope as data inside a chart; infinite values become empty."""
     wanted = [name for name in dict.fromkeys((*SCOPE, "place", "network", *columns)) if name in rows.columns]
     decimal = cs.float()
     shown = rows.select(wanted).with_columns(
         pl.when(decimal.is_finite()).then(decimal.round_sig_figs(DIGITS)).otherwise(None)
     )
     kinds = {name: _kind(dtype) for name, dtype in shown.schema.items()}
-    # As text: a third of the size, and altair copies and validates what is inside a chart many times.
+    # CSV takes a third of the space, and altair copies and validates all data inside a chart many times.
     return alt.InlineData(values=shown.write_csv(), format=alt.CsvDataFormat(type="csv", parse=kinds))
 
 
 def _kind(dtype: pl.DataType) -> str:
-    """What Vega-Lite calls the type of a column."""
+    """Return Vega-Lite's name for the type of a column."""
     if dtype.is_numeric():
         return "number"
     return "boolean" if dtype == pl.Boolean else "string"

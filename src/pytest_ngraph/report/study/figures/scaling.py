@@ -1,4 +1,4 @@
-"""Figures 8 and 9: how models scale with the batch size."""
+"""Figures 8 and 9: scaling of models with the batch size."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bsr(study: Study) -> Figure:
 
 
 def _over_batch_sizes(rows: pl.DataFrame) -> pl.DataFrame:
-    """The models' rows in those panels that have more than batch size 1, where all ratios are one."""
+    """Return the models' rows, without panels that have only batch size 1, where all ratios are one."""
     panelled = in_panels(of_models(rows), "{} on {}", "network", "place")
     return panelled.filter((pl.col("batch_size") > 1).any().over("panel"))
 

@@ -1,4 +1,4 @@
-"""How all figures look, but for the colours of compilers (`palette`)."""
+"""The look of all figures, except for the colours of compilers (`palette`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 FONT = "system-ui, 'DejaVu Sans', 'Helvetica Neue', Arial, sans-serif"
 SEQUENTIAL, DIVERGING = "cividis", "blueorange"
-"""Colour schemes of cells; both hold for the colour-blind."""
+"""Colour schemes of cells; both are safe for colour-blind readers."""
 FAINT = 0.15
 
 
@@ -42,6 +42,6 @@ def _config(ink: str, background: str) -> dict[str, Any]:
 
 
 PRINTED = _config(ink="#222222", background="#ffffff")
-"""For files."""
+"""Configuration for files."""
 ON_PAGE = _config(ink="currentColor", background="transparent")
-"""For the page, whose colours follow the reader's choice of light and dark."""
+"""Configuration for the page, whose colours follow the reader's light or dark scheme."""

@@ -1,4 +1,4 @@
-"""Figure 5: throughput of models, compiled and not."""
+"""Figure 5: throughput of models, compiled and uncompiled."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The page: one file that shows the study in a browser, without a server and without any network.
+"""The page: one file that shows the study in a browser, without a server or a network.
 
-`contents` says what is on it; `template.html` is its structure, `page.css` its looks and `page.js` the few lines that
-draw figures as they scroll into view and pass the reader's filters to them. `libraries` are inlined.
+`contents` prepares its data; `template.html` is its structure, `page.css` its style. `page.js` draws figures as they
+scroll into view and passes the reader's filters to them. `libraries` are inlined.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NAME = "index.html"
 
 
 def write(study: Study, figures: Sequence[Figure], tables: Sequence[Table], folder: Path) -> Path:
-    """Write the page into a folder. Returns the file."""
+    """Write the page into a folder. Return the file."""
     path = folder / NAME
     path.write_text(render(study, figures, tables), encoding="utf-8")
     return path
 
 
 def render(study: Study, figures: Sequence[Figure], tables: Sequence[Table]) -> str:
-    """The page as HTML. What comes from the study is escaped wherever it stands."""
+    """Return the page as HTML. Everything that comes from the study is escaped."""
     environment = Environment(
         loader=PackageLoader("pytest_ngraph.report.study.page", "."),
         autoescape=select_autoescape(default=True),
@@ -47,7 +47,7 @@ def render(study: Study, figures: Sequence[Figure], tables: Sequence[Table]) -> 
         tables=[contents.sheet(table) for table in tables if table.name != contents.FAILURES],
         environment=contents.environment(study),
         failures=[contents.sheet(table) for table in tables if table.name == contents.FAILURES],
-        # Libraries' and our own code and style, none of which comes from the study.
+        # Code and style of the libraries and of this package; none of it comes from the study.
         styles=Markup(libraries.styles()),
         charts=Markup(libraries.charts()),
         sorting=libraries.sorting(),

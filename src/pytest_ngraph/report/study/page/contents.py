@@ -1,4 +1,4 @@
-"""What is on the page, as plain data for its template."""
+"""The content of the page, as plain data for its template."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ from pytest_ngraph.wording import counted, listed
 
 FAILURES = "failures"
 MOST_ROWS = 500
-"""Of one table; its CSV has the others."""
+"""Maximum number of rows of a table; its CSV has the others."""
 MOST_CHOICES = 200
-"""Of one control."""
+"""Maximum number of choices of a control."""
 MOST_NAMED = 12
-"""Of what was measured, in the page's head."""
+"""Maximum number of names in a line of the page's head."""
 HARDWARE = ("processor", "logical CPUs", "memory", "gpu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """A table on the page. missing: why it has no rows; else empty. cut: how many of its rows are shown; else empty.
+    """A table on the page.
 
-    numeric: whether each column holds numbers.
+    Attributes:
+        missing: why it has no rows; else empty.
+        cut: how many of its rows are shown, if not all; else empty.
+        numeric: for each column, whether it holds numbers.
+        rows: for each cell, its text and its value.
     """
 
     name: str
@@ -43,7 +47,12 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What the reader can hide. parameter: of the charts. number: whether the choices are numbers."""
+    """A filter with which the reader hides rows.
+
+    Attributes:
+        parameter: the parameter of the charts that it sets.
+        number: whether the choices are numbers.
+    """
 
     title: str
     parameter: str
@@ -52,7 +61,7 @@ class Control:
 
 
 def summary(study: Study) -> list[tuple[str, str]]:
-    """What was measured, and on what: terms and texts."""
+    """Return what was measured, and on which hardware: terms and texts."""
     cases = study.cases
     outcomes = cases["outcome"].value_counts(sort=True)
     batch_sizes = cases["batch_size"].unique().sort()
@@ -68,7 +77,7 @@ def summary(study: Study) -> list[tuple[str, str]]:
 
 
 def controls(study: Study) -> list[Control]:
-    """The filters that have something to choose."""
+    """Return the filters that have several choices."""
     columns = [study.cases[name].unique().sort() for name in FIELDS]
     return [
         Control(column.name.replace("_", " "), hidden(column.name), column.to_list(), column.dtype.is_numeric())
@@ -78,7 +87,7 @@ def controls(study: Study) -> list[Control]:
 
 
 def drawing(figure: Figure) -> dict[str, Any]:
-    """A figure for the template. spec: None where data are missing."""
+    """Return a figure for the template; its `spec` is None where data are missing."""
     return {
         "name": figure.name,
         "heading": figure.heading,
@@ -90,7 +99,7 @@ def drawing(figure: Figure) -> dict[str, Any]:
 
 
 def sheet(table: Table) -> Sheet:
-    """A table for the template, of at most `MOST_ROWS` rows."""
+    """Return a table for the template, of at most `MOST_ROWS` rows."""
     head = display.filled(table.frame.head(MOST_ROWS))
     shown = display.rows(head)
     cut = f"The first {MOST_ROWS:,} of {table.frame.height:,} rows: tables/{table.name}.csv has all."
@@ -107,14 +116,14 @@ def sheet(table: Table) -> Sheet:
 
 
 def environment(study: Study) -> Sheet:
-    """What the newest run of each device recorded of its machine: a row for each fact, a column for each device."""
+    """Return what the newest run of each device recorded of its machine: a row per fact, a column per device."""
     newest = study.machines.unique(["device", "key"], keep="last", maintain_order=True)
     wide = newest.pivot("device", index="key", values="value")
     return sheet(
         Table.of(
             "environment",
             "Environment",
-            "Each fact as the newest run that recorded it found it.",
+            "Each fact as of the newest run that recorded it.",
             wide,
             missing="needs a run that recorded its environment",
         )

@@ -1,4 +1,4 @@
-"""The libraries that the page carries: Vega for figures, DataTables for sortable tables, and our lines between them."""
+"""The libraries inside the page: Vega for figures, DataTables for sortable tables, and this package's own script."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import vl_convert
 
 
 def charts() -> str:
-    """Vega, Vega-Lite and Vega-Embed with `page.js`, as one script."""
+    """Return Vega, Vega-Lite and Vega-Embed with `page.js`, as one script."""
     return vl_convert.javascript_bundle(_own("page.js"))
 
 
 def sorting() -> str:
-    """DataTables as the address of a module that contains itself."""
+    """Return DataTables as a `data:` URL, which contains the whole module."""
     return (
         "data:text/javascript;base64," + b64encode(files("itables").joinpath("html/dt_bundle.js").read_bytes()).decode()
     )
 
 
 def styles() -> str:
-    """The style sheets of DataTables and of the page."""
+    """Return the style sheets of DataTables and of the page."""
     return files("itables").joinpath("html/dt_bundle.css").read_text(encoding="utf-8") + _own("page.css")
 
 

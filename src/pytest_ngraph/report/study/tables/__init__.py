@@ -1,4 +1,4 @@
-"""The study's tables, and those beyond it. Each is a pure function of the study's frames."""
+"""The study's tables, and further ones. Each is a pure function of the study's frames."""
 
 from __future__ import annotations
 

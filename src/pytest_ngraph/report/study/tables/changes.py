@@ -1,4 +1,4 @@
-"""Two studies, before and after, cell by cell."""
+"""Two studies, before and after, compared cell by cell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def changes(study: Study) -> Table:
         "changes",
         "Changes since before",
         "Median seconds per iteration before and after. Slower or faster: the 95 % intervals of throughput lie apart. "
-        "They know one process each; a verdict that holds between runs is the gate's (--ngraph-against).",
+        "They cover one process each; for a verdict that holds between runs, use the gate (--ngraph-against).",
         rows.clear() if study.before.is_empty() else rows,
         missing="needs an earlier store to compare with: --before STORE",
     )
@@ -43,5 +43,5 @@ def _change() -> pl.Expr:
         .then(pl.lit("slower"))
         .when(pl.col("throughput_low_after") > pl.col("throughput_high"))
         .then(pl.lit("faster"))
-        .otherwise(pl.lit("not told apart"))
+        .otherwise(pl.lit("too close to call"))
     )

@@ -1,4 +1,4 @@
-"""Seconds to compile (study, Table III), and when they are paid back."""
+"""Seconds to compile (study, Table III), and the samples after which they are paid back."""
 
 from __future__ import annotations
 

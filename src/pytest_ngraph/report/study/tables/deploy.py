@@ -1,4 +1,4 @@
-"""Which compiler to deploy."""
+"""The compiler to deploy for each workload and device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NETWORK_OF_ANY_OBJECTIVE = [column for column in NETWORK if column != "objective
 
 def deploy(study: Study) -> Table:
     one_at_a_time = pl.col("objective") == "latency"
-    # Where several iterations run side by side, seconds per iteration are not what one of them takes.
+    # Where several iterations run side by side, seconds per iteration are not the latency of one.
     measured = study.measured.with_columns(pl.when(one_at_a_time).then("latency_s").alias("latency_s"))
     smallest = pl.col("batch_size").min().over(NETWORK_OF_ANY_OBJECTIVE)
     alone = measured.filter(one_at_a_time).filter(pl.col("batch_size") == smallest)
@@ -35,9 +35,9 @@ def deploy(study: Study) -> Table:
 
 
 def _fastest(measured: pl.DataFrame, goal: str) -> pl.DataFrame:
-    """The case of the highest throughput of each network, beside the best that another compiler has.
+    """Return each network's case with the highest throughput, and the best other compiler.
 
-    At one batch size that is the lowest latency as well.
+    At a single batch size, that is also the case with the lowest latency.
     """
     best_of_each = measured.sort("throughput", descending=True, maintain_order=True).unique(
         [*NETWORK_OF_ANY_OBJECTIVE, "compiler"], keep="first", maintain_order=True
@@ -47,7 +47,7 @@ def _fastest(measured: pl.DataFrame, goal: str) -> pl.DataFrame:
         pl.lit(goal).alias("goal"),
         pl.col("compiler", "batch_size", "objective", "latency_s", "throughput").first(),
         pl.col("compiler").get(1, null_on_oob=True).alias("runner_up"),
-        # Too few rounds leave a bound unknown, and what is unknown is not sure.
+        # With too few rounds, a bound is unknown; then nothing is sure.
         ((pl.len() > 1) & (pl.col("throughput_low").first() > others_high.max()) & others_high.is_not_null().all())
         .fill_null(False)
         .alias("sure"),

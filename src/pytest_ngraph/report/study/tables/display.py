@@ -1,4 +1,4 @@
-"""A table's cells and headings as people read them, before any format escapes them."""
+"""A table's cells and headings as shown to users, before any format escapes them."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import polars as pl
 from pytest_ngraph.metrics.text import number, quantity
 
 UNITS = {"_s": "s", "_percent": "%", "_bytes": "", "_samples": "samples"}
-"""What a suffix of a column's name says. Bytes are scaled, so that each cell names its unit."""
+"""The unit for each suffix of a column's name. Bytes are scaled, so each cell names its own unit."""
 THROUGHPUT = ("throughput", "throughput_sd")
 GROUPED = 10_000
-"""Whole numbers from here on have their thousands set apart."""
+"""Whole numbers from here on have thousands separators."""
 
 
 def headings(frame: pl.DataFrame) -> list[str]:
-    """The columns' names, with their units."""
+    """Return the columns' names, with their units."""
     return [_heading(name) for name in frame.columns]
 
 
 def rows(frame: pl.DataFrame) -> list[list[str]]:
-    """The cells of each row; empty where there is nothing."""
+    """Return the cells of each row; empty where there is no value."""
     return [[_cell(name, value) for name, value in zip(frame.columns, row, strict=True)] for row in frame.iter_rows()]
 
 
 def filled(frame: pl.DataFrame) -> pl.DataFrame:
-    """Without the columns that have nothing to show."""
+    """Return the frame without its empty columns."""
     return frame.select(name for name in frame.columns if not set(frame[name].unique()) <= {None, ""})
 
 
 def numeric(frame: pl.DataFrame) -> Sequence[bool]:
-    """Whether each column holds numbers."""
+    """Return for each column whether it holds numbers."""
     return [dtype.is_numeric() for dtype in frame.dtypes]
 
 
 def _heading(name: str) -> str:
-    if not name.isidentifier():  # no name of ours: `xeon tensorrt_rtx`
+    if not name.isidentifier():  # made of a device and a compiler: `xeon tensorrt_rtx`
         return name
     if name in THROUGHPUT:
         return f"{name.replace('_', ' ')} (samples/s)"

@@ -1,4 +1,4 @@
-"""What was not measured, and why."""
+"""Cases that were not measured, and why."""
 
 from __future__ import annotations
 

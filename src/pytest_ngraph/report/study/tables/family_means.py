@@ -8,7 +8,7 @@ from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.tables.table import Table
 
 RANGES = {"2-4": (2, 4), "8-16": (8, 16)}
-"""The batch sizes over which the study takes means, ends included."""
+"""The ranges of batch sizes over which the study takes means, ends included."""
 
 
 def families(study: Study) -> Table:
@@ -30,8 +30,8 @@ def families(study: Study) -> Table:
         "families",
         "Aggregated results by architectural family",
         "Means over a family's models and batch sizes. The deviation of throughput is that of rounds (root mean square "
-        "over cells), that of CPU is between cells, each of which is read once. Fewer cells than were asked for: the "
-        "others failed or were skipped, so that this mean is of other models.",
+        "over cells), that of CPU is between cells, each of which is read once. Where there are fewer cells than were "
+        "asked for, the others failed or were skipped, so the mean is over fewer models.",
         means.filter(pl.col("cells") > 0).sort("family", "device", "compiler", maintain_order=True),
         number="VI",
         missing="needs a model measured at a batch size from 2 to 4 or from 8 to 16",
@@ -39,7 +39,7 @@ def families(study: Study) -> Table:
 
 
 def _in_ranges(cases: pl.DataFrame) -> pl.DataFrame:
-    """The models' cases at the batch sizes of a range, which stands beside them; failed ones included."""
+    """Return the models' cases, failed ones included, at the batch sizes of a range, which is in an extra column."""
     batch_sizes = pl.lit(None, pl.String)
     for name, ends in RANGES.items():
         batch_sizes = pl.when(pl.col("batch_size").is_between(*ends)).then(pl.lit(name)).otherwise(batch_sizes)
@@ -48,7 +48,7 @@ def _in_ranges(cases: pl.DataFrame) -> pl.DataFrame:
 
 
 def _deviations(study: Study) -> pl.DataFrame:
-    """The standard deviation of each case's rounds, as throughput."""
+    """Return the standard deviation of each case's rounds, as throughput."""
     newest = study.records.unique("case", keep="last")
     rounds = (
         _in_ranges(newest).select("case", "batch_size", "iterations", "elapsed_s").explode("iterations", "elapsed_s")

@@ -14,7 +14,7 @@ CONTENTS = "README.md"
 
 
 def write(tables: Sequence[Table], folder: Path) -> list[Path]:
-    """Each table as CSV with every row, as Markdown and as LaTeX, and a list of what they are. Returns the files."""
+    """Write each table as CSV with every row, as Markdown and as LaTeX, and a list of the tables. Return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = [path for table in tables for path in write_one(table, folder)]
     contents = folder / CONTENTS
@@ -23,7 +23,7 @@ def write(tables: Sequence[Table], folder: Path) -> list[Path]:
 
 
 def write_one(table: Table, folder: Path) -> list[Path]:
-    """One table in every format. The folder must be there."""
+    """Write one table in every format. The folder must exist. Return the files."""
     csv, md, tex = (folder / f"{table.name}.{ending}" for ending in ("csv", "md", "tex"))
     table.frame.write_csv(csv)
     md.write_text(markdown(table), encoding="utf-8")

@@ -18,16 +18,16 @@ MEANINGFUL: dict[str, str | int | None] = {
     '"': r"\textquotedbl{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
-"""Characters that mean something, and how each is written to mean itself."""
+"""Characters with a meaning to TeX, and how to write each literally."""
 
 
 def escaped(text: str) -> str:
-    """The text on one line, without any meaning to TeX."""
+    """Return the text on one line, with its special characters escaped."""
     return " ".join(text.translate(str.maketrans(MEANINGFUL)).split())
 
 
 def latex(of: Table) -> str:
-    """A `longtable` with its caption and label. A long one is cut; its CSV has every row."""
+    """Return a `longtable` with caption and label. A long table is cut; its CSV has every row."""
     frame = display.filled(of.frame.head(MOST_ROWS))
     cut = f" The first {MOST_ROWS} of {of.frame.height:,} rows." if of.frame.height > MOST_ROWS else ""
     alignment = "".join("r" if number else "l" for number in display.numeric(frame)) or "l"
@@ -46,5 +46,5 @@ def latex(of: Table) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    # Braces keep a cell that begins with a bracket or an asterisk from being an argument of the line end before it.
+    # Without braces, a bracket or asterisk at the start of a cell would be an argument of the line end before it.
     return " & ".join(f"{{{escaped(cell)}}}" for cell in cells) + r" \\"

@@ -19,7 +19,7 @@ def devices(study: Study) -> Table:
     return Table.of(
         "devices",
         "Testbed device specifications",
-        "Each device as its newest run found it.",
+        "Each device as of its newest run.",
         facts.select("device", *(key for key in SPECIFICATIONS if key in facts.columns)),
         number="I",
         missing="needs a run that recorded its environment",
@@ -44,7 +44,7 @@ def libraries(study: Study) -> Table:
 
 
 def _differing(own: pl.DataFrame) -> list[tuple[str, str]]:
-    """Device and version, if the versions differ."""
+    """Return each device with its version, if the versions differ."""
     return own.select("device", "value").rows() if own["value"].n_unique() > 1 else []
 
 

@@ -8,7 +8,7 @@ from pytest_ngraph.report.study.tables.table import Table
 
 
 def markdown(of: Table) -> str:
-    """The heading, the rows, and the note. A long table is cut; its CSV has every row."""
+    """Return the heading, the rows and the note. A long table is cut; its CSV has every row."""
     frame = display.filled(of.frame.head(MOST_ROWS))
     aligned = [RIGHT if number else LEFT for number in display.numeric(frame)]
     columns = dict(zip(map(escaped, display.headings(frame)), aligned, strict=True))

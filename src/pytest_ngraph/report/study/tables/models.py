@@ -1,4 +1,4 @@
-"""What the workloads are: models and blocks (study, Tables IV and V)."""
+"""Specifications of the workloads: models and blocks (study, Tables IV and V)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def architectures(study: Study) -> Table:
     return Table.of(
         "architectures",
         "Network architecture specifications",
-        "Of one sample. MACs as torchinfo counts them, which leaves out attention; FLOPs as PyTorch counts them, which "
-        "does not. The study's images are 224 pixels wide: timm's EfficientNets take larger ones without img_size=224.",
+        "Of one sample. MACs are counted by torchinfo, which omits attention; FLOPs by PyTorch, which includes it. "
+        "The study's images are 224 pixels wide; without img_size=224, timm's EfficientNets take larger ones.",
         rows.select(
             "architecture", "style", "parameters", pl.col("mult_adds").alias("macs"), "flops", "label", "width"
         ),

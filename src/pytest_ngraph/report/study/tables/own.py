@@ -9,14 +9,14 @@ from pytest_ngraph.report.study.tables.table import NETWORK, Table
 
 
 def own(study: Study) -> Table:
-    """Metrics whose name has a dot."""
+    """Return the table of metrics whose name has a dot."""
     rows = study.metrics.filter(pl.col("metric").str.contains(".", literal=True)).select(
         "metric", *NETWORK, "compiler", "batch_size", "value", "low", "high", "absent"
     )
     return Table.of(
         "own",
         "Metrics of your own",
-        "What the project's hook pytest_ngraph_metrics gives, with its 95 % interval where it has one.",
+        "Metrics from the project's hook pytest_ngraph_metrics, with 95 % intervals where they have one.",
         rows,
         missing="needs the project's hook pytest_ngraph_metrics, in the report of a run (--ngraph-report)",
     )

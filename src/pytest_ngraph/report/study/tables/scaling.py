@@ -39,14 +39,14 @@ def _depth(study: Study, block: str, number: str, title: str) -> Table:
         title,
         "Slope: least squares of the speedup over depth. Retention: the speedup of the deepest stack over that of a "
         "single block. 95 % intervals.",
-        own if own["label"].ne(block).any() else own.drop("label"),  # told where there are arguments: mha,heads=4
+        own if own["label"].ne(block).any() else own.drop("label"),  # shown only if a block has arguments: mha,heads=4
         number=number,
         missing=f"needs {block} at two depths or more under identity and a compiler",
     )
 
 
 def _side_by_side(study: Study, metrics: Sequence[str], keys: Sequence[str]) -> pl.DataFrame:
-    """A row for each scope and for each metric its value, its interval and, where it is absent, the reason."""
+    """Return a row for each scope, with each metric's value and interval, and the reason if a metric is absent."""
     rows = study.metrics.filter(pl.col("metric").is_in(metrics))
     sides = rows.select(keys).unique(maintain_order=True)
     for metric in metrics:

@@ -1,4 +1,4 @@
-"""What a table is."""
+"""The type of the study's tables."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ NETWORK = ("device", "label", "depth", "width", "precision", "objective")
 class Table:
     """A table of the study.
 
-    name: the stem of its files. number: the study's, `VI`; empty for a table beyond it. note: what it shows and how
-    it was computed. missing: why it has no rows, naming what would fill it; empty when it has some.
+    Attributes:
+        name: stem of its files.
+        number: its number in the study, `VI`; empty for a table that the study does not have.
+        note: what it shows and how that was computed.
+        missing: why it has no rows, and what would fill it; empty if it has some.
     """
 
     name: str
@@ -27,9 +30,9 @@ class Table:
 
     @classmethod
     def of(cls, name: str, title: str, note: str, frame: pl.DataFrame, *, number: str = "", missing: str) -> Table:
-        """A table of these rows; `missing` is told when there are none."""
-        told = missing if frame.is_empty() else ""
-        return cls(name=name, number=number, title=title, note=note, frame=frame, missing=told)
+        """Return a table of these rows; `missing` is its reason if there are none."""
+        reason = missing if frame.is_empty() else ""
+        return cls(name=name, number=number, title=title, note=note, frame=frame, missing=reason)
 
     @property
     def heading(self) -> str:

@@ -1,0 +1,67 @@
+"""What a compiler and a compiled model have to provide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from pytest_ngraph.artifact import Array, Artifact, Kind, Target
+from pytest_ngraph.clock import Stopwatch
+
+
+class CompiledModel(Protocol):
+    """A workload that runs on its inputs, which stay where the device reads them."""
+
+    def __call__(self) -> object:
+        """Run one iteration. On a GPU it may return before the work is done; `stopwatch` waits for it."""
+        ...
+
+    def outputs(self) -> Sequence[Array]:
+        """Run once and return the outputs, flattened in the graph's order, floats of any precision as fp32."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """Iterations that one call runs side by side; 1 where they run one after another."""
+        ...
+
+    @property
+    def stopwatch(self) -> Stopwatch:
+        """Times bursts of calls on the device that runs them."""
+        ...
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What really runs, from the library itself where it can be asked: version, precision, provider, threads."""
+        ...
+
+    def close(self) -> None:
+        """Free what is held. Called once."""
+        ...
+
+
+class Compiler(Protocol):
+    """Turns an artifact into a compiled model. An instance is one compiler with its options set.
+
+    The class declares what is known without importing its library. Options are the fields of a frozen dataclass,
+    typed `bool`, `int`, `float`, `str`, `Literal[...]` or one of these `| None`, each with a default.
+
+    A class may also declare `install_hint`, a sentence on installing its libraries where pip alone is not enough, and
+    `objectives`, those that it can be measured for. Without `objectives` it is measured for latency only.
+
+    Attributes:
+        libraries: modules that must be importable, the compiler's own first.
+        kinds: kinds of device it compiles for.
+    """
+
+    libraries: ClassVar[tuple[str, ...]]
+    kinds: ClassVar[tuple[Kind, ...]]
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        """Compile into `folder`, which is empty. Raise `Unsupported` for what it cannot do at all."""
+        ...
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        """Make what `compile` left in `folder` runnable, with the artifact's inputs in place."""
+        ...

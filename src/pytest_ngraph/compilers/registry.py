@@ -1,0 +1,63 @@
+"""Registered compilers, by name, and whether their libraries are installed.
+
+A compiler is registered as an entry point of the group `pytest_ngraph.compilers`, the built-in ones included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from pytest_ngraph.case import CompilerSpec
+from pytest_ngraph.compilers import options
+from pytest_ngraph.compilers.interface import Compiler
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system import entry_points
+from pytest_ngraph.system.installed import is_importable
+
+GROUP = "pytest_ngraph.compilers"
+MEMBERS = ("libraries", "kinds", "compile", "load")
+"""What every compiler's class has."""
+
+
+@cache
+def resolve(text: str) -> Compiler:
+    """Return the compiler that `name[:option=value,...]` describes. No library is imported."""
+    spec = CompilerSpec.parse(text)
+    kind = entry_points.load(GROUP, "compiler", spec.name)
+    missing = [name for name in MEMBERS if not hasattr(kind, name)]
+    if missing or not isinstance(kind, type):
+        problem = f"it lacks {', '.join(missing)}" if isinstance(kind, type) else f"it is a {type(kind).__name__}"
+        raise UsageError(
+            f"compiler {spec.name!r} must be a class with {', '.join(MEMBERS)}, but {problem}. "
+            "See docs/add-a-compiler.md."
+        )
+    values = options.parse(spec, kind)
+    try:
+        compiler: Compiler = kind(**values)
+    except (TypeError, ValueError) as error:  # an option without a default, a value that the class itself refuses
+        raise UsageError(f"compiler {text!r} cannot be created: {error}. See docs/compilers.md.") from error
+    return compiler
+
+
+def names() -> list[str]:
+    """Return the names of all registered compilers."""
+    return sorted(entry_points.registered(GROUP))
+
+
+@cache
+def missing_library(text: str, has_library: Callable[[str], bool] = is_importable) -> str:
+    """Return why this compiler cannot be loaded, with the command that fixes it; empty when it can be loaded.
+
+    Args:
+        text: `name[:option=value,...]`.
+        has_library: whether a module can be imported; by default on this machine.
+    """
+    name = CompilerSpec.parse(text).name
+    compiler = resolve(text)
+    hint = getattr(compiler, "install_hint", "")
+    for library in compiler.libraries:
+        if not has_library(library):
+            extra = f'"pytest-ngraph[{name.replace("_", "-")}]"' if entry_points.is_built_in(GROUP, name) else library
+            return f"{name} needs {library}, which is not installed: pip install {extra}{'. ' + hint if hint else ''}"
+    return ""
