@@ -1,4 +1,4 @@
-"""The mark of the quick benchmarks, and a metric of one's own: the study's TCR/s."""
+"""The mark of the quick benchmarks, and an example of your own metric: the study's TCR/s."""
 
 import math
 
@@ -12,8 +12,11 @@ def pytest_configure(config):
 
 
 def pytest_ngraph_metrics(records):
-    """Transfer cost reduction per second (study, section IV-B1): the bytes that each sample no longer takes to send,
-    times the samples compressed in a second. A wider encoder may save more and still lose, because it is slower."""
+    """Return the transfer cost reduction per second (study, section IV-B1).
+
+    It is the bytes saved in sending each sample, times the samples compressed per second. A wider encoder may save more
+    bytes and still score lower, because it is slower.
+    """
     return [
         Metric("study.tcr_per_s", record.case, record.throughput_interval.scaled(saved_bytes()))
         for record in records
@@ -22,7 +25,7 @@ def pytest_ngraph_metrics(records):
 
 
 def saved_bytes():
-    """Of one image, with a byte for each value of the image and of its latent."""
+    """Return the bytes saved for one image, with a byte for each value of the image and of its latent."""
     _, height, width = encoder.IMAGE
     shrunk = 2**encoder.STEPS
     return math.prod(encoder.IMAGE) - encoder.LATENT_CHANNELS * (height // shrunk) * (width // shrunk)

@@ -1,4 +1,4 @@
-"""A workload of one's own: an encoder that makes images small before they are sent over a narrow link."""
+"""An example of your own workload: an encoder that compresses images before they are sent over a slow link."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 IMAGE = (3, 224, 224)
 LATENT_CHANNELS = 12
 STEPS = 3
-"""Each halves height and width."""
+"""Steps of the encoder. Each halves height and width."""
 
 
 def build(batch_size: int, width: int) -> tuple[torch.nn.Module, torch.Tensor]:
-    """The encoder with `width` channels inside, and example images."""
+    """Return the encoder with `width` channels inside, and example images."""
     import torch  # here, because `conftest.py` imports this file whenever pytest collects
     from torch import nn
 

@@ -1,4 +1,4 @@
-"""What compressing before sending saves: an encoder at growing width, judged by the metric of `conftest.py`.
+"""Savings of compressing before sending: an encoder of growing width, with the metric of `conftest.py`.
 
 pytest benchmarks/ --device=orin -k compression
 """

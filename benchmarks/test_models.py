@@ -3,7 +3,7 @@
 pytest benchmarks/ --device=xeon -k swin
 pytest benchmarks/ --device=xeon -k "small and not deit" --batch-size=1,2,4,8,16
 
-The study's images are 224 pixels wide, for which timm's EfficientNets have to be asked.
+The study's images are 224 pixels wide. timm's EfficientNets have another default, so they get `img_size`.
 """
 
 import pytest

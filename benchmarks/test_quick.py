@@ -1,4 +1,4 @@
-"""Something of everything that the study has, in a few minutes on two cores.
+"""A small part of every benchmark of the study, in a few minutes on two cores.
 
 pytest benchmarks/ --device=xeon -k quick --ngraph-report=report
 """

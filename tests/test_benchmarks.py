@@ -1,4 +1,4 @@
-"""The benchmarks are what a user would copy."""
+"""The benchmarks work as a template for users: their metric and the selection of subsets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def conftest(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_transfer_cost_reduction_by_hand(conftest: ModuleType) -> None:
-    """150,528 bytes an image, of which a latent of 12 channels of 28 by 28 is left; 40 images a second."""
+    """An image has 150,528 bytes and its latent 12 channels of 28 by 28; 40 images are compressed per second."""
     of = case("openvino", 4, workload="encoder:build", width=32)
     records = [measured(of, 0.1), failed(case("tvm", 4, workload="encoder:build")), measured(case(), 0.1)]
     (metric,) = conftest.pytest_ngraph_metrics(records)
@@ -44,7 +44,7 @@ def test_transfer_cost_reduction_by_hand(conftest: ModuleType) -> None:
     ],
     ids=["quick by name", "quick by mark", "models", "compile times", "compression"],
 )
-def test_subsets_are_chosen_as_anything_in_pytest(
+def test_subsets_are_selected_with_pytests_options(
     pytester: pytest.Pytester, arguments: tuple[str, ...], collected: str
 ) -> None:
     command = [str(BENCHMARKS), "--compiler=identity", "--collect-only", "-q", f"--rootdir={BENCHMARKS.parent}"]

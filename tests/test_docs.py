@@ -1,4 +1,4 @@
-"""What the documentation shows is what the code has."""
+"""Check that the documentation matches the code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def code_of(page: str, language: str, containing: str) -> str:
-    """The one block of a page in this language that contains a text."""
+    """Return the only block of a page in this language that contains a text."""
     blocks = re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     (found,) = [block for block in blocks if containing in block]
     return str(found)

@@ -1,4 +1,4 @@
-"""What is built and installed: wheel, sdist, and the oldest versions that they go with."""
+"""The built packages: wheel and sdist."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _build(kind: str, source: Path, folder: Path) -> Path:
-    """What `python -m build` has the backend make, without an environment of its own."""
+    """Build with the backend, as `python -m build` does, but without an environment of its own."""
     pytest.importorskip("hatchling")
     code = BUILD.format(kind=kind, folder=str(folder))
     done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What others may import, and that a project which does so runs and is typed."""
+"""The public names, and that a project that uses them runs and is typed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_every_public_name_is_there_and_listed() -> None:
     assert all(getattr(pytest_ngraph, name) is not None for name in pytest_ngraph.__all__)
 
 
-def test_another_name_is_none() -> None:
+def test_other_names_do_not_exist() -> None:
     with pytest.raises(AttributeError, match="module 'pytest_ngraph' has no attribute 'Nothing'"):
         pytest_ngraph.Nothing  # type: ignore[attr-defined]  # noqa: B018
 

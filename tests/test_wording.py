@@ -1,4 +1,4 @@
-"""Numbers in words."""
+"""Numbers, lists and paths in words."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Print what a stored baseline can see: the widened margin and the false alarms, by its runs and how much runs differ.
+"""Print a stored baseline's sensitivity: its widened margin and false alarms, by number of runs and their spread.
 
 python tools/baseline_margins.py
 
-Simulated: unchanged code, one case, times of runs that are log-normal.
+Simulated: unchanged code, one case, log-normal times of the runs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What a cluster costs, as Markdown tables. Clusters of this machine's own are started and ended.
+"""Measure the costs of a cluster, as Markdown tables. The clusters are started and ended on this machine.
 
-python tools/cluster_cost.py idle     # a device's worker that waits, beside one as the engine starts it by default
+python tools/cluster_cost.py idle     # a device's worker that waits, beside one with Dask's defaults
 python tools/cluster_cost.py cases    # seconds per case beyond measuring, local and remote
 python tools/cluster_cost.py pool     # three equal devices against one
-python tools/cluster_cost.py scale    # what a client of a hundred simulated devices needs
+python tools/cluster_cost.py scale    # resources of a client with a hundred simulated devices
 
 With `--write` before the command, the table also goes into docs/cluster.md.
 """
@@ -19,12 +19,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-import telling
+import markdown_output
 from cluster_costs import cases, idle, pool, scale
 
 from pytest_ngraph.machine.machine import environment
 
-PAGE = telling.ROOT / "docs" / "cluster.md"
+PAGE = markdown_output.ROOT / "docs" / "cluster.md"
 
 
 def main() -> None:
@@ -34,11 +34,11 @@ def main() -> None:
     for command in (idle, cases, pool, scale):
         command.declare(commands)
     parsed = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # as Ctrl-C: clusters are ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that clusters are ended, as after Ctrl-C
     with tempfile.TemporaryDirectory(prefix="ngraph-cluster-cost-") as folder:
         found = parsed.find(Path(folder), parsed)
     about = environment() | {"distributed": version("distributed")}
-    telling.tell(about, found, f"cluster {parsed.command}" if parsed.write else "", PAGE)
+    markdown_output.publish(about, found, f"cluster {parsed.command}" if parsed.write else "", PAGE)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""What the cache of compiled artifacts saves: the same benchmarks in two pytest sessions that share a fresh one.
+"""Measure what the cache of compiled artifacts saves: the same benchmarks in two pytest sessions with one new cache.
 
     python tools/compile_cache.py [--write] [PYTEST OPTION ...]
 
-Each session is a process of its own, so the second one has nothing but the cache. Outputs count as equal when their
-error against eager PyTorch's is, to the last bit. `--compiler=inductor` and `-k resnet18` choose; `--write` puts the
-table into docs/compilers.md.
+Each session is a process of its own, so that the second one has only the cache. Outputs count as equal when their
+errors against eager PyTorch are equal to the last bit. `--compiler=inductor` and `-k resnet18` select cases; `--write`
+puts the table into docs/compilers.md.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import markdown_output
 import small_models
-import telling
 
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import Record
@@ -46,21 +46,21 @@ class Pair:
 
 
 def pairs_of(first: Run, second: Run) -> list[Pair]:
-    """The cases that the first session compiled and the second took from the cache."""
+    """Return the cases that the first session compiled and the second took from the cache."""
     loaded = {record.case: record for record in second.records if record.cached_at is not None}
     compiled = (record for record in first.records if record.compile_s is not None and record.cached_at is None)
     return [Pair(record, loaded[record.case]) for record in compiled if record.case in loaded]
 
 
 def report(pairs: Sequence[Pair]) -> str:
-    """A row for each case, one for each compiler's total, and the total."""
+    """Return a row for each case, one for each compiler's total, and the total."""
     by_compiler: dict[str, list[Pair]] = {}
     for pair in pairs:
         by_compiler.setdefault(pair.compiled.case.compiler, []).append(pair)
     rows = [_row([f"`{pair.compiled.case.compiler}`", pair.compiled.case.model_label], [pair]) for pair in pairs]
     rows += [_row([f"`{compiler}`", "all"], own) for compiler, own in by_compiler.items()]
     rows += [_row(["all", "all"], pairs)]
-    return telling.table(["compiler", "model", "compiled in", "loaded in", "ratio", "outputs"], rows)
+    return markdown_output.table(["compiler", "model", "compiled in", "loaded in", "ratio", "outputs"], rows)
 
 
 def _row(names: list[str], pairs: Sequence[Pair]) -> list[str]:
@@ -70,7 +70,7 @@ def _row(names: list[str], pairs: Sequence[Pair]) -> list[str]:
 
 
 def find(options: Sequence[str]) -> tuple[Run, str]:
-    """Both sessions, the second of which is told of, and the table."""
+    """Run both sessions. Return the second one's run and the table."""
     with tempfile.TemporaryDirectory(prefix="ngraph-cache-") as cache:
         first, second = (small_models.measure(*OPTIONS, f"--ngraph-cache={cache}", *options) for _ in range(2))
     return second, report(pairs_of(first, second))

@@ -1,8 +1,8 @@
-"""What each compiler gains over eager PyTorch on the study's five small models, at batch size 1.
+"""Measure each compiler's gain over eager PyTorch on the study's five small models, at batch size 1.
 
     python tools/compiler_gains.py [--write] [PYTEST OPTION ...]
 
-One pytest session, so that all compilers of a model are measured in turn. Nothing is taken from the cache: seconds of
+It is one pytest session, so that all compilers of a model are measured alternately. The cache is off: seconds of
 compiling are those of a cold start. `--compiler=identity,tvm` leaves out the others, `--ngraph-budget=3` is quicker.
 `--write` puts the tables into docs/compilers.md.
 """
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import markdown_output
 import numpy as np
 import small_models
-import telling
 
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics import Metrics, compute
@@ -30,11 +30,11 @@ ABSENT = "–"
 Models = Mapping[str, Mapping[str, Record]]
 """The records of each model by compiler."""
 Show = Callable[[Record], str]
-"""What one compiler did on one model; empty where it did nothing."""
+"""Returns the result of one compiler on one model as text; empty where there is none."""
 
 
 def report(records: Sequence[Record]) -> str:
-    """What was gained, what it cost, how far the outputs are from eager PyTorch's, and why cells are empty."""
+    """Return the gains, their cost, how far the outputs are from eager PyTorch's, and why cells are empty."""
     models: dict[str, dict[str, Record]] = {}
     for record in records:
         models.setdefault(record.case.model_label, {})[record.case.compiler] = record
@@ -55,13 +55,13 @@ def report(records: Sequence[Record]) -> str:
 
 
 def _grid(models: Models, names: Sequence[str], show: Show, means: Mapping[str, str] | None = None) -> str:
-    """A row for each compiler and a column for each model; means: over all models, by compiler."""
+    """Return a row for each compiler and a column for each model. `means` are over all models, by compiler."""
     heading = ["compiler", *models, *(["geometric mean"] if means else [])]
     rows = []
     for name in names:
         shown = [(name in own and show(own[name])) or ABSENT for own in models.values()]
         rows.append([f"`{name}`", *shown, *([means[name]] if means else [])])
-    return telling.table(heading, rows)
+    return markdown_output.table(heading, rows)
 
 
 def _speedup(record: Record, models: Models, metrics: Metrics) -> str:
@@ -73,7 +73,7 @@ def _speedup(record: Record, models: Models, metrics: Metrics) -> str:
 
 
 def _mean_speedup(records: Sequence[Record], compiler: str) -> str:
-    """Over the models on which it can be told; the geometric mean with its interval."""
+    """Return the geometric mean, with its interval, over the models on which both were measured."""
     panels = Panels.of(Cells.of(records))
     own = [case.compiler == compiler for case in panels.cells.cases]
     rows = np.flatnonzero(own & panels.cells.measured & panels.has("identity"))
@@ -96,12 +96,12 @@ def _error(record: Record) -> str:
 
 
 def _absences(records: Sequence[Record]) -> list[str]:
-    told = ((record, why_not_measured(record)) for record in records)
-    return [f"`{record.case.compiler}` on {record.case.model_label} {problem}" for record, problem in told if problem]
+    problems = ((record, why_not_measured(record)) for record in records)
+    return [f"`{each.case.compiler}` on {each.case.model_label} {problem}" for each, problem in problems if problem]
 
 
 def find(options: Sequence[str]) -> tuple[Run, str]:
-    """The session and its tables."""
+    """Run the session. Return its run and its tables."""
     run = small_models.measure("--device=cpu", f"--batch-size={BATCH_SIZE}", "--ngraph-cache=off", *options)
     return run, report(run.records)
 

@@ -1,10 +1,10 @@
-"""Do what a page of the docs says, in an empty folder.
+"""Follow the steps of a page of the docs, in an empty folder.
 
     python tools/follow.py docs/tutorial.md [--write]
 
-Files are written and commands run in the order of the page, with the options in PYTEST_ADDOPTS if there are any. A
-block's first line names its file; `<!-- not followed -->` above a block leaves it out. `--write` puts what the commands
-print into the page.
+Files are written and commands run in the order of the page, with the options in PYTEST_ADDOPTS if there are any. The
+first line of a block names its file; `<!-- not followed -->` above a block leaves it out. `--write` puts the output of
+the commands into the page.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ GIT = {
 
 
 class Ran(NamedTuple):
-    """A command of the page. output: all that it printed. shown: what of it the page shows; None for nothing."""
+    """A command of the page.
+
+    Attributes:
+        command: the command.
+        output: its whole output.
+        shown: the part of the output that the page shows; None for nothing.
+    """
 
     command: str
     output: str
@@ -41,11 +47,11 @@ class Ran(NamedTuple):
 
 
 class PageFails(Exception):
-    """A command did not end as the page says, or a block cannot be followed."""
+    """A command's exit status differs from the page's, or a block cannot be followed."""
 
 
 def run(page: str, folder: Path) -> Iterator[Ran]:
-    """Follow the page in a new project there, with a cache of its own. Raises `PageFails`."""
+    """Follow the page in a new project in the folder, with a cache of its own. Raise `PageFails`."""
     (project := folder / "project").mkdir()
     blocks = list(BLOCK.finditer(page))
     for block, after in zip(blocks, [*blocks[1:], None], strict=True):
@@ -66,7 +72,7 @@ def run(page: str, folder: Path) -> Iterator[Ran]:
 
 
 def with_outputs(page: str, ran: list[Ran]) -> str:
-    """The page with these outputs in place of its own."""
+    """Return the page with these outputs instead of its own."""
     shown = iter([each.shown for each in ran if each.shown is not None])
     return BLOCK.sub(lambda block: f"{block[1]}```text\n{next(shown)}```\n" if block[2] == "text" else block[0], page)
 
@@ -88,7 +94,7 @@ def _output(command: str, project: Path, wanted: int) -> str:
 
 
 def _shown(output: str, notes: str) -> str:
-    """From the first line that has the text in the notes."""
+    """Return the output from the first line on that contains the text in the notes."""
     first = re.search(r'<!-- output: from "(.*)" -->', notes)
     lines = output.splitlines()
     if first:

@@ -1,12 +1,12 @@
-"""Feeds what is parsed with bytes that reach ever more of its code. Nothing but a message may come of them.
+"""Fuzz the parsers with inputs that reach more and more of their code. Each may only succeed or raise a clear message.
 
     pip install atheris
     python tools/fuzz.py [--seconds=60] [TARGET...]
 
-A target runs in a process of its own, because the fuzzer ends its process. It begins with inputs as users write them,
-goes on with what reached new lines, and ends when its seconds are over or something was raised that is no message. The
-exit status is 1 then, and the input is told. `tests/faults/test_parsing.py` does the same in CI, without looking at
-what is reached.
+Each target runs in a process of its own, because the fuzzer ends its process. It starts from inputs as users write
+them, continues with inputs that reached new lines, and ends when its seconds are over or an exception is raised that is
+not a message for users. In that case the input is printed, and the exit status is 1. `tests/faults/test_parsing.py`
+does the same in CI, without measuring coverage.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ SEEDS = {
     "store": [],
     "baseline": [],
 }
-"""Of each target. Those of a store are written by the store itself."""
+"""First inputs of each target. Where there are none, the store itself writes a journal."""
 DONE = re.compile(r"cov: (\d+).*\n(?:.*\n)*?Done (\d+) runs")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"default: all ({', '.join(SEEDS)})")
-    parser.add_argument("--seconds", type=int, default=60, help="of each target")
+    parser.add_argument("--seconds", type=int, default=60, help="seconds per target; default: %(default)s")
     asked = parser.parse_args(arguments)
     unknown = set(asked.targets) - set(SEEDS)
     if unknown:
-        parser.error(f"no target {', '.join(sorted(unknown))}. There are {', '.join(SEEDS)}.")
+        parser.error(f"unknown target {', '.join(sorted(unknown))}. Known: {', '.join(SEEDS)}.")
     survived = [fuzz(target, asked.seconds) for target in asked.targets or SEEDS]
     return 0 if all(survived) else 1
 
 
 def fuzz(target: str, seconds: int) -> bool:
-    """Fuzz one target and print what came of it. Whether it survived."""
+    """Fuzz one target and print the outcome. Return whether it survived."""
     with tempfile.TemporaryDirectory(prefix="ngraph-fuzz-") as folder:
         corpus = Path(folder, "corpus")
         corpus.mkdir()
@@ -78,7 +78,7 @@ def seeds(target: str) -> list[bytes]:
 
 
 def inside(target: str, options: Sequence[str]) -> None:
-    """What the process of a target does; never returns."""
+    """Fuzz a target in this process; never returns."""
     import atheris
 
     with atheris.instrument_imports(include=["pytest_ngraph"]):
@@ -95,7 +95,7 @@ def inside(target: str, options: Sequence[str]) -> None:
 
 
 def parser_of(target: str) -> Callable[[bytes], object]:
-    """What is done with the bytes."""
+    """Return the function that parses the bytes of a target."""
     from pytest_ngraph import gate, store
     from pytest_ngraph.machine.devices import load_inventory
     from pytest_ngraph.plugin.options import parse_compiler

@@ -1,14 +1,14 @@
-"""What the gate finds, misses and invents, beside other rules: slowdowns of known size, in three conditions.
+"""Measure the gate's hits, misses and false alarms beside other rules: slowdowns of known size, in three conditions.
 
     python tools/gate.py --results=FILE [--minutes=15] [--cells=20] [--write] [...]
 
-A test repository has two revisions of small networks. The head's weights differ, and 0 to 10 % of real compute are
-added, whose cost is measured first, on the quiet machine. Then, session after session, the gate judges some cells, and
-pytest-benchmark's comparison and asv's rule judge the same cells in the same seconds each.
+A test repository has two revisions of small networks. The head has other weights and 0 to 10 % of additional real
+compute, whose cost is measured first, on the quiet machine. Then, session after session, the gate judges some cells;
+pytest-benchmark's comparison and asv's rule judge the same cells, with as many seconds of measuring each.
 
-What is found goes to the file of results; with the same file, a later call goes on until there are as many cells of
-each kind as were asked for. `--minutes` ends a call after its session of that moment. `--write` puts the tables of all
-that is in the file into docs/gate.md.
+Results go into a file. A later call with the same file continues until there are as many cells of each kind as asked
+for. `--minutes` ends a call after the session that is running then. `--write` puts the tables of all results in the
+file into docs/gate.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from itertools import product as combinations
 from pathlib import Path
 
-import telling
+import markdown_output
 from gate_trials import asv_rule, benchmark_plugin, conditions, injection, product, table
 from gate_trials.cells import NETWORKS, Session, plan
 from gate_trials.repository import Repository
@@ -30,11 +30,11 @@ from gate_trials.results import Results
 
 from pytest_ngraph.machine.machine import environment
 
-PAGE = telling.ROOT / "docs" / "gate.md"
+PAGE = markdown_output.ROOT / "docs" / "gate.md"
 
 
 def calibrate(results: Results, asked: argparse.Namespace, is_late: Callable[[], bool]) -> None:
-    """Find what to inject where the file does not tell."""
+    """Find what to inject, where the file does not have it yet."""
     slowdowns = [slowdown for slowdown in asked.slowdowns if slowdown]
     for compiler, threads, network in combinations(asked.compilers, asked.threads, NETWORKS):
         missing = [s for s in slowdowns if (network, compiler, threads, s) not in results.injections]
@@ -43,7 +43,7 @@ def calibrate(results: Results, asked: argparse.Namespace, is_late: Callable[[],
 
 
 def run(session: Session, results: Results, rules: Sequence[str]) -> None:
-    """Have these rules judge the cells of a session, while the machine is in its condition."""
+    """Let these rules judge the cells of a session, while the machine is in the session's condition."""
     injections = [results.injection_of(cell) for cell in session.cells]
     rows = [each.rows if each else 0 for each in injections]
     with (
@@ -64,19 +64,19 @@ def run(session: Session, results: Results, rules: Sequence[str]) -> None:
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--cells", type=int, default=20, help="of each condition, threads, compiler and slowdown")
+    parser.add_argument("--cells", type=int, default=20, help="cells per condition, threads, compiler and slowdown")
     parser.add_argument("--conditions", type=_listed(str), default=list(conditions.CONDITIONS))
     parser.add_argument("--slowdowns", type=_listed(float), default=[0.0, 1.0, 2.0, 3.0, 5.0, 10.0], help="in percent")
     parser.add_argument("--threads", type=_listed(int), default=[2, 1])
     parser.add_argument("--compilers", type=_listed(str), default=["torchscript", "onnxruntime"])
-    parser.add_argument("--together", type=int, default=24, help="cells of a session, which share the gate's level")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="after which no session is begun")
-    parser.add_argument("--gate-only", action="store_true", help="leave out the other rules: half of the time")
+    parser.add_argument("--together", type=int, default=24, help="cells per session, which share the gate's level")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no session after this time")
+    parser.add_argument("--gate-only", action="store_true", help="leave out the other rules: takes half of the time")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args(arguments)
     unknown = set(asked.conditions) - set(conditions.CONDITIONS)
     if unknown:
-        parser.error(f"no condition {', '.join(sorted(unknown))}. There are {', '.join(conditions.CONDITIONS)}.")
+        parser.error(f"unknown condition {', '.join(sorted(unknown))}. Known: {', '.join(conditions.CONDITIONS)}.")
     return asked
 
 
@@ -88,7 +88,7 @@ def _listed(kind: Callable[[str], object]) -> Callable[[str], list[object]]:
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # nothing is left behind then either
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing is left behind, as after Ctrl-C
     asked = parse()
     end = time.monotonic() + 60.0 * asked.minutes
     results = Results(asked.results)
@@ -109,11 +109,11 @@ def main() -> None:
     )
     for number, session in enumerate(sessions, 1):
         if is_late():
-            print(f"{len(sessions) - number + 1} sessions are left: call it again", file=sys.stderr)
+            print(f"{len(sessions) - number + 1} sessions are left. Run the same command again.", file=sys.stderr)
             break
         print(f"session {number} of {len(sessions)}: {session.condition}, {session.threads} threads", file=sys.stderr)
         run(session, results, rules)
-    telling.tell(environment(), table.report(results), "gate" if asked.write else "", PAGE)
+    markdown_output.publish(environment(), table.report(results), "gate" if asked.write else "", PAGE)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How much launches of unchanged code differ, by what of their bursts is compared: why the fastest quarter counts.
+"""Measure how much launches of unchanged code differ, by which bursts are compared: why the fastest quarter is used.
 
     python tools/launch_spread.py --stores=DIR [--write]
 
 The networks of `tools/gate.py` are compared with themselves by `--ngraph-calibrate`, on a quiet machine, with one core
-busy, and under bursts of other work. The runs are kept in the folder; what it has is not measured again. `--write` puts
-the table into docs/gate.md.
+busy, and under bursts of other work. The runs are kept in the folder; those already there are not measured again.
+`--write` puts the table into docs/gate.md.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
+import markdown_output
 import numpy as np
-import telling
 from gate_trials import conditions
 from gate_trials.cells import Cell
 from gate_trials.pytest_run import output_of
@@ -31,12 +31,12 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Floats
 from pytest_ngraph.wording import counted
 
-PAGE = telling.ROOT / "docs" / "gate.md"
+PAGE = markdown_output.ROOT / "docs" / "gate.md"
 COMPILERS = ("torchscript", "onnxruntime")
 CELLS = 4
-"""Of each compiler."""
+"""Cells of each compiler."""
 Typical = Callable[[Floats], float]
-"""What stands for an arm's bursts, given their logarithms."""
+"""Returns one value for all bursts of an arm, from their logarithms."""
 SHARES = {"all bursts": 1.0, "fastest half": 0.5, "fastest quarter": 0.25, "fastest tenth": 0.1}
 
 
@@ -48,7 +48,7 @@ def measure(condition: str, threads: int, folder: Path) -> None:
     ]
     with tempfile.TemporaryDirectory(prefix="ngraph-spread-") as root, conditions.held(condition):
         repository = Repository(Path(root), cells, [0] * len(cells), threads)
-        # A cache folder of its own: this is no calibration of the machine.
+        # A cache folder of its own: this must not replace the machine's calibration.
         environment = {"XDG_CACHE_HOME": str(Path(root, "user"))}
         options = ("--ngraph-calibrate", f"--ngraph-gate-threads={threads}")
         output_of(repository.head, "test_gate.py", *options, environment=environment)
@@ -56,12 +56,12 @@ def measure(condition: str, threads: int, folder: Path) -> None:
 
 
 def report(runs: Sequence[tuple[str, int, store.Run]]) -> str:
-    """A row for each condition: the standard deviation between launches, the root mean square over cells."""
+    """Return a row for each condition: the standard deviation between launches, the root mean square over cells."""
     rows = [
         [f"{conditions.CONDITIONS[condition]}, {counted(threads, 'thread')}", *_spreads(run.records)]
         for condition, threads, run in runs
     ]
-    return telling.table(["launches spread by, comparing", "medians", *SHARES], rows)
+    return markdown_output.table(["launches spread by, comparing", "medians", *SHARES], rows)
 
 
 def _spreads(records: Sequence[Record]) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _spreads(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _log_ratio(launch: Launch, typical: Typical) -> float:
-    """Of head's time over base's: the mean of the builds."""
+    """Return the log ratio of the head's time over the base's: the mean of the builds."""
     return statistics.mean(
         typical(_logs(build, lambda quad: quad.head)) - typical(_logs(build, lambda quad: quad.base))
         for build in launch.builds
@@ -81,7 +81,7 @@ def _log_ratio(launch: Launch, typical: Typical) -> float:
 
 
 def _logs(build: Build, bursts: Callable[[Quad], tuple[float, float]]) -> Floats:
-    """The logarithms of an arm's bursts, the fastest first."""
+    """Return the logarithms of an arm's bursts, the fastest first."""
     return np.sort(np.log([seconds for each in build.rounds for quad in each.quads for seconds in bursts(quad)]))
 
 
@@ -104,7 +104,7 @@ def main() -> None:
         if not folder.exists():
             measure(condition, threads, folder)
         runs.append((condition, threads, store.read(folder)))
-    telling.tell(runs[0][2].environment, report(runs), "launch spread" if asked.write else "", PAGE)
+    markdown_output.publish(runs[0][2].environment, report(runs), "launch spread" if asked.write else "", PAGE)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Does a long run grow? Memory, open files, processes and temporary files of pytest, early in a run and at its end.
+"""Measure whether a long run grows: pytest's memory, open files, processes and temporary files, early and at its end.
 
 python tools/long_run.py [--cases=2000] [--write]
 
-The compiler is measured in no time, so that the seconds a case takes are those beyond measuring. `--write` puts the
-table into docs/robustness.md.
+The compiler is a fake that is measured in no time, so that the seconds per case are those beyond measuring. `--write`
+puts the table into docs/robustness.md.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-import telling
+import markdown_output
 from fault_project import Project
 
 from pytest_ngraph.machine.machine import environment
 
-PAGE = telling.ROOT / "docs" / "robustness.md"
+PAGE = markdown_output.ROOT / "docs" / "robustness.md"
 SIZES = 100
 EARLY = 100
 PROBE = """
@@ -48,7 +48,7 @@ def pytest_ngraph_record(record, seen=[]):
 
 
 def table(cases: int) -> str:
-    """What a run of so many cases needs, early and at its end."""
+    """Return the table of resources that a run of `cases` cases uses, early and at its end."""
     with tempfile.TemporaryDirectory() as folder:
         workloads = [f"plain{number}" for number in range(cases // SIZES)]
         project = Project(
@@ -62,16 +62,16 @@ def table(cases: int) -> str:
     names = [name for name in early if name != "seconds"]
     rows = [(name, f"{early[name]:.0f}", f"{late[name]:.0f}") for name in names]
     each_ms = 1000 * (late["seconds"] - early["seconds"]) / (cases - EARLY)
-    found = telling.table(("of pytest", f"at case {EARLY}", f"at case {cases:,}"), rows)
+    found = markdown_output.table(("of pytest", f"at case {EARLY}", f"at case {cases:,}"), rows)
     return f"{found}\n\nMilliseconds per case beyond measuring: {each_ms:.1f}."
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=2000, help="how many cases; default: %(default)s")
+    parser.add_argument("--cases", type=int, default=2000, help="number of cases; default: %(default)s")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     if asked.cases <= EARLY or asked.cases % SIZES:
-        parser.error(f"--cases={asked.cases}: take a multiple of {SIZES} above {EARLY}")
+        parser.error(f"--cases={asked.cases}: give a multiple of {SIZES} above {EARLY}")
     section = "long run" if asked.write else ""
-    telling.tell(environment(), table(asked.cases), section, PAGE)
+    markdown_output.publish(environment(), table(asked.cases), section, PAGE)

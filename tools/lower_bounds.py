@@ -1,4 +1,4 @@
-"""The oldest versions that pyproject.toml allows, as constraints for pip.
+"""Print the oldest versions that pyproject.toml allows, as constraints for pip.
 
 python tools/lower_bounds.py > tests/data/lower_bounds.txt
 """
@@ -20,11 +20,11 @@ else:
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 TOOLS = ("docs", "lint")
-"""Extras of those who work on the project, whose newest versions will do."""
+"""Extras for development, which are only used in their newest versions."""
 
 
 def constraints(pyproject: str) -> list[str]:
-    """`name==version` for each requirement that has a lower bound or a pin, sorted."""
+    """Return `name==version` for each requirement that has a lower bound or a pin, sorted."""
     project = tomllib.loads(pyproject)["project"]
     extras = [lines for name, lines in project["optional-dependencies"].items() if name not in TOOLS]
     requirements = map(Requirement, chain(project["dependencies"], *extras))

@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 class Collector:
-    """Stands in for pytest's parser and notes what is declared."""
+    """Takes the place of pytest's parser and records the declarations."""
 
     def __init__(self) -> None:
         self.options: list[tuple[str, str, str]] = []
@@ -43,7 +43,7 @@ class Collector:
 
 def options_table() -> str:
     declared = Collector()
-    options.declare(declared)  # type: ignore[arg-type]  # a stand-in with what is asked of it
+    options.declare(declared)  # type: ignore[arg-type]  # has the methods that are called
     rows = [f"| `{flag.replace('|', chr(92) + '|')}` | `{ini}` | {text} |" for flag, ini, text in declared.options]
     named = {ini for _, ini, _ in declared.options}
     rows += [f"| | `{name}` | {text} |" for name, text in declared.ini if name not in named]
@@ -75,7 +75,7 @@ def compilers_table() -> str:
 
 
 def compiler_options_table() -> str:
-    """Every option of every compiler; what it means stands in the first paragraph of the class's docstring."""
+    """Return every option of every compiler. Its meaning is in the `Attributes:` of the class's docstring."""
     rows = []
     for name in compilers.names():
         kind = type(compilers.resolve(name))
@@ -83,8 +83,10 @@ def compiler_options_table() -> str:
         if not fields:
             continue
         types = get_type_hints(kind)
-        told = re.split(rf"\b({'|'.join(fields)}): ", " ".join(inspect.cleandoc(kind.__doc__ or "").split("\n\n")[:1]))
-        meanings = {option: " ".join(text.split()) for option, text in zip(told[1::2], told[2::2], strict=True)}
+        paragraphs = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
+        section = next((each for each in paragraphs if each.startswith("Attributes:")), paragraphs[0])
+        parts = re.split(rf"\b({'|'.join(fields)}): ", section)
+        meanings = {option: " ".join(text.split()) for option, text in zip(parts[1::2], parts[2::2], strict=True)}
         rows += [
             f"| `{name}:{option}=` | `{_as_typed(field.default)}` | {_allowed(types[option])} | {meanings[option]} |"
             for option, field in fields.items()
@@ -109,7 +111,7 @@ def marks_table() -> str:
 
 
 def fixtures_table() -> str:
-    """Of what pytest wraps in that module: its fixtures."""
+    """Return the table of fixtures: the functions in that module that pytest wraps."""
     declared = {name: inspect.unwrap(each) for name, each in vars(fixtures).items() if hasattr(each, "__wrapped__")}
     rows = [
         f"| `{name}` | `{_given(function)}` | {_paragraphs(getattr(fixtures, name))[0]} |"
@@ -133,14 +135,14 @@ def interface_table() -> str:
 
 
 def _given(function: Any) -> str:
-    """What a fixture gives: of a generator, what it yields."""
+    """Return the type of a fixture's value: for a generator, of what it yields."""
     annotation = str(function.__annotations__["return"])
     yielded = re.fullmatch(r"Iterator\[(.*)\]", annotation)
     return yielded[1] if yielded else annotation
 
 
 def _meaning(named: Any) -> str:
-    """The first sentence of its docstring; of an alias, what it stands for."""
+    """Return the first sentence of a docstring; for an alias, the type that it stands for."""
     if isinstance(named, type) or inspect.ismodule(named):
         return re.split(r"(?<=[.:])\s", _paragraphs(named)[0])[0].rstrip(":.") + "."
     return f"`{str(named).replace('typing.', '').replace('|', chr(92) + '|')}`"
@@ -163,12 +165,12 @@ TABLES = {
 
 
 def _literal(text: str) -> str:
-    """The text as a replacement that `re` takes as it stands."""
+    """Return the text escaped, as a replacement for `re`."""
     return text.replace("\\", r"\\")
 
 
 def outdated(*, write: bool) -> list[str]:
-    """The pages whose table differs from the code; rewritten when told so."""
+    """Return the pages with a table that differs from the code. With `write`, rewrite these tables."""
     found = []
     for name, (page, table) in TABLES.items():
         path = DOCS / page

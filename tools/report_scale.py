@@ -1,14 +1,14 @@
-"""What a report of many records costs: seconds and peak memory of reading, metrics, tables, raw records and the page.
+"""Measure the cost of a report of many records: seconds and peak memory of each stage.
 
     python tools/report_scale.py [--records=10000] [--rounds=30] [--stages=read,study,tables,records,page]
     python tools/report_scale.py --records=1000000 --stages=metrics
 
-Makes a store of so many records and one of a tenth, measured by nobody, and works on each in a fresh process. `study`
-reads as well, run by run. The last column is the slope between the two sizes in logarithms: 1 is in proportion to the
+Makes a synthetic store of that size and one of a tenth of it, and works on each in a fresh process. `study` includes
+reading, run by run. The last column is the slope between the two sizes in logarithms: 1 is in proportion to the
 records, 2 to their square.
 
-Other stages stand alone: `metrics` is of cells that are in memory already, without a store. `gate` reads each run and
-judges it against itself as a stored baseline. `resume` reads each run and asks of every case whether it still stands.
+Other stages are used alone: `metrics` takes cells in memory, without a store. `gate` reads each run and judges it
+against itself as a stored baseline. `resume` reads each run and checks of every case whether its record is still valid.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ DEPTHS = range(1, 7)
 STAGES = ("read", "study", "tables", "records", "page")
 METRICS, GATE, RESUME = "metrics", "gate", "resume"
 TARGET, SETTINGS = Target(), Settings()
-"""What every record was measured on, and how."""
+"""Target and settings of every record."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--stages", default=",".join(STAGES), help="each but the first two needs those before it")
+    parser.add_argument("--stages", default=",".join(STAGES), help="each, except the first two, needs those before it")
     parser.add_argument("--here", action="store_true", help="work in this process, and print the costs as JSON")
     parsed = parser.parse_args()
     stages = parsed.stages.split(",")
@@ -68,12 +68,12 @@ def main() -> None:
     print(f"{'stage':10} {'records':>10} {'seconds':>10} {'peak MiB':>10} {'slope':>8}")
     for stage in stages:
         slope = math.log10(large[stage]["seconds"] / small[stage]["seconds"])
-        for count, found, told in ((sizes[0], small, ""), (sizes[1], large, f"{slope:.2f}")):
-            print(f"{stage:10} {count:10,} {found[stage]['seconds']:10.2f} {found[stage]['peak_mib']:10.0f} {told:>8}")
+        for count, found, last in ((sizes[0], small, ""), (sizes[1], large, f"{slope:.2f}")):
+            print(f"{stage:10} {count:10,} {found[stage]['seconds']:10.2f} {found[stage]['peak_mib']:10.0f} {last:>8}")
 
 
 def in_fresh_process(count: int, rounds: int, stages: list[str]) -> dict[str, dict[str, float]]:
-    """The cost of each stage for so many records."""
+    """Return the cost of each stage for `count` records."""
     command = [sys.executable, __file__, "--here", f"--records={count}", f"--rounds={rounds}"]
     printed = subprocess.check_output([*command, f"--stages={','.join(stages)}"], text=True)
     found: dict[str, dict[str, float]] = json.loads(printed)
@@ -81,7 +81,7 @@ def in_fresh_process(count: int, rounds: int, stages: list[str]) -> dict[str, di
 
 
 def costs(count: int, rounds: int, stages: list[str]) -> dict[str, dict[str, float]]:
-    """Seconds of each stage, and the most memory that the process has held by its end."""
+    """Return the seconds of each stage, and the peak memory of the process until the stage's end."""
     if stages == [METRICS]:
         cells = synthetic_cells(count, rounds)
         return {METRICS: cost(lambda: columns_of(cells))}
@@ -96,7 +96,7 @@ def costs(count: int, rounds: int, stages: list[str]) -> dict[str, dict[str, flo
 
 
 class Report:
-    """A report of a store, made stage by stage; what one stage makes, the next ones take."""
+    """A report of a store, made stage by stage. Later stages use the results of earlier ones."""
 
     def __init__(self, store_folder: Path) -> None:
         self._store = store_folder
@@ -105,7 +105,7 @@ class Report:
         self._tables: Any = None
 
     def stages(self) -> Iterator[Callable[[], object]]:
-        """The works of `STAGES`."""
+        """Yield the functions of `STAGES`, in the same order."""
         study.check(self._folder)
         yield from (self._read, self._make_study, self._write_tables, self._write_records, self._write_page)
 
@@ -154,7 +154,7 @@ def judge_runs(folder: Path) -> None:
 
 
 def resume_runs(folder: Path) -> None:
-    """Ask of every case of each run whether it needs to be measured again."""
+    """Check for every case of each run whether it must be measured again."""
     for name in store.run_ids(folder):
         resumed = resume.open_run(folder, name, retries=1)
         assert resumed is not None
@@ -166,7 +166,7 @@ def resume_runs(folder: Path) -> None:
 
 
 def synthetic_cells(count: int, rounds: int) -> Cells:
-    """The cells of such a store, without writing and reading it."""
+    """Return the cells of such a store, without writing and reading it."""
     every = [case for device in DEVICES for case in cases(device, count // len(DEVICES))]
     medians = np.array([median_s(case) for case in every])
     samples = medians[:, None] * np.exp(np.random.default_rng(0).normal(0, 0.01, (len(every), rounds)))
@@ -187,7 +187,7 @@ def cost(work: Callable[[], object]) -> dict[str, float]:
 
 
 def write_store(folder: Path, count: int, rounds: int) -> None:
-    """A store of `count` records in a run for each device."""
+    """Write a store of `count` records, with a run for each device."""
     random = np.random.default_rng(0)
     template = Record(
         case=Case(workload="", compiler="identity", batch_size=1),
@@ -217,7 +217,7 @@ def write_store(folder: Path, count: int, rounds: int) -> None:
 
 
 def cases(device: str, count: int) -> Iterator[Case]:
-    """As many cases, whole workloads at a time: by turns a model and a block of some width at six depths."""
+    """Yield `count` cases, alternately of a model and of a block of some width at six depths."""
     made = 0
     number = 0
     while made < count:
@@ -240,7 +240,7 @@ def cases(device: str, count: int) -> Iterator[Case]:
 
 
 def median_s(case: Case) -> float:
-    """Seconds per iteration: more for wider and deeper blocks and for larger batches, less under a better compiler."""
+    """Return seconds per iteration: more for deeper blocks and larger batches, less under a better compiler."""
     return float(0.001 * (case.depth or 5) * case.batch_size**0.8 / GAINS[case.compiler])
 
 

@@ -1,9 +1,9 @@
-"""The results of a whole run of the study in docs/results.md: what was measured, findings, tables and pictures.
+"""Write the results of a whole run of the study into docs/results.md: cases, findings, tables and pictures.
 
     pytest benchmarks/ [...]
     python tools/study_results.py [STORE]
 
-The page says what stands where: between `<!-- results: WHAT -->` and `<!-- end -->` goes the `run`, the `findings`, a
+The page has a section for each: between `<!-- results: WHAT -->` and `<!-- end -->` goes the `run`, the `findings`, a
 `table NAME` or a `figure NAME`, whose picture goes to docs/pictures/.
 """
 
@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import telling
+import markdown_output
 
 from pytest_ngraph import store
 from pytest_ngraph.report import study
@@ -28,13 +28,13 @@ from pytest_ngraph.report.study.findings import findings
 from pytest_ngraph.store import Run
 from pytest_ngraph.wording import counted
 
-PAGE = telling.ROOT / "docs" / "results.md"
+PAGE = markdown_output.ROOT / "docs" / "results.md"
 PICTURES = "pictures"
 SECTION = re.compile(r"(<!-- results: (\S+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def filled(page: str, runs: list[Run], pictures: Path) -> str:
-    """The page with every section made from these runs, and its pictures in that folder."""
+    """Return the page with every section made from these runs. Write its pictures into that folder."""
     of = Study.of(runs)
     makers: dict[str, Callable[[str], str]] = {
         "run": lambda _: what_ran(of, runs[-1]),
@@ -46,33 +46,33 @@ def filled(page: str, runs: list[Run], pictures: Path) -> str:
     def fill(match: re.Match[str]) -> str:
         kind, name = match[2], match[3]
         if kind not in makers:
-            sys.exit(f"a section of {kind}: there are {', '.join(makers)}")
+            sys.exit(f"unknown section {kind!r} in the page. Known: {', '.join(makers)}.")
         return f"{match[1]}{makers[kind](name).strip()}\n{match[4]}"
 
     return SECTION.sub(fill, page)
 
 
 def what_ran(of: Study, last: Run) -> str:
-    """How many cases, with which end, under which versions."""
+    """Return a sentence on the number of cases, their outcomes, the machine and the versions."""
     cases, measured, settled = len(of.cases), len(of.measured), of.measured["stable"].sum()
     return (
         f"{counted(cases, 'case')}, of which {measured} were measured and {settled} settled within their budget, on "
-        f"{telling.surroundings(last.environment)}."
+        f"{markdown_output.surroundings(last.environment)}."
     )
 
 
 def what_it_says(of: Study) -> str:
-    """The findings, as a list with their topics."""
+    """Return the findings as a list with their topics."""
     return "\n".join(f"- **{each.topic}.** {' '.join(each.sentences)}" for each in findings(of))
 
 
 def without_heading(table: str) -> str:
-    """A table's Markdown below the heading that the page gives it."""
+    """Return a table's Markdown without its heading: the page has one of its own."""
     return table.partition("\n")[2]
 
 
 def figure(of: Study, name: str, pictures: Path) -> str:
-    """The picture of a figure, by which it is shown, and its note."""
+    """Write the picture of a figure. Return the Markdown that shows it, with its note."""
     made = FIGURES[name](of)
     with tempfile.TemporaryDirectory() as folder:
         _, png, _ = write_one(made, Path(folder))
@@ -87,9 +87,9 @@ def main() -> None:
     folder = parser.parse_args().store
     runs = [store.read(folder, name) for name in store.run_ids(folder)]
     if not runs:
-        sys.exit(f"{folder} has no runs: measure first (--help says how)")
+        sys.exit(f"{folder} has no runs. Measure first: --help says how.")
     PAGE.write_text(filled(PAGE.read_text(), runs, PAGE.parent / PICTURES))
-    print(f"{PAGE.relative_to(telling.ROOT)} tells of {counted(len(runs), 'run')} in {folder}")
+    print(f"{PAGE.relative_to(markdown_output.ROOT)} now shows {counted(len(runs), 'run')} of {folder}")
 
 
 if __name__ == "__main__":

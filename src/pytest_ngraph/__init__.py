@@ -1,7 +1,10 @@
 """Benchmarks of neural-graph compilers as pytest tests.
 
-What `__all__` names is the public interface, for tests, compilers, metrics and workloads of your own. It is loaded when
-it is asked for: importing the package, as pytest does at every start, costs nothing.
+`__all__` is the public interface, for your own tests, compilers, metrics and workloads. Each name is loaded at its
+first use, because pytest imports the package at every start: the import itself costs nothing.
+
+Start reading at `plugin/__init__.py`, which pytest loads. A `Case` (`case.py`) becomes an `Artifact` (`artifact.py`),
+is measured, and ends as a `Record` (`record.py`); `comparison.py` is the part of a record that a base adds.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ __all__ = [
     "program",
 ]
 
-if not TYPE_CHECKING:  # else every name would count as one that there is
+if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name
     _HOMES = {
         "artifact": ("Array", "Artifact", "Kind", "Target"),
         "case": ("Case", "Objective", "Precision"),

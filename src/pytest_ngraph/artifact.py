@@ -1,4 +1,4 @@
-"""What every compiler starts from: an exported program (or an ONNX file) on disk, and the target it is meant for."""
+"""The input of every compiler: an exported program (or an ONNX file) on disk, and the target it is compiled for."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ Kind = Literal["cpu", "cuda"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What is compiled for.
+    """The hardware and goal to compile for.
 
-    kind: `cpu` or `cuda`. cores: the logical CPUs that compute, one thread bound to each.
+    Attributes:
+        kind: `cpu` or `cuda`.
+        cores: the logical CPUs that compute, one thread bound to each.
     """
 
     kind: Kind = "cpu"
@@ -42,11 +44,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What the workload is, without compiling it.
+    """The size of the workload's model, counted before compiling.
 
-    parameters: number of learnable values.
-    mult_adds: multiply-adds of one sample as torchinfo counts them (the study's MACs; attention is not counted).
-    flops: floating-point operations of one sample as `torch.utils.flop_counter` counts them.
+    Attributes:
+        parameters: number of learnable values.
+        mult_adds: multiply-adds of one sample as torchinfo counts them (the study's MACs; attention is not counted).
+        flops: floating-point operations of one sample as `torch.utils.flop_counter` counts them.
     """
 
     parameters: int | None = None
@@ -58,15 +61,16 @@ class Model:
 class Artifact:
     """One workload at one size, exported once and read by every compiler. Plain data: it travels as JSON.
 
-    folder: holds `inputs.npz` and `reference.npz` (the outputs of eager PyTorch in fp32), and the files below.
-    case: the case that it was exported for; all but its compiler and device describe the workload.
-    program: `torch.export` archive in the case's precision, or None (an ONNX workload, or `export_error`).
-    onnx: the user's ONNX file, or None (a PyTorch workload).
-    export_error: why there is no program, when the model builds but `torch.export` refuses it.
-    quantized: whether the graph rounds to eight bits on its way, wherever it says so.
-    digest: SHA-256 of the graph and its weights.
-    model: parameters and operations.
-    files: digests of the user's own files that were read to build it, by path.
+    Attributes:
+        folder: holds `inputs.npz` and `reference.npz` (the outputs of eager PyTorch in fp32), and the files below.
+        case: the case that it was exported for; all fields but its compiler and device describe the workload.
+        program: `torch.export` archive in the case's precision, or None (an ONNX workload, or `export_error`).
+        onnx: the ONNX file at the case's batch size, or None (a PyTorch workload).
+        export_error: why there is no program, when the model builds but `torch.export` refuses it.
+        quantized: whether the graph contains operators that round to eight bits.
+        digest: SHA-256 of the graph and its weights.
+        model: parameters and operations.
+        files: digests of the user's own files that were read to build it, by path.
     """
 
     folder: Path
@@ -80,11 +84,11 @@ class Artifact:
     files: dict[str, str] = field(default_factory=dict)
 
     def inputs(self) -> list[Array]:
-        """The inputs in the graph's order, floats in fp32; the first axis of each is the batch."""
+        """Return the inputs in the graph's order, floats in fp32; the first axis of each is the batch."""
         return _load_arrays(self.folder / "inputs.npz")
 
     def reference(self) -> list[Array]:
-        """The outputs that eager PyTorch gives for `inputs` in fp32, flattened in order."""
+        """Return the outputs of eager PyTorch for `inputs` in fp32, flattened in order."""
         return _load_arrays(self.folder / "reference.npz")
 
     def to_dict(self) -> dict[str, Any]:

@@ -21,12 +21,14 @@ LATENCY: Objective = "latency"
 class Case:
     """One combination to be measured. Plain data: hashable, and `to_dict` is JSON.
 
-    workload: a model and its inputs by name (`resnet18`, `conv`, `path/to/net.onnx`, `package.module:function`).
-    compiler: the canonical text of a `CompilerSpec` (`openvino`, `openvino:streams=4`).
-    batch_size: samples per iteration.
-    depth, width: number of stacked blocks and their channels or embedding dimensions; None for whole models.
-    model_args: further arguments of the model, sorted by name.
-    device: the name of a device profile.
+    Attributes:
+        workload: a model and its inputs by name (`resnet18`, `conv`, `path/to/net.onnx`, `package.module:function`).
+        compiler: the canonical text of a `CompilerSpec` (`openvino`, `openvino:streams=4`).
+        batch_size: samples per iteration.
+        depth: number of stacked blocks; None for whole models.
+        width: channels or embedding dimensions of the blocks; None for whole models.
+        model_args: further arguments of the model, sorted by name.
+        device: the name of a device profile.
     """
 
     workload: str
@@ -51,7 +53,7 @@ class Case:
 
     @property
     def group_label(self) -> str:
-        """Names the group for people: the id without the compiler."""
+        """The group's name as shown to users: the id without the compiler."""
         return "-".join((self.model_label, *self._size_parts(), self.device))
 
     @property
@@ -69,7 +71,7 @@ class Case:
 
     @property
     def variant(self) -> tuple[str, ...]:
-        """Precision and objective, where they are not the usual ones."""
+        """Precision and objective, where they are not the defaults."""
         usual = {"precision": FP32, "objective": LATENCY}
         return tuple(getattr(self, name) for name, value in usual.items() if getattr(self, name) != value)
 
@@ -77,12 +79,12 @@ class Case:
         return [f"b{self.batch_size}", *self._block_parts(), *self.variant]
 
     def to_dict(self) -> dict[str, Any]:
-        """The case as JSON-ready data."""
+        """Return the case as JSON-ready data."""
         return dataclasses.asdict(self) | {"model_args": dict(self.model_args)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Case:
-        """The inverse of `to_dict`."""
+        """Return the case that `to_dict` wrote."""
         return cls(**data | {"model_args": tuple(sorted(data.get("model_args", {}).items()))})
 
 
@@ -90,7 +92,9 @@ class Case:
 class CompilerSpec:
     """A compiler by name, with its options as text: `openvino:streams=4,hint=latency`.
 
-    The name is an entry point's (`openvino`) or an import string (`package.module:Class`).
+    Attributes:
+        name: an entry point (`openvino`) or an import string (`package.module:Class`).
+        options: name and value of each option, sorted by name.
     """
 
     name: str
@@ -98,7 +102,7 @@ class CompilerSpec:
 
     @classmethod
     def parse(cls, text: str) -> CompilerSpec:
-        """Read `name[:key=value,...]`. A part after a colon without `=` belongs to an import string's name."""
+        """Parse `name[:key=value,...]`. A part after a colon without `=` belongs to the name, an import string."""
         name, colon, tail = text.strip().rpartition(":")
         if not colon or "=" not in tail:
             return cls(text.strip())

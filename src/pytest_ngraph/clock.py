@@ -1,4 +1,4 @@
-"""Where time comes from. Passed in, so that tests use a clock of their own and never sleep."""
+"""Sources of time. They are passed in, so that tests can use a simulated clock and never sleep."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Stopwatch(Protocol):
     def start(self) -> None: ...
 
     def stop(self) -> float:
-        """Seconds since `start`, all work issued in between being finished."""
+        """Wait until all work issued since `start` is finished. Return the seconds since `start`."""
         ...
 
 
 class WallStopwatch:
-    """For devices on which a call returns when its work is done."""
+    """Measures wall time, for devices on which a call returns when its work is done."""
 
     def __init__(self, clock: Clock = time.perf_counter) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""A comparison: what measuring a case's head beside its base yielded. Raw times; `gate` makes verdicts of them."""
+"""A comparison: the raw times of a case's head measured beside its base. `gate` turns them into verdicts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ Placement = Literal["together", "apart"]
 """Both arms in one process, alternating; or each in a process of its own."""
 
 HEAD, BASE = "head", "base"
-"""The arms."""
+"""Names of the two arms."""
 
 
 class Quad(NamedTuple):
-    """Four bursts in the order base, head, head, base or the other way round: drift cancels, and either arm follows
-    itself once and the other once, so that what one leaves in the caches favours neither.
+    """Four bursts in the order base, head, head, base, or head, base, base, head.
 
-    base, head: seconds per iteration of the bursts of each.
+    In this order linear drift cancels. Each arm also follows itself once and the other once, so that neither gains
+    from what the other leaves in the caches.
+
+    Attributes:
+        base: seconds per iteration of the base's two bursts.
+        head: seconds per iteration of the head's two bursts.
     """
 
     base: tuple[float, float]
@@ -24,15 +28,19 @@ class Quad(NamedTuple):
 
     @property
     def total_s(self) -> float:
-        """Of an iteration of each burst."""
+        """Seconds of one iteration of each of the four bursts, added up."""
         return sum(self.base) + sum(self.head)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedRound:
-    """Quads that ran without a pause, and what else the machine did meanwhile; None where the kernel does not tell.
+    """Quads that ran without a pause, and the other load on the machine during them.
 
-    elapsed_s: wall seconds. The others as in `record.Contention`.
+    Attributes:
+        elapsed_s: wall seconds.
+        pressure_percent: as in `record.Contention`.
+        steal_percent: as in `record.Contention`.
+        involuntary_switches: as in `record.Contention`.
     """
 
     quads: tuple[Quad, ...]
@@ -44,17 +52,21 @@ class PairedRound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """Both arms built once, in one order, and run in turn."""
+    """Both arms built once, in one order, and run alternately."""
 
     rounds: tuple[PairedRound, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A process, or one for each arm, in which the arms are built twice: base first, then head first, because some
-    compilers favour what they build first. Launches differ in speed by chance: the launch is the sampling unit.
+    """One process (or one for each arm) in which the arms are built twice: base first, then head first.
 
-    fresh: whether its processes were started for it. iterations: those of each burst, of all streams together.
+    Both orders are needed because some compilers favour what they build first. Launches differ in speed by chance, so
+    the launch is the sampling unit.
+
+    Attributes:
+        iterations: iterations of each burst, all streams together.
+        fresh: whether its processes were started for this launch.
     """
 
     builds: tuple[Build, ...]
@@ -63,7 +75,7 @@ class Launch:
 
     @property
     def rounds(self) -> tuple[PairedRound, ...]:
-        """Those of all builds."""
+        """The rounds of all builds."""
         return tuple(each for build in self.builds for each in build.rounds)
 
     @property
@@ -74,9 +86,12 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AloneLaunch:
-    """One arm in a fresh process of its own: what a process that holds both arms cannot tell of either.
+    """One arm in a fresh process of its own: figures that a process with both arms cannot attribute to either.
 
-    compile_s: of a cold start; None where nothing is compiled. The others as in `record.Record`.
+    Attributes:
+        compile_s: seconds of compiling in a cold start; None where nothing is compiled.
+        cpu_percent: as in `record.Record`.
+        peak_memory_bytes: as in `record.Record`.
     """
 
     arm: str
@@ -87,14 +102,18 @@ class AloneLaunch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What measuring head beside base yielded.
+    """The result of measuring the head beside the base.
 
-    against: names the base (`main at 1a2b3c4`). base: the id of its case, where that is not the head's own.
-    launches: the screen's first, then those that confirm it.
-    alone: launches of one arm each, where a threshold asked for what they tell. alone_problem: why they broke off.
-    same: the two start from equal graphs and weights, so that nothing needed measuring.
-    new: the base does not have this case. facts: what the base's compiled model says of itself.
-    problem: why the two could not be compared, in words.
+    Attributes:
+        against: name of the base (`main at 1a2b3c4`).
+        base: id of the base's case, where it differs from the head's.
+        launches: first those of the screen, then those that confirm it.
+        alone: launches of one arm each, where a threshold needs compile time, CPU time or memory.
+        alone_problem: why the launches in `alone` ended early.
+        same: head and base start from equal graphs and weights, so that nothing needed measuring.
+        new: the base does not have this case.
+        problem: why the two could not be compared.
+        facts: what the base's compiled model reports about itself.
     """
 
     against: str = ""
@@ -114,12 +133,12 @@ class Comparison:
         return sum(each.elapsed_s for each in self.launches)
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as JSON-ready data."""
+        """Return the comparison as JSON-ready data."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Comparison:
-        """The inverse of `to_dict`."""
+        """Return the comparison that `to_dict` wrote."""
         launches = tuple(_launch(each) for each in data["launches"])
         alone = tuple(AloneLaunch(**each) for each in data.get("alone", ()))
         return cls(**data | {"launches": launches, "alone": alone})
@@ -138,25 +157,25 @@ def _round(data: dict[str, Any]) -> PairedRound:
 
 
 MOST_STEAL_PERCENT = 2.0
-"""Time that the hypervisor takes strikes one burst and not the next; a quiet virtual machine shows none to 1 %."""
+"""Time taken by the hypervisor hits one burst and not the next. A quiet virtual machine shows 0 to 1 %."""
 
 
 MOST_PRESSURE_PERCENT = 10.0
-"""One thread that waits its turn for a tenth of the round delays some of the bursts by several times their length."""
+"""A thread that waits for a core during a tenth of the round delays some bursts by several times their length."""
 
 
 MOST_SWITCHES_PER_S = 1000
-"""Where the kernel does not tell of pressure. Threads that yield to each other at the end of every iteration switch
-some 200 times a second on a quiet machine; one that shares its core is taken off it hundreds of times more."""
+"""Used where the kernel reports no pressure. On a quiet machine, threads that yield to each other at the end of every
+iteration switch about 200 times a second. A thread that shares its core is switched hundreds of times more."""
 
 
 def is_disturbed(measured: PairedRound) -> bool:
-    """Whether the kernel tells of other work on the cores meanwhile. What it does not tell does not count."""
+    """Return whether the kernel reports other work on the cores during the round. A missing value (None) is ignored."""
     most_switches = MOST_SWITCHES_PER_S * measured.elapsed_s
     crowded = measured.pressure_percent is None and (measured.involuntary_switches or 0) > most_switches
     return crowded or is_contended(measured.pressure_percent, measured.steal_percent)
 
 
 def is_contended(pressure_percent: float | None, steal_percent: float | None) -> bool:
-    """Whether others had the cores for longer than they do on a quiet machine. None does not count."""
+    """Return whether other work held the cores longer than on a quiet machine. A missing value (None) is ignored."""
     return (pressure_percent or 0) > MOST_PRESSURE_PERCENT or (steal_percent or 0) > MOST_STEAL_PERCENT

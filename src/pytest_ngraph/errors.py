@@ -1,4 +1,4 @@
-"""What goes wrong, as messages for the person who typed: the value that came, the values allowed, the next step."""
+"""Errors as messages for the user: each gives the value that came, the values allowed and the next step."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class NgraphError(Exception):
 
 
 class UsageError(NgraphError):
-    """The user asked for something that does not exist or cannot be."""
+    """The user asked for something that does not exist or is not possible."""
 
     @classmethod
     def unknown(cls, what: str, value: object, allowed: Iterable[str], hint: str = "") -> UsageError:
-        """An error that names the value, suggests the nearest one and lists all that are allowed."""
+        """Return an error that gives the value, suggests the nearest allowed one and lists all allowed ones."""
         names = sorted(allowed)
         near = get_close_matches(str(value), names, n=1)
         suggestion = f" Did you mean {near[0]!r}?" if near else ""
@@ -28,7 +28,7 @@ class Unsupported(NgraphError):
 
 
 class Unreachable(UsageError):
-    """Where all cases were to be measured cannot be reached, or lacks a device: the same for every test."""
+    """The machine that should measure all cases cannot be reached, or lacks a device. This holds for every test."""
 
 
 class StoreError(NgraphError):
@@ -36,4 +36,4 @@ class StoreError(NgraphError):
 
 
 class DeviceAway(NgraphError):
-    """A device of the cluster is gone, so that its cases cannot be measured in this session."""
+    """A device of the cluster has left, so that its cases cannot be measured in this session."""

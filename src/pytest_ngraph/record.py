@@ -1,4 +1,4 @@
-"""A record: everything that one case yielded, whatever happened to it."""
+"""A record: the result of one case, whether it was measured, failed or was skipped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FailureKind = Literal["raised", "crashed", "timed out", "out of memory", "disagr
 
 
 class Round(NamedTuple):
-    """One timed burst: `iterations` runs that took `elapsed_s` seconds together."""
+    """One timed burst: `iterations` runs that together took `elapsed_s` seconds."""
 
     iterations: int
     elapsed_s: float
@@ -37,7 +37,14 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a case has no measurement: the phase it died in, how, and the end of what it wrote to standard error."""
+    """Why a case has no measurement.
+
+    Attributes:
+        phase: the phase in which the case failed.
+        kind: how it failed.
+        message: the error in words.
+        stderr_tail: the end of what it wrote to standard error.
+    """
 
     phase: Phase
     kind: FailureKind
@@ -49,9 +56,10 @@ class Failure:
 class Agreement:
     """How close the timed artifact's outputs are to eager PyTorch's in fp32.
 
-    error: the largest absolute difference over the largest absolute reference value, of the worst output.
-    tolerance: the error allowed at this precision.
-    problem: what differs, in words; empty when the outputs agree.
+    Attributes:
+        error: the largest absolute difference over the largest absolute reference value, of the worst output.
+        tolerance: the error allowed at this precision.
+        problem: what differs, in words; empty when the outputs agree.
     """
 
     error: float
@@ -65,13 +73,14 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contention:
-    """What else the machine did while the rounds ran; None where the kernel does not tell.
+    """Other load on the machine while the rounds ran. A value is None where the kernel does not report it.
 
-    pressure_percent: share of the time in which some task waited for a CPU (`/proc/pressure/cpu`).
-    steal_percent: share of the machine's CPU time that the hypervisor gave to others (`/proc/stat`).
-    involuntary_switches: how often the worker was taken off a core (`ru_nivcsw`).
-    throttles: how often a core or processor was slowed down because it was hot (`thermal_throttle`).
-    asleep_s: seconds that the machine was suspended. No time that was measured contains them.
+    Attributes:
+        pressure_percent: share of the time in which some task waited for a CPU (`/proc/pressure/cpu`).
+        steal_percent: share of the machine's CPU time that the hypervisor gave to others (`/proc/stat`).
+        involuntary_switches: how often the worker was taken off a core (`ru_nivcsw`).
+        throttles: how often a core or processor was slowed down because it was hot (`thermal_throttle`).
+        asleep_s: seconds that the machine was suspended. They are not part of any measured time.
     """
 
     pressure_percent: float | None = None
@@ -83,7 +92,7 @@ class Contention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warmup:
-    """Untimed iterations before the rounds. `steady` is false when the budget ended before the times settled."""
+    """Untimed iterations before the rounds. `steady` is false if the budget ended before the times settled."""
 
     iterations: int
     elapsed_s: float
@@ -92,21 +101,26 @@ class Warmup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """Everything that one case yielded. Immutable; `to_dict` is JSON.
+    """The result of one case. Immutable; `to_dict` is JSON.
 
-    run: the id of the run that made it. nodeid: the test that asked for it. started_at: seconds since the epoch.
-    stable: whether the 95 % interval of the median reached the precision target before the budget ended.
-    compile_s: seconds from the exported program to the first possible iteration; None where nothing is compiled. Always
-    those of a cold start. load_s: the seconds that it took this time. cached_at: when the artifact that was taken from
-    the cache had been compiled, in seconds since the epoch; None when it was compiled for this record.
-    cpu_percent: CPU seconds of the worker over wall seconds times logical CPUs, during the rounds.
-    peak_memory_bytes: resident peak of the worker from compiling to the last round.
-    device_memory_bytes: peak on the accelerator; None on a CPU.
-    facts: what the compiled model says of itself (version, precision really used, provider, threads).
-    arms: the compilers whose rounds were interleaved with these.
-    comparison: with the base, when the run had one; its rounds of the head are this record's.
-    follows_from: what would have to change for it to be measured again (`provenance.of_measuring`); empty where it was
-    not measured by a bench.
+    Attributes:
+        run: id of the run that made it.
+        nodeid: the test that asked for it.
+        started_at: seconds since the epoch.
+        stable: whether the 95 % interval of the median reached the precision target before the budget ended.
+        compile_s: seconds from the exported program to the first possible iteration, always of a cold start; None
+            where nothing is compiled.
+        load_s: seconds that compiling, or loading from the cache, took this time.
+        cached_at: when the artifact from the cache was compiled, in seconds since the epoch; None when it was compiled
+            for this record.
+        cpu_percent: CPU seconds of the worker over wall seconds times logical CPUs, during the rounds.
+        peak_memory_bytes: resident peak of the worker from compiling to the last round.
+        device_memory_bytes: peak on the accelerator; None on a CPU.
+        facts: what the compiled model reports about itself (version, precision really used, provider, threads).
+        arms: the compilers whose rounds were interleaved with these.
+        comparison: the comparison with the base, when the run had one. Its rounds of the head are this record's.
+        follows_from: the inputs of the measurement: when one changes, the case is measured again
+            (`provenance.of_measuring`). Empty where it was not measured by a bench.
     """
 
     case: Case
@@ -135,12 +149,12 @@ class Record:
 
     @classmethod
     def failed(cls, case: Case, failure: Failure) -> Record:
-        """The record of a case that fails now, before an arm could be made of it."""
+        """Return the record of a case that fails now, before it could become an arm."""
         return cls(case=case, outcome="failed", started_at=time.time(), failure=failure)
 
     @classmethod
     def skipped(cls, case: Case, reason: str) -> Record:
-        """The record of a case that cannot be run here."""
+        """Return the record of a case that cannot be run here."""
         return cls(case=case, outcome="skipped", started_at=time.time(), skip_reason=reason)
 
     @property
@@ -171,17 +185,17 @@ class Record:
 
     @property
     def threads(self) -> int | None:
-        """How many cores computed; None where that was not recorded."""
+        """Number of cores that computed; None where that was not recorded."""
         target = self.follows_from.get("target")
         return len(target["cores"]) if target else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON-ready data."""
+        """Return the record as JSON-ready data."""
         return dataclasses.asdict(self) | {"case": self.case.to_dict(), "rounds": [list(r) for r in self.rounds]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Record:
-        """The inverse of `to_dict`."""
+        """Return the record that `to_dict` wrote."""
         return cls(
             **data
             | {

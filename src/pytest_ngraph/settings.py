@@ -1,4 +1,4 @@
-"""How a case is measured: plain numbers, the same for every case of a run."""
+"""Settings of measuring: plain numbers, the same for every case of a run."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ if TYPE_CHECKING:
 
 Isolation = Literal["compiler", "case"]
 MEMORY_SHARE = 0.8
-"""A worker that holds more of the machine's memory than this is killed before the kernel kills something else."""
+"""A worker that holds more than this share of the machine's memory is killed, before the kernel kills something
+else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Defaults suit models of 1 ms to 1 s an iteration.
+    """How cases are measured. The defaults suit models that take 1 ms to 1 s per iteration.
 
-    budget_s: seconds of timed rounds per case; the rounds end earlier when the precision target is met.
-    precision_target: half the width of the 95 % interval of the median, over the median.
-    round_s: seconds that a round aims for; a slower iteration makes a round of its own.
-    min_rounds: fewest rounds of a measured case (six is the least from which a median has a 95 % interval).
-    warmup_s: seconds of warming up at the most.
-    timeout_s: seconds that a phase (build, compile, verify, ...) may take before the worker is killed.
-    memory_bytes: resident memory at which a worker is killed; None for no limit.
-    launch_s: seconds that one launch of a comparison with a base is measured for.
-    isolation: one worker process per compiler, or a fresh one per case.
-    cache: folder of compiled artifacts, kept below `cache_bytes`; None keeps none.
-    smoke: build, compile, verify and run once, without measuring (pytest-benchmark's `--benchmark-disable`).
+    Attributes:
+        budget_s: seconds of timed rounds per case; the rounds end earlier when the precision target is met.
+        precision_target: half the width of the 95 % interval of the median, over the median.
+        round_s: seconds that a round aims for; a slower iteration is a round by itself.
+        min_rounds: fewest rounds of a measured case (a 95 % interval of a median takes at least six).
+        warmup_s: most seconds of warming up.
+        timeout_s: seconds that a phase (build, compile, verify, ...) may take before the worker is killed.
+        memory_bytes: resident memory at which a worker is killed; None for no limit.
+        launch_s: seconds that one launch of a comparison with a base is measured for.
+        isolation: one worker process per compiler, or a fresh one per case.
+        cache: folder of compiled artifacts; None keeps none.
+        cache_bytes: size limit of that folder.
+        smoke: build, compile, verify and run once, without measuring (pytest-benchmark's `--benchmark-disable`).
     """
 
     budget_s: float = 5.0
@@ -45,24 +48,24 @@ class Settings:
     smoke: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as JSON-ready data, for another machine too: of the cache, whether there is to be one."""
+        """Return the settings as JSON-ready data, also for another machine: `cache` is only whether to use one."""
         return asdict(self) | {"cache": self.cache is not None}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], cache: Path) -> Settings:
-        """The inverse of `to_dict`. cache: where there is to be one."""
+        """Return the settings that `to_dict` wrote. `cache` is the folder to use if they ask for a cache."""
         return cls(**data | {"cache": cache if data["cache"] else None})
 
     def cache_to_dict(self) -> dict[str, Any] | None:
-        """Where compiled artifacts are kept, as a worker is told it."""
+        """Return the folder of compiled artifacts and its limit, as sent to a worker; None without a cache."""
         return {"folder": str(self.cache), "limit_bytes": self.cache_bytes} if self.cache else None
 
     def on_machine(self, memory_bytes: int) -> Settings:
-        """With a limit of memory also where none is set: a share of this much."""
+        """Return the settings with a memory limit. Where none is set, it is a share of this machine's memory."""
         return self if self.memory_bytes else replace(self, memory_bytes=int(MEMORY_SHARE * memory_bytes))
 
     def relevant_to(self, failure: Failure | None) -> dict[str, Any]:
-        """The settings that a record follows from; limits belong to those only that ran into them."""
+        """Return the settings that a record depends on. A limit counts only for a failure that it caused."""
         names = ["budget_s", "precision_target", "round_s", "min_rounds", "warmup_s", "launch_s", "isolation"]
         limits = {"timed out": "timeout_s", "out of memory": "memory_bytes"}
         if failure is not None and failure.kind in limits:

@@ -1,8 +1,8 @@
-"""Robust statistics of rounds: medians with 95 % intervals, and bootstrap draws from which ratios get theirs.
+"""Robust statistics of rounds: medians with 95 % intervals, and bootstrap draws for the intervals of ratios.
 
-Both take the rounds of a record for independent. Rounds that follow each other see the same disturbances, and a process
-has a speed of its own; so the intervals tell how well *this process at this time* is known, and two runs may differ by
-more. The gate, which compares revisions, therefore takes the process as its sampling unit.
+Both assume that the rounds of a record are independent. In fact, neighbouring rounds see the same disturbances, and
+each process has a speed of its own. So an interval shows how well *this process at this time* is known, and two runs
+may differ by more. For this reason the gate, which compares revisions, takes the process as its sampling unit.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ Number = TypeVar("Number", np.float64, np.intp)
 
 LEVEL = 0.95
 DRAWS = 500
-"""Bootstrap draws per record: a 2.5 % tail of a ratio is then known to within 0.7 points."""
+"""Bootstrap draws per record: enough to know a 2.5 % tail of a ratio to within 0.7 points."""
 OVERSAMPLING = 100
-"""Random ranks that each draw is chosen from, once per number of rounds."""
+"""Random ranks generated for each draw that is kept. This is done once per number of rounds."""
 ORDERS = 1024
-"""Random orders that are drawn; three of them, one after another, make a record's own."""
+"""Random orders that are generated. A record's own order is three of them applied one after another."""
 FEWEST_ROUNDS = 6
-"""With fewer samples not even their extremes enclose the median in 95 of 100 cases: 1 - 2 / 2^5 = 93.75 %."""
+"""With fewer samples, not even their extremes enclose the median in 95 of 100 cases: 1 - 2 / 2^5 = 93.75 %."""
 
 
 class Estimate(NamedTuple):
-    """A number and the 95 % interval around it. What is known exactly has an interval of no width; what cannot be told
-    from so few samples has an infinite one."""
+    """A number and the 95 % interval around it.
+
+    An exact number has an interval of width zero. With too few samples the interval is infinite.
+    """
 
     value: float
     low: float
@@ -41,7 +43,7 @@ class Estimate(NamedTuple):
 
     @classmethod
     def exactly(cls, value: float) -> Estimate:
-        """A number that is counted, defined or read once, not estimated from samples."""
+        """Return an exact number: one that is counted, defined or read once, not estimated from samples."""
         return cls(value, value, value)
 
     @property
@@ -53,7 +55,7 @@ class Estimate(NamedTuple):
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def scaled(self, factor: float) -> Estimate:
-        """The estimate of a positive multiple."""
+        """Return the estimate multiplied by a positive factor."""
         return Estimate(self.value * factor, self.low * factor, self.high * factor)
 
 
@@ -69,27 +71,29 @@ class Estimates:
         return Estimate(float(self.values[row]), float(self.lows[row]), float(self.highs[row]))
 
     def scaled(self, factors: Floats) -> Estimates:
-        """The estimates of positive multiples."""
+        """Return the estimates multiplied by positive factors."""
         return Estimates(self.values * factors, self.lows * factors, self.highs * factors)
 
     def dividing(self, numbers: Floats) -> Estimates:
-        """These numbers over the estimates: fewer seconds are more samples, so that the bounds change places. A low
-        bound that is not above zero leaves no high one."""
+        """Return these numbers divided by the estimates. The bounds change places: fewer seconds are more samples.
+
+        Where the low bound is not above zero, the quotient's high bound is infinite.
+        """
         unbounded = np.where(np.isnan(self.lows), np.nan, math.inf)
         highs = np.divide(numbers, self.lows, out=unbounded, where=self.lows > 0)
         return Estimates(numbers / self.values, numbers / self.highs, highs)
 
 
 def relative_half_width(estimate: Estimate) -> float:
-    """Half the interval's width as a share of the value: 0.01 reads "plus or minus 1 %"."""
+    """Return half the interval's width as a share of the value: 0.01 means "plus or minus 1 %"."""
     return estimate.width / 2 / abs(estimate.value) if estimate.value else math.inf
 
 
 def median_interval(samples: Floats, level: float = LEVEL) -> Estimate:
-    """The median and its interval between two order statistics; `samples` has shape (rounds,).
+    """Return the median and its interval between two order statistics; `samples` has shape (rounds,).
 
-    Distribution-free: k samples of n lie below the median with the binomial probability of k, so the interval covers
-    the median with *at least* this level. It is infinite where n is too small for any two samples to do so.
+    Distribution-free: the number of samples below the median is binomial, so the interval covers the median with *at
+    least* this level. It is infinite where there are too few samples for any two of them to reach the level.
     """
     if not len(samples):
         raise ValueError("a median needs at least one sample")
@@ -97,7 +101,7 @@ def median_interval(samples: Floats, level: float = LEVEL) -> Estimate:
 
 
 def median_intervals(samples: Floats, level: float = LEVEL) -> Estimates:
-    """`median_interval` of n cases with equally many samples, at least one; shape (n, rounds)."""
+    """Return `median_interval` of n cases with equally many samples, at least one; shape (n, rounds)."""
     ordered = np.sort(samples, axis=1)
     count = samples.shape[1]
     values = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
@@ -109,7 +113,10 @@ def median_intervals(samples: Floats, level: float = LEVEL) -> Estimates:
 
 @cache
 def interval_rank(count: int, level: float = LEVEL) -> int | None:
-    """How many of `count` ordered samples to leave out at either end of a median's interval; None: too few samples."""
+    """Return how many of `count` ordered samples to leave out at either end of a median's interval.
+
+    None means too few samples for an interval.
+    """
     tail = (1 - level) / 2
     below = 0.0
     for rank in range(count // 2 + 1):
@@ -120,18 +127,20 @@ def interval_rank(count: int, level: float = LEVEL) -> int | None:
 
 
 def bootstrap_medians(samples: Floats, seed: int, draws: int = DRAWS) -> Floats:
-    """Medians of `draws` resamples of `samples`, without resampling: shape (draws,), in random order.
+    """Return the medians of `draws` resamples of `samples`, without resampling: shape (draws,), in random order.
 
-    The medians are a Latin hypercube sample: each stands for an equal share of the bootstrap distribution, so that only
-    their order, which decides what meets what in a ratio, is left to chance.
+    The medians are a Latin hypercube sample: each stands for an equal share of the bootstrap distribution. Only their
+    order is random; it decides which draws are paired in a ratio.
     """
     medians: Floats = bootstrap_medians_of_each(samples[None, :], [seed], draws)[0]
     return medians
 
 
 def bootstrap_medians_of_each(samples: Floats, seeds: Sequence[int], draws: int = DRAWS) -> Floats:
-    """`bootstrap_medians` of n cases with equally many samples: shape (n, rounds) to (n, draws). Of a seed, 30 bits
-    count."""
+    """Return `bootstrap_medians` of n cases with equally many samples: shape (n, rounds) to (n, draws).
+
+    The lowest 30 bits of a seed are used.
+    """
     lower, upper = _middle_ranks(samples.shape[1], draws)
     ordered = np.sort(samples, axis=1)
     medians = (ordered[:, lower] + ordered[:, upper]) / 2
@@ -140,8 +149,11 @@ def bootstrap_medians_of_each(samples: Floats, seeds: Sequence[int], draws: int 
 
 
 def _orders(seeds: npt.NDArray[np.int64], draws: int) -> Ranks:
-    """An order of the draws for each seed, shape (n, draws). To draw each would take a quarter of the time that the
-    metrics of many records take."""
+    """Return an order of the draws for each seed, shape (n, draws).
+
+    The orders are composed of a few generated ones. To generate each would take a quarter of the time in which the
+    metrics of many records are computed.
+    """
     drawn = _drawn_orders(draws)
     orders: Ranks = drawn[seeds % ORDERS]
     for rest in (seeds // ORDERS, seeds // ORDERS**2):
@@ -150,7 +162,7 @@ def _orders(seeds: npt.NDArray[np.int64], draws: int) -> Ranks:
 
 
 def _rows_taken(table: npt.NDArray[Number], rows: npt.NDArray[np.integer], columns: Ranks) -> npt.NDArray[Number]:
-    """table[rows[i], columns[i, j]], which is faster from a flat table."""
+    """Return table[rows[i], columns[i, j]]. Indexing the flat table is faster."""
     taken: npt.NDArray[Number] = table.ravel().take(columns + (rows * table.shape[1])[:, None])
     return taken
 
@@ -163,11 +175,11 @@ def _drawn_orders(draws: int) -> Ranks:
 
 @cache
 def _middle_ranks(count: int, draws: int) -> tuple[Ranks, Ranks]:
-    """Ranks of the two middle values (the same, if `count` is odd) of resamples of `count` samples, evenly spaced
-    through their joint distribution; shape (draws,) each.
+    """Return the ranks of the two middle values of resamples of `count` samples; shape (draws,) each.
 
-    A resample picks `count` ranks floor(count U), U uniform. floor is monotone, so its middle ranks come from the
-    middle ones of `count` uniforms, which are Beta distributed: no resample needs to be made.
+    They are evenly spaced through their joint distribution, and equal if `count` is odd. A resample picks `count` ranks
+    floor(count U), U uniform. floor is monotone, so its middle ranks come from the middle ones of `count` uniforms.
+    These are Beta distributed, so that no resample needs to be made.
     """
     random = np.random.default_rng(count)
     size = OVERSAMPLING * draws
@@ -184,6 +196,6 @@ def _middle_ranks(count: int, draws: int) -> tuple[Ranks, Ranks]:
 
 
 def _binomial_half(count: int, successes: int) -> float:
-    """Probability of `successes` in `count` fair trials; in logs, because 2^-count underflows."""
+    """Return the probability of `successes` in `count` fair trials. Computed in logs, because 2^-count underflows."""
     log = math.lgamma(count + 1) - math.lgamma(successes + 1) - math.lgamma(count - successes + 1)
     return math.exp(log - count * math.log(2))

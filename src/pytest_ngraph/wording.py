@@ -7,16 +7,16 @@ from pathlib import Path
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """`1 case`, `2,000 cases`. plural: where it is not the noun with an s."""
+    """Return a number with its noun: `1 case`, `2,000 cases`. Give `plural` where it is not the noun with an s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """`a, b, c`; of more than `most` names the first: `a, b, c and 2 more`."""
+    """Return `a, b, c`; of more than `most` names only the first: `a, b, c and 2 more`."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def seen_from(here: Path, path: Path) -> str:
-    """A path as people who are there write it: relative where it lies below."""
+    """Return a path as shown to users: relative to `here` where it lies below it, else absolute."""
     return str(path.relative_to(here) if path.is_relative_to(here) else path)

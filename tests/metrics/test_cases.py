@@ -15,7 +15,7 @@ from pytest_ngraph.stats import Estimate
 
 
 def grid() -> list[Record]:
-    """identity: 100 and 200 samples/s; openvino: 200 and 800 samples/s, at batch sizes 1 and 8."""
+    """Return four records at batch sizes 1 and 8: identity with 100 and 200 samples/s, openvino with 200 and 800."""
     own: dict[str, Any] = {
         "compile_s": 6.0,
         "cpu_percent": 45.0,
@@ -59,7 +59,7 @@ def test_identity_is_its_own_reference() -> None:
         assert own[name].by_definition
     assert not own["rtr"].by_definition
     for name in ("break_even", "cpu_reduction"):
-        assert own[name].absent == "identity is what the others are compared with"
+        assert own[name].absent == "identity is the reference of the other compilers"
         assert own[name].by_definition
     assert own["compile_s"].absent == "nothing is compiled"
     assert own["compile_s"].by_definition

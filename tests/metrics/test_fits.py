@@ -13,14 +13,14 @@ from pytest_ngraph.stats import Estimate
 
 
 def wider(records: list[Record], name: str) -> dict[str, Metric]:
-    """The metrics of this name by compiler."""
+    """Return the metrics of this name by compiler."""
     found = [metric for metric in compute(records).wider if metric.name == name]
     assert len({metric.scope for metric in found}) == len(found)
     return {metric.scope.compiler: metric for metric in found}
 
 
 def curve(compiler: str, exponent: float, batch_sizes: tuple[int, ...] = (1, 4, 16)) -> list[Record]:
-    """A compiler whose ASE is exactly b^-exponent."""
+    """Return the records of a compiler whose ASE is exactly b^-exponent."""
     return [measured(case(compiler, b), 0.01 * b**exponent) for b in batch_sizes]
 
 

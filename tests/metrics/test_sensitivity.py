@@ -28,7 +28,7 @@ def values(seconds: list[float]) -> dict[tuple[str, object], Metric]:
 @settings(max_examples=25, deadline=None)
 @given(SECONDS, SECONDS)
 def test_a_metric_changes_by_the_weighted_sum_of_what_its_cases_do(base: list[float], head: list[float]) -> None:
-    """For every metric, against the metrics' own formulas."""
+    """Check every metric against its own formula."""
     before, after = values(base), values(head)
     changes = {each: math.log(new / old) for each, new, old in zip(CASES, head, base, strict=True)}
     for found in sensitivities(CASES):

@@ -1,4 +1,4 @@
-"""The scripts are no package that is installed; a network of a user's is small enough to be measured in no time."""
+"""Import path of the scripts, which are not an installed package, and a network that is quickly measured."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ sys.path += [str(PEERS), str(PEERS / "programs")]
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """A workload that every process which is started can import; none of them waits for others that measure."""
+    """A workload that every child process can import. None of them waits for other processes that measure."""
     support = str(Path(__file__).parents[1] / "support")
     path = [support, *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
-    monkeypatch.syspath_prepend(support)  # a worker of ours is told to import from where its parent does
+    monkeypatch.syspath_prepend(support)  # our workers import from where their parent does
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))

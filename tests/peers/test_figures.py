@@ -39,7 +39,7 @@ def test_ratios_are_taken_pair_by_pair() -> None:
     assert tuple(figures.paired_ratio(np.arange(2, 16, 2), np.full(7, 2))) == (4, 1, 7)
 
 
-def test_five_pairs_tell_no_interval() -> None:
+def test_five_pairs_have_no_interval() -> None:
     assert not figures.paired_ratio(np.ones(5), np.ones(5)).is_bounded
 
 

@@ -1,4 +1,4 @@
-"""Environments and programs of the comparison are real here, and everything that they measure is tiny."""
+"""Environments and programs of the comparison. They are real; the networks that they measure are tiny."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_an_environment_has_what_this_one_has_and_is_made_once(tmp_path: Path) -
     assert mark.stat().st_mtime_ns == made_at
 
 
-def test_what_cannot_be_installed_is_unavailable_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_install_is_unavailable_and_leaves_nothing(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing-1-py3-none-any.whl")
     with pytest.raises(Unavailable, match="cannot be installed"):
         environments.python_with(missing, folder=tmp_path / "peers")
@@ -45,7 +45,7 @@ def test_a_program_that_ends_has_failed_with_its_last_word(network: str) -> None
         pytest.param(arms.ngraph("--ngraph-budget=0.05", "--ngraph-precision-target=50%"), id="ngraph"),
     ],
 )
-def test_a_session_of_each_tool_tells_its_median(measure: Measure, network: str) -> None:
+def test_a_session_of_each_tool_reports_its_median(measure: Measure, network: str) -> None:
     (case,) = cases([network], 1)
     reading = measure(case)
     assert 0 < reading.seconds < reading.measured_s < reading.wall_s
@@ -73,7 +73,7 @@ def test_inductors_peer_has_its_weights_frozen(network: str, tmp_path: Path, mon
 
     freezing_itself = freezing.freeze
     monkeypatch.setattr(freezing, "freeze", freeze)
-    monkeypatch.setattr(config, "freezing", False)  # as it is in a fresh process, and shall be after this test
+    monkeypatch.setattr(config, "freezing", False)  # as in a fresh process, and restored after this test
     (case,) = cases([network], 1)
     _, inputs = timer.compiled("inductor", parity.export(case, tmp_path))
     assert [len(arguments) for arguments in kept] == [len(inputs)]  # no weight is given at a call

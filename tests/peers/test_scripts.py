@@ -1,4 +1,4 @@
-"""Each script of the comparison, on as little as it takes."""
+"""Each script of the comparison, on the smallest possible input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MARKS = re.compile(r"<!-- ([\w ]+): measured -->\n(.*?)<!-- end -->", re.DOTALL)
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the page, where the scripts write."""
+    """A copy of the page, into which the scripts write."""
     path = tmp_path / "comparison.md"
     path.write_text(DOCS.read_text())
     monkeypatch.setattr(page, "PAGE", path)
@@ -51,7 +51,7 @@ def test_each_starts_by_its_path_alone(script: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_sweep_is_told_cold_and_warm(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_has_a_row_cold_and_one_warm(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = Project(tmp_path)
     path = [str(project.root), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))

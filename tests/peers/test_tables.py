@@ -1,4 +1,4 @@
-"""Rows of the comparison's tables, of readings that nobody measured."""
+"""Rows of the comparison's tables, from made-up readings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_ngraph.store import Run
 
 
 def rows_of(text: str) -> list[list[str]]:
-    """The cells of a Markdown table's rows, without those of its heading."""
+    """Return the cells of a Markdown table's rows, without those of its heading."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
@@ -96,17 +96,17 @@ def test_costs_of_cases_are_those_beyond_the_first_session() -> None:
     ("median", "objective", "seconds"),
     [("12.5 ms", "latency", 0.0125), ("216.74 us", "latency", 0.00021674), ("12.5 ms", "throughput", 0.005)],
 )
-def test_benchmark_app_tells_a_time_in_units(median: str, objective: Objective, seconds: float) -> None:
+def test_times_of_benchmark_app_are_read_in_their_units(median: str, objective: Objective, seconds: float) -> None:
     printed = f"[ INFO ] Count:     400 iterations\n[ INFO ] Duration:  2000.0 ms\n[ INFO ]    Median:  {median}\n"
-    assert parity.seconds_told(printed, objective) == pytest.approx(seconds)
+    assert parity.printed_seconds(printed, objective) == pytest.approx(seconds)
 
 
-def test_a_benchmark_app_that_tells_nothing_has_failed() -> None:
+def test_a_benchmark_app_that_prints_no_time_has_failed() -> None:
     with pytest.raises(Failed, match="unknown argument"):
-        parity.seconds_told("usage\nunknown argument\n", "latency")
+        parity.printed_seconds("usage\nunknown argument\n", "latency")
 
 
 def test_an_unknown_part_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         page.parser("", ["cases", "records"]).parse_args(["--parts=cases,sweep"])
-    assert "there is no sweep, only cases, records" in capsys.readouterr().err
+    assert "unknown part sweep. Known: cases, records." in capsys.readouterr().err

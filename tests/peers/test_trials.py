@@ -1,4 +1,4 @@
-"""Sessions of several tools in turn."""
+"""Alternating sessions of several tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_arm_measures_every_case_as_often() -> None:
     assert found.of("b", "wall_s").shape == (2, 3)
 
 
-def test_the_order_is_drawn_anew() -> None:
+def test_the_order_is_drawn_again_each_time() -> None:
     asked: list[str] = []
 
     def noted(name: str) -> trials.Measure:

@@ -17,7 +17,7 @@ CASE, OTHER = case("openvino", 8), case("openvino", 16)
 
 
 def run_of(folder: Path, run: str, *records: Record) -> str:
-    """A run with an id of its own in the store."""
+    """Write a run with this id into the store. Return the id."""
     header = {"schema": store.SCHEMA, "run": run, "environment": {"fingerprint": "abc"}}
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(data) + "\n" for data in (header, *(record.to_dict() for record in records))]
@@ -63,12 +63,12 @@ def test_latest_is_the_last_run_of_the_store(kept: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../v1", ".hidden", "-v", "latest", "v 1"])
-def test_names_that_cannot_be(tmp_path: Path, name: str) -> None:
+def test_names_that_are_not_allowed(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be called"):
         baselines.check_open(tmp_path, name)
 
 
-def test_one_that_is_not_there(kept: Path) -> None:
+def test_a_missing_baseline(kept: Path) -> None:
     with pytest.raises(UsageError, match=r"unknown baseline 'v2'\. Known: v1\."):
         baselines.read(kept, "v2")
 
@@ -115,15 +115,15 @@ HEADER = {"schema": 1, "run": "20260101-000000-1", "environment": {}}
     [
         (lambda lines: [], "does not describe a run"),
         (lambda lines: lines[1:], "does not describe a run"),
-        (lambda lines: [lines[0], lines[0]], "not its first appearance"),
+        (lambda lines: [lines[0], lines[0]], "or it appears twice"),
         (lambda lines: [lines[0], "{"], "1 damaged line"),
         (lambda lines: [lines[0], '{"case": {}}'], "no record can be read"),
-        (lambda lines: [json.dumps(HEADER | {"run": "../../x"})], "no id of a run"),
+        (lambda lines: [json.dumps(HEADER | {"run": "../../x"})], "not the id of a run"),
         (lambda lines: [json.dumps(HEADER | {"schema": 99})], "schema 99"),
         (lambda lines: [json.dumps({"schema": 1, "run": "1"})], "no record can be read"),
     ],
 )
-def test_what_is_no_baseline_is_not_imported(
+def test_files_that_are_not_baselines_are_not_imported(
     tmp_path: Path, spoil: Callable[[list[str]], list[str]], message: str
 ) -> None:
     file = tmp_path / "spoilt.jsonl"

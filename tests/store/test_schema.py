@@ -1,4 +1,4 @@
-"""What a store holds, and the number that tells a reader whether it knows all of it."""
+"""The format of a store, and the number by which a reader knows whether it understands all of it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ DECLARED = Path(__file__).parents[1] / "data" / f"schema_{SCHEMA}.txt"
 
 
 def test_a_record_changes_only_with_the_schema() -> None:
-    """A reader leaves out lines with fields that it does not know: it must be refused instead, by a newer schema. So
-    after a release, raise `SCHEMA` and write what this prints into a file for it."""
+    """A reader drops lines with unknown fields. A newer schema makes it refuse the run instead.
+
+    So after a release, raise `SCHEMA` and write what this test prints into a file for it.
+    """
     declared = "\n".join(dict.fromkeys(fields(Record))) + "\n"
     print(declared)
     assert declared == DECLARED.read_text()
 
 
 def fields(kind: Any) -> Iterator[str]:
-    """`Record.rounds: tuple[Round, ...]`, and so on through all that a record is made of."""
+    """Yield `Record.rounds: tuple[Round, ...]` and so on, through all types in a record."""
     hints = get_type_hints(kind)
     for name, hint in hints.items():
         declared = kind.__annotations__[name]
@@ -35,7 +37,7 @@ def fields(kind: Any) -> Iterator[str]:
 
 
 def parts(hint: Any) -> Iterator[Any]:
-    """The dataclasses and named tuples in a type."""
+    """Yield the dataclasses and named tuples in a type."""
     if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields"):
         yield hint
     for argument in get_args(hint):

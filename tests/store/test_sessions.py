@@ -1,4 +1,4 @@
-"""A run that several sessions write, one after another, and what it was doing when one of them died."""
+"""A run that several sessions write, one after another, and the cases that were running when one of them died."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def session(
     resumes: str = "",
     ends: bool | None = None,
 ) -> str:
-    """Write a session that enters phases, then records; `ends`: whether whole, None for one that dies."""
+    """Write a session that enters phases, then records. `ends`: whether it is complete; None if it dies."""
     journal = Journal.reopen(folder, resumes) if resumes else Journal(folder, {})
     journal.describe({"python": "3"}, lambda: [each.id for each in (EAGER, TVM, OTHER)])
     for one, phase in entered:
@@ -49,7 +49,7 @@ def test_a_session_that_ends_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ends", [None, False])
-def test_a_session_that_is_cut_short_can_be_gone_on_with(tmp_path: Path, ends: bool | None) -> None:
+def test_a_session_that_is_cut_short_can_be_resumed(tmp_path: Path, ends: bool | None) -> None:
     run_id = session(tmp_path, (EAGER, "compile"), recorded=[EAGER], ends=ends)
     run = store.read(tmp_path)
     assert (run.whole, run.deaths, run.unfinished) == (False, {}, 2)
@@ -64,7 +64,7 @@ def test_the_case_that_ran_when_it_died_is_known(tmp_path: Path) -> None:
     assert run.unfinished == 2
 
 
-def test_those_measured_in_turn_are_not_told_apart(tmp_path: Path) -> None:
+def test_all_cases_measured_alternately_count_as_dead(tmp_path: Path) -> None:
     session(tmp_path, (OTHER, "measure"), (EAGER, "measure"), (TVM, "measure"))
     assert set(store.read(tmp_path).deaths) == {EAGER, TVM}
 
@@ -106,7 +106,7 @@ def test_only_one_process_writes_to_a_run(tmp_path: Path, monkeypatch: pytest.Mo
     assert not store.is_live(tmp_path, writer.id)
 
 
-def test_readers_hold_no_writer_up(tmp_path: Path) -> None:
+def test_readers_do_not_block_the_writer(tmp_path: Path) -> None:
     writer = Journal(tmp_path, {})
     for each in (EAGER, TVM):
         writer.append(measured(each, 0.1))
@@ -114,7 +114,7 @@ def test_readers_hold_no_writer_up(tmp_path: Path) -> None:
         assert store.is_live(tmp_path, writer.id)
 
 
-def test_a_deleted_file_is_written_anew(tmp_path: Path) -> None:
+def test_a_deleted_file_is_written_again(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     writer = Journal(folder, {"python": "3"})
     writer.append(measured(EAGER, 0.1))
@@ -131,20 +131,20 @@ def test_ids_sort_in_the_order_of_beginning_when_the_clock_goes_back(tmp_path: P
     clock = [NOON, NOON, NOON - timedelta(days=400), NOON + timedelta(hours=1)]
     ids = []
     for now in clock:
-        ids.append(new_id(tmp_path, lambda now=now: now))  # type: ignore[misc]  # mypy does not infer a lambda's default
+        ids.append(new_id(tmp_path, lambda now=now: now))  # type: ignore[misc]  # mypy: a lambda's default
         (tmp_path / f"{ids[-1]}.jsonl").write_text("")
     assert ids == sorted(ids)
     assert ids == store.run_ids(tmp_path)
 
 
-def test_files_of_another_making_do_not_decide_on_ids(tmp_path: Path) -> None:
+def test_other_files_do_not_affect_ids(tmp_path: Path) -> None:
     (tmp_path / "zzz.jsonl").write_text("")
     (tmp_path / "99999999-999999-1.jsonl").write_text("")
     assert new_id(tmp_path, lambda: NOON).startswith("20261121-120000-")
 
 
 def test_a_superseded_record_keeps_its_line(tmp_path: Path) -> None:
-    """What was measured is never erased, also when it is measured again."""
+    """A measurement is never erased, even if the case is measured again."""
     run_id = session(tmp_path, recorded=[EAGER])
     (first,) = store.read(tmp_path).records
     journal = Journal.reopen(tmp_path, run_id)

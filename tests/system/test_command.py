@@ -1,4 +1,4 @@
-"""A command is over when its caller goes on, however that comes about."""
+"""A command has ended when the call returns, by time-out or interrupt too."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ import os, signal
 from pathlib import Path
 from pytest_ngraph.system.command import run
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background without it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for processes in the background
 run(["sh", "-c", {ENDLESS!r}], Path.cwd(), os.environ)
 """
 
 
 def _living(group: int) -> list[str]:
-    """The processes of a group; those that are dead but not yet reaped do not count."""
+    """Return the processes of a group, without those that are dead but not yet reaped."""
     return [
         process.info["name"]
         for process in psutil.process_iter(["name", "status"])
@@ -40,7 +40,7 @@ def _group(pid: int) -> int | None:
         return None
 
 
-def test_what_it_gives(tmp_path: Path) -> None:
+def test_status_output_and_errors_are_returned(tmp_path: Path) -> None:
     ended = run(["sh", "-c", "cat; echo $MINE; pwd >&2; exit 3"], tmp_path, {"MINE": "yes"}, given="input ")
     assert ended == (3, "input yes\n", f"{tmp_path.resolve()}\n")
 

@@ -1,4 +1,4 @@
-"""What others register is loaded when it is used, and told in words when it cannot be."""
+"""A registered object is loaded when it is used; one that cannot be loaded gives an error message."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def test_a_file_is_this_users_only_and_nothing_else_is_left(tmp_path: Path) -> N
     assert {stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent)} == {0o600, 0o700}
 
 
-def test_what_cannot_be_replaced_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_replaced_is_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
@@ -36,19 +36,19 @@ def test_what_cannot_be_replaced_stays_as_it_was(tmp_path: Path, monkeypatch: py
 
 def test_a_system_without_posix_locks_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    importlib.reload(files)  # nothing but taking a lock needs them
+    importlib.reload(files)  # only taking a lock needs them
     with pytest.raises(UsageError, match="pytest-ngraph measures on Linux and macOS"):
         files.take(0)
 
 
-def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_user_without_a_home_gets_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def unknown(uid: int) -> None:
         raise KeyError(uid)
 
     monkeypatch.delenv("HOME")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr("pwd.getpwuid", unknown)
-    with pytest.raises(UsageError, match=r"has no home folder to keep caches in\. Set XDG_CACHE_HOME"):
+    with pytest.raises(UsageError, match=r"has no home folder for caches\. Set XDG_CACHE_HOME"):
         user_folder()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert user_folder() == tmp_path / "pytest-ngraph"

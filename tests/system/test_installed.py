@@ -26,7 +26,7 @@ def test_a_folder_of_a_librarys_name_is_one_if_there_is_python_in_it(
     assert is_importable("like_executorch") is expected
 
 
-def test_what_sets_compilers_is_told_and_what_sets_our_workers_is_not() -> None:
+def test_variables_are_those_that_configure_compilers_but_not_our_workers() -> None:
     given = {"TORCHINDUCTOR_MAX_AUTOTUNE": "1", "CXX": "clang++", "TVM_NUM_THREADS": "2", "HOME": "/root"}
     given |= {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
     assert variables(given) == {"CXX": "clang++", "OMP_WAIT_POLICY": "passive", "TORCHINDUCTOR_MAX_AUTOTUNE": "1"}

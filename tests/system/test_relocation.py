@@ -82,7 +82,7 @@ def test_an_environment_in_the_project_stays(root: Path, worktree: Path) -> None
 
 
 def test_pytest_ngraph_itself_stays(root: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In its own repository, the base is measured with the head's."""
+    """In its own repository, the base is measured with the head's pytest-ngraph."""
     home = root / "src"
     monkeypatch.setattr("pytest_ngraph.system.relocation.PACKAGE_FOLDER", home / "pytest_ngraph")
     assert import_path(_texts(root, home), root, worktree) == _texts(worktree, home)

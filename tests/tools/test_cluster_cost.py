@@ -1,4 +1,4 @@
-"""`tools/cluster_cost.py`: its arithmetic, and that simulated devices do for a client what real ones do."""
+"""`tools/cluster_cost.py`: its arithmetic, and that a client can use simulated devices like real ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cluster_costs import idle, scale
 from cluster_costs.idle import Counters
 
 
-def test_usage_is_what_came_between() -> None:
+def test_usage_is_the_difference_of_counters() -> None:
     before = Counters(cpu_s=1.0, switches=100, resident_bytes=0)
     after = Counters(cpu_s=1.5, switches=400, resident_bytes=64 * 2**20)
     assert idle.row("it", before, after, seconds=50.0) == ("it", "1.00", "64", "6.0")

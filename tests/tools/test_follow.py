@@ -1,4 +1,4 @@
-"""A page is followed as it stands: its files are written, its commands run."""
+"""A page is followed: its files are written, its commands run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import follow
 import pytest
 
 
-def test_what_the_page_shows_is_replaced_by_what_was_printed() -> None:
+def test_outputs_on_the_page_are_replaced_by_new_ones() -> None:
     page = "<!-- output -->\n```text\nold\n```\n```sh\nls\n```\n<!-- output -->\n```text\n```\n"
     ran = [follow.Ran("pwd", "one\n", "one\n"), follow.Ran("ls", "x", None), follow.Ran("id", "two\n", "two\n")]
     assert follow.with_outputs(page, ran) == page.replace("old\n", "one\n").replace("text\n```\n", "text\ntwo\n```\n")
 
 
-def test_a_command_that_ends_otherwise_is_told_with_its_output(tmp_path: Path) -> None:
+def test_an_unexpected_exit_status_is_reported_with_the_output(tmp_path: Path) -> None:
     with pytest.raises(follow.PageFails, match="ended with 3, not with 0:\nhello"):
         list(follow.run("```sh\necho hello; exit 3\n```\n", tmp_path))
 
@@ -25,7 +25,7 @@ def test_only_the_end_of_an_output_is_shown(tmp_path: Path) -> None:
     assert ran.shown == "b\nc\n"
 
 
-def test_files_are_written_but_for_those_left_out(tmp_path: Path) -> None:
+def test_files_are_written_except_those_left_out(tmp_path: Path) -> None:
     files = "```python\n# a/b.py\nB = 1\n```\n<!-- not followed -->\n```toml\n[c]\n```\n"
     (ran,) = follow.run(f"{files}```sh\ncat a/b.py\n```\n<!-- output -->\n```text\n```\n", tmp_path)
     assert ran.shown == "B = 1\n"

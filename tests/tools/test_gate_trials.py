@@ -80,7 +80,7 @@ def test_results_are_read_back_and_count_once_all_rules_have_judged(tmp_path: Pa
     assert again.judged(table.RULES) == []
 
 
-def test_the_table_counts_verdicts_and_tells_the_true_slowdown(tmp_path: Path) -> None:
+def test_the_table_counts_verdicts_and_shows_the_true_slowdown(tmp_path: Path) -> None:
     results = Results(tmp_path / "results.jsonl")
     results.add([INJECTION, judgement("asv", "unchanged"), judgement("mean:5%", "regressed")])
     assert "| 1, 2 % |" not in table.report(results), "the gate has not judged"
@@ -95,7 +95,7 @@ def test_the_gates_last_word_counts() -> None:
     assert product.final_verdicts(JUNIT, OUTPUT) == {3: "regressed", 4: "unchanged"}
 
 
-def test_what_pytest_benchmark_calls_a_regression_is_read() -> None:
+def test_regressions_of_pytest_benchmark_are_read() -> None:
     line = "\ttest_cell_1[networks:attention,cell=1-x] (0001_base) - Field 'median' has failed Check: 21.1 > 5.0\n"
     assert benchmark_plugin.failures("Performance has regressed:\n" + line) == {(1, "median")}
 

@@ -12,7 +12,7 @@ from pytest_ngraph.store import Run
 
 
 def launch(*heads: float) -> Launch:
-    """A launch whose base always takes a second, and whose head takes these."""
+    """Return a launch whose base always takes a second, and whose head takes these seconds."""
     quads = tuple(Quad((1.0, 1.0), (seconds, seconds)) for seconds in heads)
     return Launch(builds=(Build(rounds=(PairedRound(quads=quads, elapsed_s=1.0),)),), iterations=1, fresh=True)
 

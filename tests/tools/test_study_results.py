@@ -1,4 +1,4 @@
-"""The page of results holds what the study says, where the page asks for it."""
+"""The page of results has the study's tables, figures and findings in the sections that it asks for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("polars")
 
+import markdown_output
 import study_results
-import telling
 
 from pytest_ngraph.wording import counted
 
@@ -30,7 +30,7 @@ The rest stays.
 
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "surroundings", lambda environment: environment["processor"])
+    monkeypatch.setattr(markdown_output, "surroundings", lambda environment: environment["processor"])
 
 
 def test_each_section_is_made_from_the_runs(tmp_path: Path) -> None:
@@ -60,5 +60,5 @@ def test_a_page_filled_twice_stays_the_same(tmp_path: Path) -> None:
 
 
 def test_an_unknown_section_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="a section of tables: there are run, findings, table, figure"):
+    with pytest.raises(SystemExit, match="unknown section 'tables' in the page"):
         study_results.filled("<!-- results: tables friction -->\n<!-- end -->", formula.runs(), tmp_path)

@@ -96,10 +96,10 @@ def test_building_twice_gives_the_same() -> None:
         (_case("mha", 1, 64, heads=0), "heads=0 of mha"),
         (_case("mha", 1, 64, heads="many"), "heads=many of mha"),
         (_case("mha", 1, 64, head=4), "'head'. Did you mean 'heads'"),
-        (_case("conv", 1, 64, heads=4), "conv has none beside depth and width"),
+        (_case("conv", 1, 64, heads=4), "conv takes only depth and width. Leave it out"),
     ],
 )
-def test_what_cannot_be_is_refused(case: Case, message: str) -> None:
+def test_impossible_cases_are_refused(case: Case, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Blocks().check(case)
 

@@ -52,7 +52,7 @@ def test_counting_leaves_the_module_as_it_was() -> None:
 
 
 class Scaled(nn.Module):
-    """Takes a number beside its samples, and holds what cannot be copied."""
+    """Takes a number besides its samples, and may hold an object that cannot be copied."""
 
     def __init__(self) -> None:
         super().__init__()

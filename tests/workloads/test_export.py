@@ -158,7 +158,7 @@ def test_two_processes_export_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [{"depth": 2}, {"batch_size": 3}, {"precision": "bf16"}], ids=str)
-def test_the_digest_tells_graphs_apart(change: dict[str, object], tmp_path: Path) -> None:
+def test_different_graphs_have_different_digests(change: dict[str, object], tmp_path: Path) -> None:
     changed = dataclasses.replace(MHA, **change)  # type: ignore[arg-type]
     digests = []
     for name, case in (("before", MHA), ("after", changed)):
@@ -168,7 +168,7 @@ def test_the_digest_tells_graphs_apart(change: dict[str, object], tmp_path: Path
 
 
 @pytest.mark.usefixtures("nets")
-def test_the_digest_tells_weights_apart(tmp_path: Path) -> None:
+def test_different_weights_have_different_digests(tmp_path: Path) -> None:
     digests = []
     for number, factor in enumerate((1.0, 1.0, 2.0)):
         (tmp_path / str(number)).mkdir()
@@ -227,18 +227,18 @@ def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        ("own", "returns no tensor, but Own. Return a tensor"),
+        ("own", "returns Own, which contains no tensor. Return a tensor"),
         ("in_place", "changes its input 0 in place"),
         ("scripted", "returned a ScriptModule, which is compiled already"),
     ],
 )
-def test_what_cannot_be_compared_is_one_message(function: str, message: str, tmp_path: Path) -> None:
+def test_modules_that_cannot_be_compared_are_refused(function: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
         export(_of_user(function), tmp_path)
 
 
 @pytest.mark.usefixtures("nets")
-def test_eager_pytorch_runs_what_was_compiled_uncompiled() -> None:
+def test_torch_compile_is_undone() -> None:
     assert type(build(_of_user("compiled")).module) is torch.nn.Linear
 
 

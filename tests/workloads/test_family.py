@@ -1,4 +1,4 @@
-"""Which family owns a name, and that asking costs no framework."""
+"""Which family owns a name, and that finding it imports no framework."""
 
 from __future__ import annotations
 

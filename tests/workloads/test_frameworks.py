@@ -1,4 +1,4 @@
-"""Garbage collection that is put off."""
+"""Garbage collection is turned off in a block, and compilers send no telemetry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_error_ends_it_too() -> None:
     assert gc.isenabled()
 
 
-def test_who_collects_nothing_anyway_is_left_alone() -> None:
+def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
     with frameworks.without_garbage_collection():
         pass
@@ -41,10 +41,10 @@ def test_who_collects_nothing_anyway_is_left_alone() -> None:
 def test_a_compiler_keeps_no_identity_of_the_user(
     compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both write one into the home folder before they send anything."""
+    """Both write an identity into the home folder before they send anything."""
     (home := tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(home))
-    # Under CI both are silent by themselves, and the last is what the tests themselves are run with.
+    # Under CI both send nothing. The tests themselves are run with the last of these.
     for variable in ("XDG_CACHE_HOME", "CI", "TF_BUILD", "JENKINS_URL", "ORT_DISABLE_TELEMETRY"):
         monkeypatch.delenv(variable, raising=False)
     with working(compiler, tmp_path):

@@ -26,7 +26,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def _linear(shape: list[Axis], kind: type[np.generic] = np.float32, output: list[Axis] | None = None) -> Any:
-    """The model y = x @ WEIGHTS."""
+    """Return the model y = x @ WEIGHTS."""
     element = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
     graph = onnx.helper.make_graph(
         [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])],
@@ -110,7 +110,7 @@ def test_integer_inputs_are_zeros_and_ones() -> None:
 
 
 def test_equal_inputs_are_fed_different_values() -> None:
-    """Of equal ones, a graph that takes one for the other would be verified."""
+    """With equal values, a graph that confuses its inputs would pass verification."""
     value = onnx.helper.make_tensor_value_info
     names = ("ids", "mask", "types")
     graph = onnx.helper.make_graph(
@@ -163,7 +163,7 @@ def test_a_damaged_file_is_refused_in_one_line(keep: int) -> None:
     ],
     ids=["batch size", "dynamic axis", "half", "double", "output of another batch size"],
 )
-def test_what_the_file_does_not_allow_is_refused_in_one_line(model: Any, message: str) -> None:
+def test_cases_that_the_file_does_not_allow_are_refused_in_one_line(model: Any, message: str) -> None:
     onnx.save(model, "net.onnx")
     with pytest.raises(UsageError, match=message) as refusal:
         _export(_case(batch_size=2))
@@ -212,7 +212,7 @@ def test_an_output_that_numpy_has_no_type_for_is_refused() -> None:
 
 
 def test_shapes_are_inferred_without_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which may be larger than the 2 GiB that inference takes."""
+    """The weights may be larger than 2 GiB, the limit of shape inference."""
     infer, sizes = onnx.shape_inference.infer_shapes, []
 
     def inferred(model: Any, **options: Any) -> Any:
@@ -231,7 +231,7 @@ def test_shapes_are_inferred_without_the_weights(monkeypatch: pytest.MonkeyPatch
     assert np.array_equal(onnx.numpy_helper.to_array(written), weights)
 
 
-def test_a_quantized_file_is_told_from_others() -> None:
+def test_a_quantized_file_is_recognised() -> None:
     onnx.save(_linear([2, 4]), "net.onnx")
     assert not _export(_case()).quantized
     model = _linear([2, 4])

@@ -25,7 +25,7 @@ def _case(workload: str, **model_args: Scalar) -> Case:
 
 
 def _without_weights(name: str) -> torch.nn.Module:
-    """The model on the meta device; with weights where timm is too old for that."""
+    """Return the model on the meta device, or with weights where timm is too old for that."""
     try:
         with torch.device("meta"):
             return create(name, {})

@@ -38,7 +38,7 @@ def test_the_error_is_relative_to_the_largest_value() -> None:
     assert agreement.agrees
 
 
-def test_what_masks_hides_no_error() -> None:
+def test_a_mask_hides_no_error() -> None:
     smallest = float(np.finfo(np.float32).min)
     assert verify([floats(smallest, 1.0)], [floats(smallest, 1.0)], "fp32").agrees
     assert not verify([floats(smallest, 1.1)], [floats(smallest, 1.0)], "fp32").agrees
@@ -48,7 +48,7 @@ def test_what_masks_hides_no_error() -> None:
 def test_the_worst_output_is_reported() -> None:
     agreement = verify([floats(1.0), floats(1.1), floats(1.01)], [floats(1.0)] * 3, "fp32")
     assert agreement.error == pytest.approx(0.1)
-    assert agreement.problem == "output 1 differs by 1.0e-01 relative to its largest value, allowed is 1e-04"
+    assert agreement.problem == "output 1 differs by 1.0e-01 relative to its largest value; at most 1e-04 is allowed"
 
 
 def test_bf16_does_not_pass_for_fp32() -> None:
@@ -59,7 +59,7 @@ def test_bf16_does_not_pass_for_fp32() -> None:
     assert verify([rounded], [reference], "bf16").agrees
 
 
-def test_eight_bits_on_the_way_are_a_step_apart() -> None:
+def test_a_quantized_graph_may_differ_by_a_step() -> None:
     step = floats(1.0, 0.5 + 1 / 127)
     assert not verify([step], [floats(1.0, 0.5)], "fp32").agrees
     assert verify([step], [floats(1.0, 0.5)], "fp32", quantized=True).agrees
@@ -82,7 +82,7 @@ def test_tolerances_widen_with_fewer_bits() -> None:
         (floats(1e-3), floats(0.0), "differs by 1.0e-03"),
     ],
 )
-def test_what_differs_is_named(output: Array, reference: Array, problem: str) -> None:
+def test_the_difference_is_named(output: Array, reference: Array, problem: str) -> None:
     agreement = verify([output], [reference], "fp32")
     assert not agreement.agrees
     assert re.search(problem, agreement.problem)
@@ -100,7 +100,7 @@ def test_infinities_in_the_same_places_agree() -> None:
 
 def test_the_number_of_outputs_must_match() -> None:
     agreement = verify([floats(1)], [floats(1), floats(2)], "fp32")
-    assert agreement.problem == "gave 1 output where eager gives 2 outputs"
+    assert agreement.problem == "gave 1 output, but eager gives 2 outputs"
 
 
 def test_complex_values_are_compared_as_their_parts() -> None:

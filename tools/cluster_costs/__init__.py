@@ -1,1 +1,1 @@
-"""One cost of a cluster per module: `declare` adds its command, `find` returns its table."""
+"""The costs of a cluster, one per module: `declare` adds the command, `find` returns the table."""

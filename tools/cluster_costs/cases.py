@@ -1,4 +1,4 @@
-"""What a case costs beyond measuring: it is measured in no time here."""
+"""Seconds that a case costs beyond measuring. The compiler is a fake that is measured in no time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from cluster.remote_project import RemoteProject
 from fault_project import Project
-from telling import table
+from markdown_output import table
 
 from cluster_costs.started import cluster, seconds_of
 
@@ -25,7 +25,7 @@ def declare(commands: Any) -> None:
 
 
 def find(folder: Path, parsed: argparse.Namespace) -> str:
-    """From the slope between a session of few cases and one of many."""
+    """Return the cost per case: the slope between a session of few cases and one of many."""
     with cluster(folder, [("red", "red")]) as running:
         local = row(
             "on this machine",

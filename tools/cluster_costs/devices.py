@@ -1,6 +1,6 @@
-"""Devices that measure nothing, all in one process: `python -m cluster_costs.devices SCHEDULER COUNT SECONDS FOLDER`.
+"""Simulated devices, all in one process: `python -m cluster_costs.devices SCHEDULER COUNT SECONDS FOLDER`.
 
-They join, tell and answer as real ones do; a case takes SECONDS of sleep.
+They join, report progress and answer like real ones. Instead of measuring a case they sleep for SECONDS.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def names(count: int) -> list[str]:
 
 
 def measure(data: dict[str, Any], *, case_s: float) -> dict[str, Any]:
-    """In place of `task.measure`. A record's time is that of its answer."""
+    """Replace `task.measure`. `started_at` of each record is the time of the answer."""
     worker, given = get_worker(), Task.from_dict(data)
-    told = {"group": given.group, "worker": worker.name}
+    sender = {"group": given.group, "worker": worker.name}
     for place in range(len(given.cases)):
         for phase in PHASES:
-            worker.log_event(task.topic(given.assignment.client), {"case": place, "phase": phase, **told})
+            worker.log_event(task.topic(given.assignment.client), {"case": place, "phase": phase, **sender})
             time.sleep(case_s / len(PHASES))
     now = time.time()
     records = [
@@ -50,7 +50,7 @@ def measure(data: dict[str, Any], *, case_s: float) -> dict[str, Any]:
 
 
 def lacking(digests: Sequence[str], dask_worker: Worker) -> list[str]:
-    """In place of `task.lacking`: the project is never looked at."""
+    """Replace `task.lacking`: no file of the project is needed."""
     del digests, dask_worker
     return []
 

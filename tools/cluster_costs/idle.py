@@ -1,4 +1,4 @@
-"""A worker that waits for work: processor, memory, context switches."""
+"""Processor time, memory and context switches of a worker that waits for work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import psutil
 from distributed import Client
-from telling import table
+from markdown_output import table
 
 from cluster_costs.started import cluster
 
@@ -21,7 +21,7 @@ HEADING = ("worker", "CPU, % of one core", "resident, MiB", "context switches pe
 
 
 class Counters(NamedTuple):
-    """Of several processes together, since they began."""
+    """Sums over several processes, since they began."""
 
     cpu_s: float
     switches: int
@@ -30,12 +30,12 @@ class Counters(NamedTuple):
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser("idle", help="processor, memory and context switches of a worker that waits")
-    parser.add_argument("--seconds", type=float, default=60.0, help="to look at each; default: %(default)s")
+    parser.add_argument("--seconds", type=float, default=60.0, help="seconds to watch each; default: %(default)s")
     parser.set_defaults(find=find)
 
 
 def find(folder: Path, parsed: argparse.Namespace) -> str:
-    """Both workers wait in one cluster, at the same time."""
+    """Return the table of two workers that wait in one cluster, at the same time."""
     with cluster(folder, [("xeon", "xeon")]) as running:
         default = subprocess.Popen(
             [sys.executable, "-m", "dask", "worker", running.address],
@@ -67,7 +67,7 @@ def row(name: str, before: Counters, after: Counters, seconds: float) -> tuple[s
 
 
 def processes(pid: int) -> list[psutil.Process]:
-    """A process and all that it started."""
+    """Return a process and all that it started."""
     parent = psutil.Process(pid)
     return [parent, *parent.children(recursive=True)]
 
@@ -83,7 +83,7 @@ def counters(of: Iterable[psutil.Process]) -> Counters:
 
 
 def switches(pid: int) -> int:
-    """Of all threads: psutil tells the first thread's only."""
+    """Return the context switches of all threads: psutil reports those of the first thread only."""
     statuses = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
     lines = [line for status in statuses for line in status.splitlines() if "ctxt_switches" in line]
     return sum(int(line.split()[1]) for line in lines)

@@ -1,5 +1,7 @@
-"""A pool of equal devices against one of them. Their compiler is a fake one that sleeps, so that they do not stand in
-each other's way on one machine."""
+"""A pool of equal devices against one of them.
+
+Their compiler is a fake one that sleeps, so that they do not disturb each other on one machine.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.remote_project import RemoteProject
-from telling import table
+from markdown_output import table
 
 from cluster_costs.started import cluster, seconds_of
 
@@ -18,14 +20,14 @@ HEADING = ("devices", "cases", "seconds", "times as fast as one")
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser("pool", help="three equal devices against one")
-    parser.add_argument("--cases", type=int, default=600, help="a multiple of 20; default: %(default)s")
-    parser.add_argument("--devices", default="1,3", help="sizes of pools; default: %(default)s")
-    parser.add_argument("--budget", type=float, default=0.5, help="seconds of measuring a case; default: %(default)s")
+    parser.add_argument("--cases", type=int, default=600, help="cases, a multiple of 20; default: %(default)s")
+    parser.add_argument("--devices", default="1,3", help="sizes of the pools; default: %(default)s")
+    parser.add_argument("--budget", type=float, default=0.5, help="seconds of measuring per case; default: %(default)s")
     parser.set_defaults(find=find)
 
 
 def find(folder: Path, parsed: argparse.Namespace) -> str:
-    """The whole session counts, from starting pytest to its end."""
+    """Return the seconds of a whole session for each pool, from starting pytest to its end."""
     seconds = {count: session_s(folder / str(count), count, parsed) for count in map(int, parsed.devices.split(","))}
     one = seconds.get(1)
     return table(
@@ -46,5 +48,5 @@ def session_s(folder: Path, devices: int, parsed: argparse.Namespace) -> float:
             workloads=[f"plain{number}" for number in range(parsed.cases // SIZES)],
             batch_sizes=range(1, SIZES + 1),
         )
-        # A target that is never met: every case takes its whole budget.
+        # The target is never met, so that every case takes its whole budget.
         return seconds_of(project, f"--ngraph-budget={parsed.budget}", "--ngraph-precision-target=0.0001%")

@@ -1,4 +1,4 @@
-"""A client of many devices, which are simulated: does it keep up, and does it stay small?"""
+"""A client of many simulated devices: how fast it handles answers, and how much CPU time and memory it needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import psutil
 from cluster.processes import HEAD, Cluster
 from cluster.remote_project import RemoteProject
 from fault_project import finished, wait_until
-from telling import table
+from markdown_output import table
 
 from cluster_costs.devices import JOINED, names
 from cluster_costs.started import cluster, seconds_of
@@ -52,10 +52,12 @@ def pytest_unconfigure():
 
 
 def declare(commands: Any) -> None:
-    parser = commands.add_parser("scale", help="what a client of many devices needs")
-    parser.add_argument("--devices", default="10,100", help="how many, simulated; default: %(default)s")
-    parser.add_argument("--cases", type=int, default=100, help="of each device, a multiple of 10; default: %(default)s")
-    parser.add_argument("--case-seconds", type=float, default=5.0, help="that a case takes; default: %(default)s")
+    parser = commands.add_parser("scale", help="resources of a client with many devices")
+    parser.add_argument("--devices", default="10,100", help="numbers of simulated devices; default: %(default)s")
+    parser.add_argument(
+        "--cases", type=int, default=100, help="cases per device, a multiple of 10; default: %(default)s"
+    )
+    parser.add_argument("--case-seconds", type=float, default=5.0, help="seconds per case; default: %(default)s")
     parser.set_defaults(find=find)
 
 
@@ -93,7 +95,7 @@ def row(folder: Path, devices: int, parsed: argparse.Namespace) -> tuple[str, ..
 
 
 def interrupted_s(project: RemoteProject) -> float:
-    """Seconds from Ctrl-C in the midst of a session to its end."""
+    """Return the seconds from Ctrl-C during a session to its end."""
     before = project.run_ids
     run = project.start("-q")
     wait_until(lambda: project.run_ids != before and len(project.records) > 0)
@@ -105,7 +107,7 @@ def interrupted_s(project: RemoteProject) -> float:
 
 @contextmanager
 def simulated(running: Cluster, count: int, case_s: float) -> Iterator[None]:
-    """So many devices that measure nothing."""
+    """Run `count` simulated devices while the block runs."""
     tools = str(Path(__file__).parents[1])
     environment = running.environment("devices")
     path = os.pathsep.join([tools, environment["PYTHONPATH"]])

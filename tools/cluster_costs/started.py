@@ -1,4 +1,4 @@
-"""Clusters that are gone when what they are for is done."""
+"""Clusters that end with the block that uses them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE_S = 3600
 
 @contextmanager
 def cluster(root: Path, devices: Sequence[tuple[str, str]] = ()) -> Iterator[Cluster]:
-    """One whose scheduler runs, and these devices, each given by its own name and what tests ask for."""
+    """Run a scheduler and these devices. Each is given by its own name and the name that tests ask for."""
     made = Cluster(root)
     try:
         made.start_scheduler()
@@ -29,7 +29,7 @@ def cluster(root: Path, devices: Sequence[tuple[str, str]] = ()) -> Iterator[Clu
 
 
 def seconds_of(project: Project, *arguments: str) -> float:
-    """How long a session takes in which every case is measured. Raises `RuntimeError` for another."""
+    """Return the seconds of a session. Raise `RuntimeError` if a case was not measured."""
     begin = time.perf_counter()
     run = project.start("-q", *arguments)
     printed, _ = run.communicate(timeout=PATIENCE_S)

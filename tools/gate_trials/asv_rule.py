@@ -1,8 +1,8 @@
-"""The judgement of airspeed velocity's `asv continuous --interleave-rounds`: its rule, on runs made as it makes them.
+"""The judgement of airspeed velocity's `asv continuous --interleave-rounds`: the same rule, on runs of the same kind.
 
-A benchmark got worse when its median time rose by more than the factor 1.1, and Mann and Whitney's U test tells the
-samples apart with p < 0.002 (`_is_result_better` in asv/commands/compare.py, `is_different` in asv/statistics.py).
-Samples of about 10 ms come from two rounds, each of which runs all benchmarks of one revision, then of the other, in
+A benchmark got worse if its median time rose by more than the factor 1.1, and Mann and Whitney's U test finds the
+samples different with p < 0.002 (`_is_result_better` in asv/commands/compare.py, `is_different` in asv/statistics.py).
+Samples take about 10 ms and come from two rounds. Each round runs all benchmarks of one revision, then of the other, in
 processes of their own (`sample_time`, `rounds`).
 """
 
@@ -31,7 +31,7 @@ SAMPLE_S = 0.01
 
 
 def judge(repository: Repository, threads: int, seconds: Mapping[Cell, float]) -> list[Judgement]:
-    """asv's judgement of the cells that have seconds, shared evenly by the rounds of both revisions."""
+    """Return asv's judgement of the cells in `seconds`. The rounds of both revisions share these seconds evenly."""
     started = time.monotonic()
     cells = {number: cell for number, cell in repository.cells.items() if cell in seconds}
     samples: dict[tuple[int, Path], list[float]] = defaultdict(list)
@@ -54,12 +54,15 @@ def judge(repository: Repository, threads: int, seconds: Mapping[Cell, float]) -
 
 
 def got_worse(base: Sequence[float], head: Sequence[float]) -> bool:
-    """asv's rule. base, head: seconds per iteration, one value a sample."""
+    """Return asv's verdict. `base` and `head` are seconds per iteration, one value a sample."""
     return statistics.median(head) > FACTOR * statistics.median(base) and mann_whitney(base, head) < LEVEL
 
 
 def mann_whitney(one: Sequence[float], other: Sequence[float]) -> float:
-    """Two-sided p-value of Mann and Whitney's U test, by the normal approximation, as asv has it from 21 samples on."""
+    """Return the two-sided p-value of Mann and Whitney's U test.
+
+    It uses the normal approximation, as asv does from 21 samples on.
+    """
     above = np.array(one)[:, None] - np.array(other)[None, :]
     u = np.sum(above > 0) + np.sum(above == 0) / 2
     pairs = above.size
@@ -68,7 +71,7 @@ def mann_whitney(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _process(models: Models, cell: Cell, number: int, share_s: float) -> tuple[list[float], float]:
-    """Samples from one process, and the seconds that they took."""
+    """Return samples from one process, and the seconds that they took."""
     samples: list[float] = []
     spent_s = 0.0
     with models.worker() as worker:

@@ -1,4 +1,4 @@
-"""The judgement of pytest-benchmark: base in one run of pytest, head in the next, compared by `--benchmark-compare`."""
+"""The judgement of pytest-benchmark: one pytest run of the base, one of the head, compared by `--benchmark-compare`."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ FAILED = re.compile(r"test_cell_(\d+)\[.* - Field '(\w+)' has failed")
 
 
 def judge(repository: Repository, threads: int, rounds: Mapping[Cell, int]) -> list[Judgement]:
-    """Both rules' judgements of the cells that have rounds: so many of the base, and of the head.
+    """Return the judgements of both rules on the cells in `rounds`, with that number of rounds for base and head each.
 
-    Not `max_time`: pytest-benchmark divides it by the time of the fastest iterations, and where the machine is busy
-    takes several times as long.
+    The time is not limited by `max_time`: pytest-benchmark divides it by the time of the fastest iterations, and takes
+    several times as long on a busy machine.
     """
     repository.write_timed_tests(rounds)
     storage = repository.head.parent / "storage"
@@ -55,12 +55,12 @@ def judge(repository: Repository, threads: int, rounds: Mapping[Cell, int]) -> l
 
 
 def failures(output: str) -> set[tuple[int, str]]:
-    """Cells and fields that pytest-benchmark calls a regression."""
+    """Return the cells and fields that pytest-benchmark calls a regression."""
     return {(int(number), field) for number, field in FAILED.findall(output)}
 
 
 def _run(folder: Path, threads: int, storage: Path, file: Path, *options: str) -> str:
-    """What a run of pytest said."""
+    """Run pytest and return its output."""
     return output_of(
         folder,
         "test_timed.py",
@@ -72,6 +72,6 @@ def _run(folder: Path, threads: int, storage: Path, file: Path, *options: str) -
 
 
 def _statistics(file: Path) -> dict[int, dict[str, Any]]:
-    """pytest-benchmark's statistics of each cell, by number."""
+    """Return pytest-benchmark's statistics of each cell, by number."""
     benchmarks = json.loads(file.read_text())["benchmarks"]
     return {int(match[1]): each["stats"] for each in benchmarks if (match := CELL.match(each["name"]))}

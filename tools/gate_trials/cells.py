@@ -1,4 +1,4 @@
-"""What is tried: settings, cells, and the order in which they are run."""
+"""The trials: their cells, and the order in which these are run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ NETWORKS = ("convolutions", "attention")
 class Cell:
     """One base and one head, to be judged.
 
-    condition: what else the machine does. threads: cores that the networks compute on.
-    slowdown_percent: what is injected into the head. index: counts the cells that are alike in all this.
+    Attributes:
+        condition: other load on the machine.
+        threads: number of cores on which the networks compute.
+        compiler: compiler of the networks.
+        slowdown_percent: slowdown injected into the head.
+        index: counts the cells that are equal in all of the above.
     """
 
     condition: str
@@ -25,7 +29,7 @@ class Cell:
 
     @property
     def network(self) -> str:
-        """Cells take turns."""
+        """The network of this cell: cells alternate between the networks."""
         return NETWORKS[self.index % len(NETWORKS)]
 
 
@@ -48,8 +52,10 @@ def plan(
     done: Collection[Cell] = (),
     most: int,
 ) -> list[Session]:
-    """Sessions of at most `most` cells, until there are `count` of each kind, those done included. Conditions and
-    slowdowns take turns, so that wherever it is stopped there are about as many of each."""
+    """Return sessions of at most `most` cells that bring each kind to `count` cells, those done included.
+
+    Conditions and slowdowns alternate, so that there are about as many of each whenever the trials are stopped.
+    """
     queues = {
         (condition, number): [
             cell

@@ -1,8 +1,8 @@
-"""What else the machine does: other processes that compute, bound to no core.
+"""Other load on the machine: a process that computes and is bound to no core.
 
     python tools/gate_trials/conditions.py busy|bursts
 
-is such a process; it ends with the one that started it.
+is that process. It ends with the one that started it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from pytest_ngraph.system.child import die_with_parent
 
 CONDITIONS = {"quiet": "quiet", "busy": "one core busy all the time", "bursts": "bursts of 50 to 500 ms"}
-"""By name, as a table's heading tells them."""
+"""Conditions by name, with the text for the heading of a table."""
 SHORTEST_S, LONGEST_S = 0.05, 0.5
-"""Bursts, and the pauses between them."""
+"""Shortest and longest burst, and pause between bursts."""
 
 
 @contextmanager
 def held(condition: str) -> Iterator[None]:
-    """Have the machine in this condition."""
+    """Keep the machine in this condition while the block runs."""
     if condition == "quiet":
         yield
         return

@@ -1,4 +1,4 @@
-"""How many rows in excess make a slowdown of so many percent: found by measuring, head and base in turn."""
+"""Find how many excess rows cause a given slowdown, by measuring head and base alternately."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from pytest_ngraph.gate.student import t_quantile
 from pytest_ngraph.stats import Estimate
 
 ROWS = (24, 48, 96, 192)
-"""Tried: 1 to 8 %."""
+"""Numbers of excess rows to measure: slowdowns of 1 to 8 %."""
 LAUNCHES = 10
 QUADS = 60
-"""Of each build: base, head, head, base."""
+"""Quads of each build: base, head, head, base."""
 
 Curve = Sequence[float]
-"""How the log ratio of head's time over base's grows with the rows in excess: with them, and with their square, as
-caches fill up. Without any, both compute the same."""
+"""Two coefficients of the log ratio of the head's time over the base's: of the excess rows, and of their square, as
+caches fill up. Without excess rows both compute the same."""
 
 
 def calibrate(network: str, compiler: str, threads: int, slowdowns_percent: Sequence[float]) -> list[Injection]:
-    """What to inject into a network for each slowdown. Takes a quiet machine and some two minutes."""
+    """Return what to inject into a network for each slowdown. Needs a quiet machine and about two minutes."""
     with tempfile.TemporaryDirectory(prefix="ngraph-trials-") as folder, Models(Path(folder), threads) as models:
         write_networks(Path(folder), {count: Version(seed=int(count > 0), rows=count) for count in (0, *ROWS)})
         curves = [curve_through(_launch(models, network, compiler)) for _ in range(LAUNCHES)]
@@ -47,28 +47,31 @@ def calibrate(network: str, compiler: str, threads: int, slowdowns_percent: Sequ
 
 
 def curve_through(ratios: Mapping[int, float]) -> Curve:
-    """Least squares through log ratios, by rows."""
+    """Return the least-squares curve through log ratios by rows."""
     rows = np.array(list(ratios), dtype=float)
     curve, *_ = np.linalg.lstsq(np.stack([rows, rows**2], axis=1), np.array(list(ratios.values())), rcond=None)
     return [float(value) for value in curve]
 
 
 def rows_for(wanted_percent: float, curve: Curve) -> int:
-    """How many rows come nearest to that slowdown."""
+    """Return the number of rows that comes nearest to that slowdown."""
     if _ratio(curve, ROWS[-1]) <= 0:
-        raise RuntimeError(f"{ROWS[-1]} more rows do not take longer: calibrate on a quiet machine")
+        raise RuntimeError(f"{ROWS[-1]} more rows do not take longer. Calibrate on a quiet machine.")
     return min(range(1, 2 * ROWS[-1]), key=lambda rows: abs(_ratio(curve, rows) - math.log1p(wanted_percent / 100)))
 
 
 def slowdown_percent(ratios: Sequence[float]) -> Estimate:
-    """The slowdown with its 95 % interval (Student's t over launches, at least two)."""
+    """Return the slowdown with its 95 % interval (Student's t over launches, at least two)."""
     mean = statistics.mean(ratios)
     margin = t_quantile(0.025, len(ratios) - 1) * statistics.stdev(ratios) / math.sqrt(len(ratios))
     return Estimate(*(100 * math.expm1(value) for value in (mean, mean - margin, mean + margin)))
 
 
 def _launch(models: Models, network: str, compiler: str) -> dict[int, float]:
-    """Log ratios from one process, by rows: the mean of building base first and head first, which favours neither."""
+    """Return log ratios from one process, by rows.
+
+    Each is the mean of building base first and head first, so that neither is favoured.
+    """
     with models.worker() as worker:
         ratios = dict.fromkeys(ROWS, 0.0)
         for count, order in itertools.product(random.sample(ROWS, len(ROWS)), ((BASE, HEAD), (HEAD, BASE))):

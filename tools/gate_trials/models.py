@@ -20,7 +20,7 @@ SETTINGS = Settings()
 
 
 class Models(AbstractContextManager["Models"]):
-    """Networks of a revision, which lies in `folder`, on so many cores. What is exported and compiled is kept."""
+    """Networks of the revision in `folder`, on `threads` cores. Exported and compiled networks are kept."""
 
     def __init__(self, folder: Path, threads: int) -> None:
         self._opened = ExitStack()
@@ -35,7 +35,7 @@ class Models(AbstractContextManager["Models"]):
 
     @contextmanager
     def worker(self) -> Iterator[WorkerProcess]:
-        """A fresh process for compiled networks."""
+        """Start a fresh process for compiled networks. It ends with the block."""
         worker = WorkerProcess(cores=self._target.cores, temporary=self._kept, home=self._home)
         try:
             yield worker
@@ -43,7 +43,7 @@ class Models(AbstractContextManager["Models"]):
             worker.close()
 
     def prepare(self, worker: WorkerProcess, network: str, compiler: str, number: int, arm: str = HEAD) -> float:
-        """Compile a network in a worker and warm it up. Returns seconds per call."""
+        """Compile a network in a worker and warm it up. Return its seconds per call."""
         case = Case(workload=f"networks:{network}", compiler=compiler, batch_size=1, model_args=(("cell", number),))
         answer = worker.request(
             "prepare",

@@ -1,5 +1,8 @@
-"""The networks of the test repository, 1 to 3 ms an iteration on two cores. `cells.json` beside this file says what a
-revision makes of each cell: the seed of its weights, and how many more rows a product of its own is computed on."""
+"""The networks of the test repository, which take 1 to 3 ms per iteration on two cores.
+
+`cells.json` beside this file defines a revision. It has, for each cell, the seed of its weights and the number of
+excess rows on which an additional product is computed.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,18 @@ from torch import nn
 
 EXCESS_INPUTS, EXCESS_OUTPUTS = 64, 1280
 FEWEST_ROWS = 32
-"""In every revision, so that what grows is the product alone: to call one at all takes 2 % of these networks' time."""
+"""Rows of the product in every revision, so that a slowdown comes from its size alone: the call of a product already
+takes 2 % of these networks' time."""
 
 
 def convolutions(cell: int) -> tuple[nn.Module, torch.Tensor]:
-    """Six 3x3 convolutions of 64 channels on 28 x 28 pixels."""
+    """Return six 3x3 convolutions of 64 channels, and an image of 28 x 28 pixels."""
     image = torch.randn(1, 64, 28, 28, generator=torch.Generator().manual_seed(0))
     return _revised(cell, lambda: nn.Sequential(*(_Convolution(64) for _ in range(6)))), image
 
 
 def attention(cell: int) -> tuple[nn.Module, torch.Tensor]:
-    """Two layers of a transformer: 128 tokens of 192 values, 4 heads."""
+    """Return two layers of a transformer with 4 heads, and 128 tokens of 192 values."""
     tokens = torch.randn(1, 128, 192, generator=torch.Generator().manual_seed(0))
     return _revised(cell, lambda: nn.Sequential(*(_Layer(192, heads=4) for _ in range(2)))), tokens
 
@@ -53,8 +57,10 @@ class _Layer(nn.Module):
 
 
 class _Slowed(nn.Module):
-    """A network and, on rows of the same input, a product with a matrix, whose result is an output of its own: no
-    compiler can leave it out or compute it beforehand."""
+    """A network with an additional product of rows of its input and a matrix.
+
+    The product is an output of its own, so that no compiler can leave it out or compute it in advance.
+    """
 
     def __init__(self, network: nn.Module, rows: int) -> None:
         super().__init__()
@@ -67,7 +73,7 @@ class _Slowed(nn.Module):
 
 
 def _revised(cell: int, make: Callable[[], nn.Module]) -> nn.Module:
-    """The network as this revision has it."""
+    """Return the network of this revision."""
     revision = json.loads(Path(__file__).with_name("cells.json").read_text())[str(cell)]
     torch.manual_seed(revision["seed"])
     return _Slowed(make(), FEWEST_ROWS + revision["rows"])

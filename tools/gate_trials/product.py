@@ -1,4 +1,4 @@
-"""The gate's judgement: one run of pytest with `--ngraph-against`."""
+"""The gate's judgement: one pytest run with `--ngraph-against`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALLED = re.compile(r"^\s*regressed\s+\S*cell=(\d+)\S*", re.MULTILINE)
 
 
 def judge(repository: Repository, threads: int) -> list[Judgement]:
-    """The gate's judgement of every cell of the repository."""
+    """Return the gate's judgement of every cell of the repository."""
     started = time.monotonic()
     output = output_of(
         repository.head,
@@ -53,7 +53,7 @@ def judge(repository: Repository, threads: int) -> list[Judgement]:
 
 
 def final_verdicts(junit: str, output: str) -> dict[int, str]:
-    """The verdict on each cell by number: its test's, or regressed where the run's end found that."""
+    """Return the verdict on each cell by number: its test's, or `regressed` where the final table says so."""
     verdicts = {}
     for test in ElementTree.fromstring(junit).iter("testcase"):
         match = CELL.match(test.get("name", ""))
@@ -70,7 +70,7 @@ def _records(repository: Repository) -> Mapping[int, Record]:
 
 
 def _ratio(record: Record | None) -> float | None:
-    """The mean over launches."""
+    """Return the mean ratio over launches."""
     found = effects(record.comparison.launches) if record and record.comparison else []
     return math.exp(statistics.mean(each.log_ratio for each in found)) if found else None
 

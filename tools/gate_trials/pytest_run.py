@@ -12,9 +12,9 @@ from pathlib import Path
 
 
 def output_of(folder: Path, *arguments: str, environment: Mapping[str, str]) -> str:
-    """What pytest said, which is passed on to standard error. `environment` is added to this process's own.
+    """Run pytest, copy its output to standard error and return it. `environment` is added to this process's own.
 
-    When this process is interrupted, so is pytest, once: it is given the time to remove what it made.
+    When this process is interrupted, pytest is interrupted once, and has the time to remove what it made.
     """
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     with tempfile.TemporaryFile("w+") as output:

@@ -1,4 +1,4 @@
-"""The test repository: networks and tests, committed twice. The revisions differ in what `cells.json` says."""
+"""The test repository: networks and tests, committed twice. The revisions differ in `cells.json`."""
 
 from __future__ import annotations
 
@@ -26,16 +26,20 @@ UNCONFIGURED = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 class Version(NamedTuple):
-    """What a revision makes of a cell: its weights, and how many rows it computes more than the base."""
+    """A cell in a revision: the seed of its weights, and how many more rows it computes than the base."""
 
     seed: int
     rows: int
 
 
 class Repository:
-    """Made in `root`, an empty folder: the head's working tree and one of the base.
+    """The head's working tree and one of the base, created in `root`, an empty folder.
 
-    rows: excess rows in the head of each cell. A cell is known there by its place in `cells`.
+    Args:
+        root: the folder.
+        cells: the cells; each is known in the repository by its number in this sequence.
+        rows: excess rows in the head of each cell.
+        threads: number of cores on which the networks compute.
     """
 
     def __init__(self, root: Path, cells: Sequence[Cell], rows: Sequence[int], threads: int) -> None:
@@ -49,18 +53,18 @@ class Repository:
         (self.head / "test_gate.py").write_text(self._tests(TEST, dict.fromkeys(cells, 0)))
         self._git("init", "--quiet")
         self._commit("base")
-        # Other weights, so that cells without a slowdown are measured too.
+        # Other weights, so that cells without a slowdown differ and are measured too.
         write_networks(self.head, {number: Version(2 * number + 1, rows[number]) for number in self.cells})
         self._commit("head")
         self._git("worktree", "add", "--quiet", "--detach", str(self.base), "HEAD~1")
 
     def write_timed_tests(self, rounds: Mapping[Cell, int]) -> None:
-        """In both trees: tests that time each cell themselves, so many times."""
+        """Write tests into both trees that time each cell themselves, with the given number of rounds."""
         for folder in (self.base, self.head):
             (folder / "test_timed.py").write_text(self._tests(TIMED_TEST, rounds))
 
     def _tests(self, template: str, rounds: Mapping[Cell, int]) -> str:
-        """The text of a file with a test of each cell that has rounds."""
+        """Return the text of a file with a test of each cell that has rounds."""
         tests = (
             template.format(number=number, network=cell.network, compiler=cell.compiler, rounds=rounds[cell])
             for number, cell in self.cells.items()
@@ -77,7 +81,7 @@ class Repository:
 
 
 def write_networks(folder: Path, versions: Mapping[int, Version]) -> None:
-    """The networks, and what is made of each cell."""
+    """Write the networks, and the version of each cell."""
     shutil.copy(Path(__file__).with_name("networks.py"), folder)
     cells = {number: version._asdict() for number, version in versions.items()}
     (folder / "cells.json").write_text(json.dumps(cells))

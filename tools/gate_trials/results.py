@@ -1,4 +1,4 @@
-"""What was found, in a file that grows: a later call goes on where an earlier one ended."""
+"""Results in a file that grows: a later call continues where an earlier one ended."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from gate_trials.cells import Cell
 class Injection:
     """Excess compute of known cost.
 
-    slowdown_percent: the one that was wanted. rows: of the excess layer. true_percent: the slowdown measured on the
-    quiet machine. low_percent, high_percent: its 95 % interval.
+    Attributes:
+        slowdown_percent: the slowdown wanted.
+        rows: excess rows.
+        true_percent: the slowdown measured on the quiet machine.
+        low_percent: low end of its 95 % interval.
+        high_percent: high end of its 95 % interval.
     """
 
     network: str
@@ -31,11 +35,14 @@ class Injection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a rule said of a cell.
+    """A rule's judgement of a cell.
 
-    verdict: the gate's words; other rules know `regressed` and `unchanged` only. ratio: head's time over base's, as
-    this rule estimates it. measured_s: seconds of measuring, base and head together. wall_s: seconds in all, the cell's
-    share of its session. iterations: of the base, and as many of the head; 0 where that is not known.
+    Attributes:
+        verdict: as the gate names it; other rules have only `regressed` and `unchanged`.
+        ratio: the head's time over the base's, as this rule estimates it.
+        measured_s: seconds of measuring, base and head together.
+        wall_s: the cell's share of the seconds of its whole session.
+        iterations: iterations of the base, and as many of the head; 0 where not known.
     """
 
     cell: Cell
@@ -48,7 +55,7 @@ class Judgement:
 
 
 class Results:
-    """Injections and judgements, by what they are of; what is added last counts."""
+    """Injections and judgements by their subject. The one added last counts."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -58,18 +65,18 @@ class Results:
             self._hold(_parse(json.loads(line)))
 
     def add(self, found: Iterable[Injection | Judgement]) -> None:
-        """Hold and write."""
+        """Keep the results in memory and write them to the file."""
         with self._path.open("a") as file:
             for each in found:
                 self._hold(each)
                 file.write(json.dumps(asdict(each)) + "\n")
 
     def injection_of(self, cell: Cell) -> Injection | None:
-        """What is injected into the cell's head; None for nothing."""
+        """Return what is injected into the cell's head; None for nothing."""
         return self.injections.get((cell.network, cell.compiler, cell.threads, cell.slowdown_percent))
 
     def judged(self, rules: Iterable[str]) -> list[Cell]:
-        """Cells of which every rule has judged."""
+        """Return the cells that all these rules have judged."""
         wanted = list(rules)
         cells = dict.fromkeys(cell for cell, _ in self.judgements)
         return [cell for cell in cells if all((cell, rule) in self.judgements for rule in wanted)]

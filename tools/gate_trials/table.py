@@ -1,4 +1,4 @@
-"""What was found, as Markdown: one table for each condition."""
+"""The results as Markdown: one table for each condition."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 
-import telling
+import markdown_output
 
 from gate_trials import asv_rule, benchmark_plugin, product
 from gate_trials.cells import Cell
@@ -27,23 +27,23 @@ LEGEND = (
 
 
 def report(results: Results) -> str:
-    """The tables of the conditions that were tried. Cells count that the gate has judged."""
+    """Return the tables of the conditions that were tried. Only cells that the gate has judged count."""
     parts = [LEGEND]
-    for name, told in CONDITIONS.items():
+    for name, heading in CONDITIONS.items():
         cells = [cell for cell in results.judged([product.NAME]) if cell.condition == name]
         if cells:
-            parts += [f"{told[0].upper()}{told[1:]}:", _table(cells, results)]
+            parts += [f"{heading[0].upper()}{heading[1:]}:", _table(cells, results)]
     return "\n\n".join([*parts, *_unjudged(results)])
 
 
 def _table(cells: Sequence[Cell], results: Results) -> str:
     kinds = sorted({(-cell.threads, cell.slowdown_percent) for cell in cells})
     alike = [[cell for cell in cells if (-cell.threads, cell.slowdown_percent) == kind] for kind in kinds]
-    return telling.table(HEADING, [_row(each, results) for each in alike])
+    return markdown_output.table(HEADING, [_row(each, results) for each in alike])
 
 
 def _row(cells: Sequence[Cell], results: Results) -> list[str]:
-    """Cells that are alike in threads and slowdown, under all compilers."""
+    """Return the row of the cells with the same threads and slowdown, under all compilers."""
     gate = [results.judgements[cell, product.NAME] for cell in cells]
     counts = Counter(each.verdict for each in gate)
     measured = [each.measured_s for each in gate]
@@ -62,7 +62,7 @@ def _row(cells: Sequence[Cell], results: Results) -> list[str]:
 
 
 def _truth(cells: Sequence[Cell], results: Results) -> str:
-    """What was injected: the mean, and how far it may be off."""
+    """Return the injected slowdown: the mean, and the ends of the intervals."""
     found = {injection for cell in cells if (injection := results.injection_of(cell))}
     if not found:
         return "0"
@@ -71,7 +71,7 @@ def _truth(cells: Sequence[Cell], results: Results) -> str:
 
 
 def _rival(judgements: Sequence[Judgement]) -> str:
-    """How many it calls regressed of how many that it has judged, and seconds of measuring for a cell."""
+    """Return how many of the judged cells it calls regressed, and its seconds of measuring per cell."""
     if not judgements:
         return "–"
     count = sum(each.verdict == "regressed" for each in judgements)
@@ -79,7 +79,7 @@ def _rival(judgements: Sequence[Judgement]) -> str:
 
 
 def _unjudged(results: Results) -> list[str]:
-    """A sentence on cells that the gate could not measure."""
+    """Return a sentence on the cells that the gate could not measure."""
     gate = [results.judgements[cell, product.NAME] for cell in results.judged([product.NAME])]
     count = sum(each.verdict not in VERDICTS for each in gate)
     return [f"{count} cells could not be measured."] if count else []

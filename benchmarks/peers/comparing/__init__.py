@@ -1,6 +1,6 @@
-"""What the scripts have in common, and the parts of which each makes a table.
+"""Code shared by the scripts, and their parts, each of which makes a table.
 
-The repository's tools, and the projects that its tests run, are no packages that are installed: they are found here.
+The repository's tools and the projects of its tests are not installed packages, so this puts them on `sys.path`.
 """
 
 from __future__ import annotations
@@ -9,4 +9,4 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-sys.path[:0] = [path for path in (str(ROOT / "tools"), str(ROOT / "tests")) if path not in sys.path]
+sys.path[:0] = [path for path in (str(ROOT / "tools"), str(ROOT / "tests" / "support")) if path not in sys.path]

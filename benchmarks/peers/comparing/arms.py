@@ -1,7 +1,7 @@
-"""The tools that measure a network in eager PyTorch: each function here makes an arm of `trials`.
+"""The tools that measure a network in eager PyTorch. Each function returns an arm of `trials`.
 
-Every session is a process of its own. Threads are as many as ours, and bound to the same cores as ours, and freed
-memory is kept, unless the others are to run as they come.
+Every session is a process of its own. It has as many threads as ours, bound to the same cores, and keeps freed memory
+like ours, unless the others are to run with their defaults.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.worker.memory import KEEPING
 
-OPTIMUM = ("optimum-benchmark==0.6.0", "transformers<5")  # it imports what transformers 5 has no more
+OPTIMUM = ("optimum-benchmark==0.6.0", "transformers<5")  # it imports names that transformers 5 removed
 OURS = "pytest-ngraph"
 NGRAPH_TEST = """
 import pytest
@@ -52,17 +52,17 @@ def test_it(benchmark):
 
 
 def threads() -> int:
-    """That every arm computes with."""
+    """Return the number of threads of every arm."""
     return len(this_machine().cores)
 
 
 def bound() -> dict[str, str]:
-    """The environment of arms whose threads are bound, and whose freed memory is kept, as ours are."""
+    """Return the environment of arms that bind threads and keep freed memory like ours."""
     return {**bound_threads(this_machine().cores), **KEEPING}
 
 
 def ngraph(*options: str) -> Measure:
-    """A pytest session with our plugin and these options."""
+    """Return an arm: a pytest session with our plugin and these options."""
 
     def measure(case: Case) -> Reading:
         with tempfile.TemporaryDirectory(prefix="ngraph-peers-") as name:
@@ -79,14 +79,14 @@ def ngraph(*options: str) -> Measure:
 
 
 def benchmark(*options: str, environment: Mapping[str, str]) -> Measure:
-    """A pytest session with pytest-benchmark alone and these options."""
+    """Return an arm: a pytest session with pytest-benchmark alone and these options."""
 
     def measure(case: Case) -> Reading:
         with tempfile.TemporaryDirectory(prefix="ngraph-peers-") as name:
             folder = Path(name)
             file = folder / "benchmark.json"
-            told = ("-p", "no:ngraph", f"--benchmark-json={file}", *options)
-            wall_s = _session(folder, BENCHMARK_TEST, case, *told, environment=environment)
+            alone = ("-p", "no:ngraph", f"--benchmark-json={file}", *options)
+            wall_s = _session(folder, BENCHMARK_TEST, case, *alone, environment=environment)
             (found,) = json.loads(file.read_text())["benchmarks"]
         return Reading(found["stats"]["median"], found["extra_info"]["measured_s"], wall_s)
 
@@ -94,22 +94,22 @@ def benchmark(*options: str, environment: Mapping[str, str]) -> Measure:
 
 
 def benchmark_stops_at_a_precision() -> bool:
-    """Whether the pytest-benchmark that is installed has such a rule; 5.3 has."""
+    """Return whether the installed pytest-benchmark has such a rule; 5.3 has."""
     return "precision" in inspect.signature(BenchmarkFixture).parameters
 
 
 def timer(method: str, environment: Mapping[str, str], **arguments: float) -> Measure:
-    """A method of `torch.utils.benchmark.Timer`."""
+    """Return an arm: a method of `torch.utils.benchmark.Timer`."""
     return _program("timer", environment, {"method": method, "arguments": arguments})
 
 
 def loop(environment: Mapping[str, str], **given: float) -> Measure:
-    """A plain loop of so many iterations or seconds."""
+    """Return an arm: a plain loop of the given number of iterations or seconds."""
     return _program("loop", environment, given)
 
 
 def optimum(seconds: float, environment: Mapping[str, str]) -> Measure:
-    """optimum-benchmark, in an environment of its own, which is made at the first use."""
+    """Return an arm: optimum-benchmark, in an environment of its own that is made at the first use."""
 
     def measure(case: Case) -> Reading:
         try:
@@ -136,6 +136,6 @@ def _program(
 
 
 def _session(folder: Path, test: str, case: Case, *options: str, environment: Mapping[str, str] | None = None) -> float:
-    """Seconds of a pytest session of this test, which passes. Raises `Failed`."""
+    """Return the seconds of a pytest session of this test. Raise `Failed` if it does not pass."""
     (folder / "test_it.py").write_text(test.format(workload=case.workload, batch_size=case.batch_size))
     return session_s(folder, *options, environment=environment)

@@ -1,4 +1,4 @@
-"""Programs of `programs/`, each in a process of its own, that measure when they are asked."""
+"""Programs of `programs/`, each in a process of its own, that measure on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAMS = Path(__file__).parents[1] / "programs"
 
 
 class Failed(Exception):
-    """A program or a session ended where it should not; the last that it said."""
+    """A program or a session ended with an error. The message is the last line that it printed."""
 
 
 def last_line(printed: str) -> str:
@@ -25,31 +25,44 @@ def last_line(printed: str) -> str:
 
 
 def pytest_failure(printed: str) -> str:
-    """Why a session of pytest failed: the first line of its summary that says so, or the last of all."""
-    told = (line for line in printed.splitlines() if line.startswith(("FAILED ", "ERROR ")))
-    return next(told, last_line(printed))
+    """Return why a pytest session failed: the first failure in its summary, else its last line."""
+    failures = (line for line in printed.splitlines() if line.startswith(("FAILED ", "ERROR ")))
+    return next(failures, last_line(printed))
 
 
 def session_s(folder: Path, *options: str, environment: Mapping[str, str] | None = None) -> float:
-    """Seconds of a session of pytest on the tests in a folder, which pass. Raises `Failed`.
+    """Return the seconds of a pytest session on the tests in a folder.
 
-    environment: what this process's is changed by.
+    Args:
+        folder: the folder.
+        options: options of pytest.
+        environment: changes to this process's environment.
+
+    Raises:
+        Failed: a test does not pass.
     """
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
-    told = os.environ | dict(environment or {}) | {"COLUMNS": "250"}  # pytest shortens reasons to its terminal
+    changed = os.environ | dict(environment or {}) | {"COLUMNS": "250"}  # pytest cuts reasons to the terminal's width
     begin = time.perf_counter()
-    done = subprocess.run(command, cwd=folder, env=told, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=changed, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(pytest_failure(done.stdout + done.stderr))
     return time.perf_counter() - begin
 
 
 class Child:
-    """A running program that is ready to measure, and quiet until asked. Raises `Failed` when it does not get there.
+    """A running program that is ready to measure, and idle until asked.
 
-    It runs in a folder of its own, which goes with it: optimum-benchmark leaves a log where it runs.
+    It runs in a temporary folder of its own, because optimum-benchmark leaves a log where it runs.
 
-    environment: what this process's is changed by.
+    Args:
+        program: name of the program.
+        python: the interpreter.
+        environment: changes to this process's environment.
+        given: the program's argument.
+
+    Raises:
+        Failed: the program ended before it was ready.
     """
 
     def __init__(
@@ -80,9 +93,9 @@ class Child:
         self.close()
 
     def ask(self) -> dict[str, float]:
-        """What the program finds now. Raises `Failed`."""
+        """Let the program measure and return its answer. Raise `Failed` if it ended."""
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # it has ended, and said why
+        with suppress(BrokenPipeError):  # it has ended; `_read` reports why
             self._process.stdin.write("\n")
             self._process.stdin.flush()
         answer: dict[str, float] = json.loads(self._read())
@@ -95,7 +108,7 @@ class Child:
         self._folder.cleanup()
 
     def _read(self) -> str:
-        """The next line that the program says."""
+        """Return the next line that the program prints."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if line:
@@ -104,4 +117,4 @@ class Child:
         self._errors.seek(0)
         last = last_line(self._errors.read())
         self.close()
-        raise Failed(last or "it ended without a word")
+        raise Failed(last or "it ended without a message")

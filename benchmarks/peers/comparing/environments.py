@@ -1,4 +1,4 @@
-"""Environments for tools that are not to be installed beside ours: made once, in the user's cache folder."""
+"""Environments for tools that cannot be installed beside ours: made once, in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ OURS = "pytest-ngraph"
 
 
 class Unavailable(Exception):
-    """What was to be compared with cannot be had here; the reason, for people."""
+    """The tool to compare with is not available here. The message is the reason."""
 
 
 def python_with(*requirements: str, folder: Path = FOLDER) -> Path:
-    """The interpreter of an environment that has these requirements, and all that this process's has.
+    """Return the interpreter of an environment with these requirements and all packages of this process's environment.
 
-    Libraries that results depend on keep the versions that they have here. The environment is named after what is in
-    it. Raises `Unavailable` when it cannot be made, because there is no network, say.
+    Libraries on which results depend keep the versions that they have here. The environment's name is a digest of its
+    contents.
+
+    Raises:
+        Unavailable: it cannot be made, for example without a network.
     """
     constraints = [f"{name}=={version}" for name, version in sorted(library_versions().items()) if name != OURS]
     contents = "\n".join([sys.version, sys.prefix, *requirements, *constraints])
@@ -41,8 +44,8 @@ def python_with(*requirements: str, folder: Path = FOLDER) -> Path:
 def _make(home: Path, requirements: tuple[str, ...], constraints: list[str]) -> None:
     venv.create(home, with_pip=True)
     own = Path(sysconfig.get_path("purelib", "posix_prefix", {"base": str(home), "platbase": str(home)}))
-    # `--system-site-packages` would give those of the interpreter that this environment was made with, not this one's.
-    # As site folders, not as plain paths: what is installed there in editable mode is found as well.
+    # `--system-site-packages` would add the packages of the base interpreter, not those of this environment.
+    # They are added as site folders, not as plain paths, so that packages in editable mode are found too.
     parents = [f"site.addsitedir({folder!r})" for folder in site.getsitepackages()]
     (own / "parent.pth").write_text(f"import site; {'; '.join(parents)}\n")
     (home / "constraints.txt").write_text("\n".join(constraints) + "\n")

@@ -16,23 +16,23 @@ def median(values: npt.ArrayLike) -> float:
 
 
 def coefficient_of_variation(values: npt.ArrayLike) -> Floats:
-    """The standard deviation, of n - 1, over the mean, along the last axis; shape (..., n) to (...)."""
+    """Return the standard deviation (with n - 1) over the mean, along the last axis; shape (..., n) to (...)."""
     given = np.asarray(values, dtype=np.float64)
     spread: Floats = np.std(given, axis=-1, ddof=1) / np.mean(given, axis=-1)
     return spread
 
 
 def root_mean_square(values: npt.ArrayLike) -> float:
-    """What spreads of several networks come to."""
+    """Return the root mean square: one spread for those of several networks."""
     return float(np.sqrt(np.mean(np.square(np.asarray(values, dtype=np.float64)))))
 
 
 def spread_ratio(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Estimate:
-    """The spread of our sessions over that of theirs, with its interval; shape (networks, sessions) each.
+    """Return the spread of our sessions over that of theirs, with its interval; shape (networks, sessions) each.
 
-    A spread is the root mean square of the networks' coefficients of variation. The interval takes sessions for normal:
-    the logarithm of a spread of f degrees of freedom then has a variance of 1 / 2f. Networks that spread more than
-    others have more of a say, and leave fewer degrees of freedom (Satterthwaite).
+    A spread is the root mean square of the networks' coefficients of variation. The interval assumes that sessions are
+    normally distributed: then the logarithm of a spread with f degrees of freedom has a variance of 1 / 2f. Networks
+    that spread more than others have more weight, which leaves fewer degrees of freedom (Satterthwaite).
     """
     spreads, variances = [], []
     for sessions in (np.asarray(each, dtype=np.float64) for each in (ours, theirs)):
@@ -46,16 +46,18 @@ def spread_ratio(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Estimate:
 
 
 def paired_ratio(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Estimate:
-    """The median of ours over theirs, pair by pair, with its interval; shape (pairs,) each. From fewer than six pairs
-    no interval can be told."""
+    """Return the median of ours over theirs, pair by pair, with its interval; shape (pairs,) each.
+
+    With fewer than six pairs the interval is infinite.
+    """
     return median_interval(np.asarray(ours, dtype=np.float64) / np.asarray(theirs, dtype=np.float64))
 
 
 def slope(sizes: npt.ArrayLike, costs: npt.ArrayLike) -> float:
-    """The least-squares slope in logarithms: 1 is in proportion, 2 with the square; shape (n,) each, n from 2 up."""
+    """Return the least-squares slope in logarithms: 1 is in proportion, 2 with the square; shape (n,) each, n >= 2."""
     return float(np.polyfit(np.log(np.asarray(sizes)), np.log(np.asarray(costs)), 1)[0])
 
 
 def share_within(values: npt.ArrayLike, center: float, tolerance: float) -> float:
-    """The share of the values that differ from the center by no more than this share of it."""
+    """Return the share of the values that differ from the center by at most this share of it."""
     return float(np.mean(np.abs(np.asarray(values, dtype=np.float64) / center - 1) <= tolerance))

@@ -1,7 +1,7 @@
-"""Is what we report what the compiler can do? Our throughput over that of each library's own way of timing itself.
+"""Do we report what the compiler can do? Our throughput over the one from each library's own way of timing itself.
 
-Ours and the peer run in turn, so many seconds each, every one in processes of its own, and the ratio is taken pair by
-pair: 1 means equal, more means that we report more.
+We and the peer run alternately, for equally many seconds, in separate processes. The ratio is taken pair by pair: 1
+means equal, more means that we report more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from telling import table
+from markdown_output import table
 
 from comparing import figures
 from comparing.arms import bound
@@ -47,19 +47,19 @@ PEERS = {
     "tvm": "time_evaluator",
 }
 COMPILERS: dict[Objective, tuple[str, ...]] = {"latency": tuple(PEERS), "throughput": ("openvino",)}
-"""Those that have a peer: only OpenVINO's has a mode for throughput."""
+"""Compilers that have a peer: only OpenVINO's has a mode for throughput."""
 UNITS = {"us": 1e-6, "ms": 1e-3}
 SPAN = re.compile(r"(Median|Duration):\s+([\d.]+) (us|ms)")
-"""What `benchmark_app` tells of time, in a unit that suits it."""
+"""The times that `benchmark_app` prints, with their units."""
 FAILURES = (Failed, NgraphError, WorkerFailed)
-"""Of a library, a worker of ours or a peer: what they concern is left out, and the rest goes on."""
+"""Errors of a library, a worker of ours or a peer. The case concerned is left out, and the others go on."""
 
 Burst = Callable[[], float]
 """Measures once; seconds per iteration."""
 
 
 class Ours:
-    """A case in our worker; seconds per iteration as a record would have it: the median of the rounds."""
+    """A case in our worker. A call returns seconds per iteration as a record has them: the median of the rounds."""
 
     def __init__(self, case: Case, artifact: Artifact, seconds: float) -> None:
         self._seconds = seconds
@@ -93,7 +93,7 @@ class Ours:
 
 
 def find(parsed: argparse.Namespace) -> str:
-    """A row for each model, batch size and compiler, one for each compiler's median, and what is missing."""
+    """Return a row for each model, batch size and compiler, one for each compiler's median, and what is missing."""
     environment = {} if parsed.unbound else bound()
     medians: dict[str, list[float]] = {}
     rows, notes = [], []
@@ -125,9 +125,17 @@ def find(parsed: argparse.Namespace) -> str:
 def ratios(
     case: Case, artifact: Artifact, pairs: int, seconds: float, environment: Mapping[str, str]
 ) -> Iterator[float]:
-    """Our throughput over the peer's, pair by pair, in alternating order. Raises what either fails with.
+    """Yield our throughput over the peer's, pair by pair, in alternating order.
 
-    environment: what the peer's is changed by.
+    Args:
+        case: the case.
+        artifact: the artifact to compile.
+        pairs: number of pairs.
+        seconds: duration of each half of a pair.
+        environment: changes to the peer's environment.
+
+    Raises:
+        Failed: the library is missing, or the peer failed.
     """
     missing = missing_library(case.compiler)
     if missing:
@@ -147,7 +155,7 @@ def ratios(
 def peer_of(
     case: Case, artifact: Artifact, seconds: float, environment: Mapping[str, str], running: ExitStack
 ) -> Burst:
-    """How the case's library times itself on the same graph. running: ends what was started."""
+    """Return the case's library's own way of timing itself on the same graph. `running` ends what this starts."""
     target = DEVICE.target(case)
 
     def child(program: str, **given: Any) -> Burst:
@@ -177,7 +185,7 @@ def peer_of(
 
 
 def benchmark_app(model: Path, objective: Objective, seconds: float, environment: Mapping[str, str]) -> Burst:
-    """OpenVINO's own tool on the same graph, precision and objective, on all cores."""
+    """Return OpenVINO's own tool on the same graph, precision and objective, on all cores."""
     program = Path(sys.executable).with_name("benchmark_app")
     command = [
         *(str(program), "-m", str(model), "-d", "CPU", "-hint", objective, "-infer_precision", "f32"),
@@ -186,17 +194,17 @@ def benchmark_app(model: Path, objective: Objective, seconds: float, environment
 
     def run() -> float:
         done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
-        return seconds_told(done.stdout, objective)
+        return printed_seconds(done.stdout, objective)
 
     return run
 
 
-def seconds_told(printed: str, objective: Objective) -> float:
-    """Seconds per iteration by what `benchmark_app` prints. Raises `Failed` where it does not say."""
+def printed_seconds(printed: str, objective: Objective) -> float:
+    """Return the seconds per iteration from the output of `benchmark_app`. Raise `Failed` if there are none."""
     count = re.search(r"Count:\s+(\d+)", printed)
     spans = {name: float(value) * UNITS[unit] for name, value, unit in SPAN.findall(printed)}
     if count is None or not {"Median", "Duration"} <= spans.keys():
-        raise Failed(last_line(printed) or "benchmark_app said nothing")
+        raise Failed(last_line(printed) or "benchmark_app printed nothing")
     return spans["Median"] if objective == "latency" else spans["Duration"] / int(count[1])
 
 

@@ -1,4 +1,4 @@
-"""What a store of many records costs to work on, by the number of records."""
+"""The cost of working on a store, by the number of its records."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 import report_scale
-from telling import table
+from markdown_output import table
 
 from comparing import figures
 from pytest_ngraph.metrics.text import number
 
 REPORT = [stage for stage in report_scale.STAGES if stage != "read"]
-"""These make up a report; the first reads the store as well."""
+"""The stages of a report. The first one includes reading the store."""
 WORKS: Mapping[str, Sequence[str]] = {
     "report": REPORT,
     **{stage: [stage] for stage in (report_scale.METRICS, report_scale.GATE, report_scale.RESUME)},
 }
-"""The stages of each, which one fresh process does one after another."""
+"""The stages of each work, which one fresh process does one after another."""
 
 Cost = tuple[float, float]
 """Seconds, and the most memory held in MiB."""
 
 
 def find(parsed: argparse.Namespace) -> str:
-    """A row for each work: its costs at each size, and the slope of its seconds over all of them."""
+    """Return a row for each work: its costs at each size, and the slope of its seconds over all sizes."""
 
     def sizes(work: str) -> list[int]:
         return [size for size in parsed.records if work == report_scale.METRICS or size <= parsed.most_stored]
@@ -35,7 +35,7 @@ def find(parsed: argparse.Namespace) -> str:
 
 
 def cost(work: str, records: int, rounds: int) -> Cost:
-    """Of so many records with so many rounds each."""
+    """Return the cost of a work on this number of records, with this number of rounds each."""
     stages = report_scale.in_fresh_process(records, rounds, list(WORKS[work])).values()
     return sum(stage["seconds"] for stage in stages), max(stage["peak_mib"] for stage in stages)
 

@@ -1,4 +1,4 @@
-"""What a session of many cases costs that are measured in no time, beside pytest-benchmark's of as many."""
+"""The cost of a session of many cases that are measured in no time, beside that of pytest-benchmark with as many."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cluster_costs.started import seconds_of
 from fault_project import Project
-from telling import table
+from markdown_output import table
 
 from comparing import figures
 from comparing.child import session_s
@@ -19,7 +19,7 @@ from pytest_ngraph.metrics.text import number
 
 ABSENT = "–"
 SIZES = 100
-"""Batch sizes of each workload, at the most."""
+"""Most batch sizes of a workload."""
 PROBE = """
 import json, resource
 
@@ -42,7 +42,7 @@ HEADING = (
 
 
 class Cost(NamedTuple):
-    """Of a session: its seconds, and the most memory that pytest and the largest of its workers held."""
+    """The cost of a session: its seconds, and the peak memory of pytest and of the largest of its workers."""
 
     seconds: float
     pytest_mib: float
@@ -50,7 +50,7 @@ class Cost(NamedTuple):
 
 
 def find(parsed: argparse.Namespace) -> str:
-    """A row for each number of cases, and how ours grow."""
+    """Return a row for each number of cases, and how our seconds grow."""
     with tempfile.TemporaryDirectory(prefix="ngraph-sessions-") as name:
         folder = Path(name)
         pairs = [
@@ -74,8 +74,10 @@ def report(sizes: Sequence[int], ours: Sequence[Cost], theirs: Sequence[Cost]) -
 
 
 def per_case_ms(sizes: Sequence[int], costs: Sequence[Cost]) -> list[str]:
-    """Milliseconds that each case takes beyond the first size's session. Nothing for that one, and for what is lost in
-    how sessions differ by chance."""
+    """Return the milliseconds per case beyond the session of the first size.
+
+    There is no value for the first size, and none where the difference is lost in the random spread of sessions.
+    """
     beyond = [
         1000 * (cost.seconds - costs[0].seconds) / (size - sizes[0])
         for size, cost in zip(sizes[1:], costs[1:], strict=True)
@@ -84,7 +86,7 @@ def per_case_ms(sizes: Sequence[int], costs: Sequence[Cost]) -> list[str]:
 
 
 def slope(sizes: Sequence[int], costs: Sequence[Cost]) -> list[str]:
-    """A sentence on how our seconds grow with cases, both counted beyond the first size's; from three sizes on."""
+    """Return a sentence on how our seconds grow with cases, both beyond the first size's. Needs three sizes."""
     cases = [size - sizes[0] for size in sizes[1:]]
     seconds = [cost.seconds - costs[0].seconds for cost in costs[1:]]
     if len(sizes) < 3 or min(seconds) <= 0:
@@ -96,7 +98,7 @@ def slope(sizes: Sequence[int], costs: Sequence[Cost]) -> list[str]:
 
 
 def ngraph_cost(folder: Path, cases: int) -> Cost:
-    """Of a session of ours, whose workers, records and store are real, and whose compiler is not."""
+    """Return the cost of a session of ours. Its workers, records and store are real; its compiler is a fake."""
     workloads = [f"plain{number}" for number in range(-(-cases // SIZES))]
     sizes = range(1, cases // len(workloads) + 1)
     project = Project(folder, workloads=workloads, batch_sizes=sizes, compilers=["faulty:Instant"])
@@ -105,7 +107,7 @@ def ngraph_cost(folder: Path, cases: int) -> Cost:
 
 
 def benchmark_cost(folder: Path, cases: int) -> Cost:
-    """Of a session of pytest-benchmark's alone, in which the measured function does next to nothing."""
+    """Return the cost of a session of pytest-benchmark alone, whose measured function does almost nothing."""
     folder.mkdir(parents=True)
     (folder / "conftest.py").write_text(PROBE)
     (folder / "test_it.py").write_text(BENCHMARK_TEST.format(cases=cases))

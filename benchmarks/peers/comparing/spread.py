@@ -1,11 +1,11 @@
-"""How far sessions of the same network differ, by tool, all measuring for the same seconds."""
+"""How far sessions of the same network differ, by tool. All tools measure for the same seconds."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 
-from telling import table
+from markdown_output import table
 
 from comparing import arms, figures, trials
 from comparing.trials import Measure, Trials
@@ -13,7 +13,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.metrics.text import with_interval
 
 UNREACHED = "0.01%"
-"""A precision target with which the seconds decide."""
+"""A precision target that is never met, so that the seconds decide."""
 
 
 def find(parsed: argparse.Namespace) -> str:
@@ -23,7 +23,7 @@ def find(parsed: argparse.Namespace) -> str:
 
 
 def tools(seconds: float, *, unbound: bool) -> dict[str, Measure]:
-    """Every tool, told to measure for so many seconds."""
+    """Return every tool, set to measure for this number of seconds."""
     environment = {} if unbound else arms.bound()
     return {
         arms.OURS: arms.ngraph(f"--ngraph-budget={seconds}", f"--ngraph-precision-target={UNREACHED}"),
@@ -34,7 +34,7 @@ def tools(seconds: float, *, unbound: bool) -> dict[str, Measure]:
 
 
 def report(cases: Sequence[Case], found: Trials) -> str:
-    """A row for each network, one for all, and one that compares ours with each."""
+    """Return a row for each network, one for all, and one that compares ours with each."""
     spreads = {arm: figures.coefficient_of_variation(found.of(arm, "seconds")) for arm in found.readings}
     rows = [[case.group_label, *(_percent(own[place]) for own in spreads.values())] for place, case in enumerate(cases)]
     rows.append(["all, root mean square", *(_percent(figures.root_mean_square(own)) for own in spreads.values())])

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from telling import table
+from markdown_output import table
 
 from comparing import figures
 from pytest_ngraph.metrics.text import number, with_interval
@@ -25,7 +25,7 @@ ARMS = {
     "pytest-benchmark": ("-p", "no:ngraph"),
     "pytest-ngraph": (),
 }
-"""Options with which each plugin is there or is not."""
+"""Options that load or leave out each plugin."""
 NOTHING = dict.fromkeys(ARMS, "def test_nothing(): ...\n")
 PARAMETRIZED = """
 import pytest
@@ -60,7 +60,7 @@ HEADING = (
 
 
 def find(parsed: argparse.Namespace) -> str:
-    """A row for each thing to do, and what pytest has imported by then with our plugin."""
+    """Return a row for each action, and the frameworks that pytest with our plugin imports in it."""
     with tempfile.TemporaryDirectory(prefix="ngraph-starts-") as name:
         folder = Path(name)
         rows = [
@@ -70,13 +70,13 @@ def find(parsed: argparse.Namespace) -> str:
         for cases in parsed.cases:
             folders = _written(folder / str(cases), COLLECTED, widths=cases // 20)
             rows.append(row(f"collect {cases:,} cases", timed(folders, ("--collect-only", "-qq"), parsed.rounds)))
-        told = {does: imported(folders["pytest-ngraph"], does) for does in ("--help", "--collect-only")}
-    notes = [f"With `{does}`, of {', '.join(FRAMEWORKS)} it imports: {names}." for does, names in told.items()]
+        found = {does: imported(folders["pytest-ngraph"], does) for does in ("--help", "--collect-only")}
+    notes = [f"With `{does}`, of {', '.join(FRAMEWORKS)} it imports: {names}." for does, names in found.items()]
     return "\n\n".join([table(HEADING, rows), *notes])
 
 
 def row(does: str, seconds: Mapping[str, Floats]) -> list[str]:
-    """seconds: of each arm, round by round; shape (rounds,) each."""
+    """Return the row of an action. `seconds` has those of each arm, round by round; shape (rounds,) each."""
     ours = seconds["pytest-ngraph"]
     return [
         does,
@@ -86,8 +86,10 @@ def row(does: str, seconds: Mapping[str, Floats]) -> list[str]:
 
 
 def timed(folders: Mapping[str, Path], options: Sequence[str], rounds: int) -> dict[str, Floats]:
-    """Seconds of a run of pytest in each arm's folder, in a new order every round. One for nothing goes before: it
-    writes the bytecode that all later ones find."""
+    """Return the seconds of pytest runs in each arm's folder, in a new order every round.
+
+    An untimed run of each comes first: it writes the bytecode that all later ones find.
+    """
     seconds: dict[str, list[float]] = {arm: [] for arm in ARMS}
     order = random.Random(0)
     for arm in ARMS:
@@ -99,7 +101,7 @@ def timed(folders: Mapping[str, Path], options: Sequence[str], rounds: int) -> d
 
 
 def pytest_s(folder: Path, *options: str) -> float:
-    """Seconds of a run of pytest in a fresh process. Ends this one where that fails."""
+    """Return the seconds of a pytest run in a fresh process. Exit with its output if it fails."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
     started = time.perf_counter()
@@ -110,14 +112,14 @@ def pytest_s(folder: Path, *options: str) -> float:
 
 
 def imported(folder: Path, *arguments: str) -> str:
-    """Which frameworks a run of pytest has imported by its end."""
+    """Return which frameworks a pytest run has imported at its end."""
     code = IMPORTED.format(arguments=[*arguments], frameworks=FRAMEWORKS)
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[-1]
 
 
 def _written(folder: Path, texts: Mapping[str, str], **sizes: int) -> dict[str, Path]:
-    """A folder for each arm, with its test file in it."""
+    """Create a folder for each arm, with its test file in it."""
     made = {arm: folder / arm for arm in ARMS}
     for arm, own in made.items():
         own.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""How long each tool measures by its own rule, and how far from the truth its median is then."""
+"""How long each tool measures by its own rule, and how far its median then is from the truth."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 import numpy as np
-from telling import table
+from markdown_output import table
 
 from comparing import arms, figures, trials
 from comparing.trials import Measure, Trials
@@ -16,7 +16,7 @@ from pytest_ngraph.metrics.text import number, with_interval
 TARGET = 0.01
 TRUTH = "truth"
 REPETITIONS = 100
-"""Of every experiment of the study (section V-A)."""
+"""Repetitions of every experiment of the study (section V-A)."""
 HEADING = (
     "model", "tool and rule", "measured, s", "at most, s", "session, s", "off by, median", "off by, most",
     "within 1 % of the truth", "within 1 % of its own median", "ours over its seconds",
@@ -31,7 +31,7 @@ def find(parsed: argparse.Namespace) -> str:
 
 
 def tools(most_s: float, *, unbound: bool) -> dict[str, Measure]:
-    """Every rule. most_s: the seconds after which those give up that wait for a precision."""
+    """Return every rule. Rules that wait for a precision give up after `most_s` seconds."""
     environment = {} if unbound else arms.bound()
     precise = (f"--benchmark-precision={TARGET}", "--benchmark-confidence=0.95", f"--benchmark-max-time={most_s}")
     found = {
@@ -48,7 +48,7 @@ def tools(most_s: float, *, unbound: bool) -> dict[str, Measure]:
 
 
 def report(cases: Sequence[Case], found: Trials) -> str:
-    """A row for each network and rule. The truth of a network is the median of its long runs."""
+    """Return a row for each network and rule. The truth of a network is the median of its long runs."""
     if TRUTH not in found.readings:
         return "\n\n".join(found.notes)
     rules = [name for name in found.readings if name != TRUTH]
@@ -57,7 +57,7 @@ def report(cases: Sequence[Case], found: Trials) -> str:
 
 
 def row(found: Trials, case: Case, place: int, name: str) -> list[str]:
-    """What a rule comes to on the network in this place."""
+    """Return the row of a rule on the network with this index."""
     truth = figures.median(found.of(TRUTH, "seconds")[place])
     seconds = found.of(name, "seconds")[place]
     measured_s = found.of(name, "measured_s")[place]

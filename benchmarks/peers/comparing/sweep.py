@@ -1,4 +1,4 @@
-"""A sweep of real models: which share of its wall time is compiling and measuring, with a cold cache and a warm one."""
+"""A sweep of real models: the share of compiling and measuring in its wall time, with a cold and with a warm cache."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+import markdown_output
 import small_models
-import telling
 
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics.text import number
@@ -24,7 +24,16 @@ HEADING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """Where a session's seconds went. compiling_s: or loading what the cache had. measured: of so many cases."""
+    """The parts of a session's seconds.
+
+    Attributes:
+        cases: number of cases that were not skipped.
+        measured: number of these that were measured.
+        wall_s: seconds of the whole session.
+        compiling_s: seconds of compiling, or of loading from the cache.
+        warming_up_s: seconds of warming up.
+        rounds_s: seconds of the timed rounds.
+    """
 
     cases: int
     measured: int
@@ -47,19 +56,19 @@ class Shares:
 
     @property
     def worth_s(self) -> float:
-        """Seconds without which there is no number: compiling, warming up and measuring, one after another."""
+        """The seconds that every measurement needs: compiling, warming up and measuring, one after another."""
         return self.compiling_s + self.warming_up_s + self.rounds_s
 
 
 def find(parsed: argparse.Namespace) -> str:
-    """A row for each of two sessions, of which the second finds what the first compiled."""
+    """Return a row for each of two sessions. The second finds in the cache what the first compiled."""
     options = [f"--batch-size={','.join(map(str, parsed.batch_sizes))}", f"--compiler={parsed.compilers}"]
     with tempfile.TemporaryDirectory(prefix="ngraph-cache-") as cache:
-        told = [
+        rows = [
             row(state, _session([*options, *parsed.pytest, f"--ngraph-cache={cache}"], parsed.tests))
             for state in ("cold", "warm")
         ]
-    return telling.table(HEADING, told)
+    return markdown_output.table(HEADING, rows)
 
 
 def row(state: str, shares: Shares) -> list[str]:

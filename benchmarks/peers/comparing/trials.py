@@ -1,4 +1,4 @@
-"""Several tools measure the same networks, in turn, so that a machine that drifts does so for all."""
+"""Several tools measure the same networks alternately, so that drift of the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from pytest_ngraph.stats import Floats
 
 
 class Reading(NamedTuple):
-    """What one session of a tool says of a network.
+    """The result of one session of a tool on a network.
 
-    seconds: median seconds per iteration. measured_s: seconds from the first iteration to the last one, those that warm
-    up or calibrate included. wall_s: seconds of the whole session, which starts a process and builds the network.
+    Attributes:
+        seconds: median seconds per iteration.
+        measured_s: seconds from the first iteration to the last one, including those that warm up or calibrate.
+        wall_s: seconds of the whole session, which starts a process and builds the network.
     """
 
     seconds: float
@@ -27,17 +29,22 @@ class Reading(NamedTuple):
 
 
 Measure = Callable[[Case], Reading]
-"""A session of a tool. Raises `Failed`."""
+"""Runs a session of a tool. Raises `Failed`."""
 
 
 class Trials(NamedTuple):
-    """Readings of each arm by its name, session after session of each case; and why arms have none."""
+    """The readings of several arms.
+
+    Attributes:
+        readings: readings of each arm by its name: for each case, one per session.
+        absent: why an arm has no readings, by its name.
+    """
 
     readings: Mapping[str, Sequence[Sequence[Reading]]]
     absent: Mapping[str, str]
 
     def of(self, arm: str, field: str) -> Floats:
-        """One field of an arm's readings, shape (cases, sessions)."""
+        """Return one field of an arm's readings, shape (cases, sessions)."""
         return np.array([[getattr(reading, field) for reading in own] for own in self.readings[arm]], dtype=np.float64)
 
     @property
@@ -47,9 +54,9 @@ class Trials(NamedTuple):
 
 
 def run(arms: Mapping[str, Measure], cases: Sequence[Case], sessions: int) -> Trials:
-    """So many sessions of every arm for every case, in an order that is drawn anew each time.
+    """Run a number of sessions of every arm for every case, in a new random order each time.
 
-    An arm that fails once is left out: of fewer sessions than the others its figures would be another thing.
+    An arm that fails once is left out: with fewer sessions than the others, its figures would not be comparable.
     """
     readings: dict[str, list[list[Reading]]] = {name: [[] for _ in cases] for name in arms}
     absent: dict[str, str] = {}
@@ -67,10 +74,10 @@ def run(arms: Mapping[str, Measure], cases: Sequence[Case], sessions: int) -> Tr
 
 
 def chosen(arms: Mapping[str, Measure], part: str | None) -> dict[str, Measure]:
-    """The arms with this in their name; all of them without it."""
+    """Return the arms with this text in their name; all arms without it."""
     return {name: measure for name, measure in arms.items() if not part or part in name}
 
 
 def cases(models: Iterable[str], batch_size: int) -> list[Case]:
-    """These models in eager PyTorch."""
+    """Return the cases of these models in eager PyTorch."""
     return [Case(workload=model, compiler="identity", batch_size=batch_size) for model in models]

@@ -1,4 +1,4 @@
-"""A bare loop on a session of ONNX Runtime."""
+"""A plain loop on a session of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from serving import Measure, serve
 
 
 def prepare(model: str, inputs: str, threads: int, seconds: float) -> Measure:
-    """model: an ONNX file. inputs: its own in order, as npz. seconds: of a measurement; one goes before for nothing."""
+    """Create the session and measure once without using the result.
+
+    Args:
+        model: an ONNX file.
+        inputs: its inputs in order, as npz.
+        threads: threads of the session.
+        seconds: duration of a measurement.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -1,4 +1,4 @@
-"""A plain loop over a network in eager PyTorch, each iteration timed."""
+"""A plain loop over a network in eager PyTorch that times each iteration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from pytest_ngraph.workloads import build
 def prepare(
     case: dict[str, Any], threads: int, iterations: int = 0, seconds: float = 0.0, warmup_s: float = 0.0
 ) -> Measure:
-    """iterations, seconds: of the loop, at the least."""
+    """Build the network.
+
+    Args:
+        case: the case to build.
+        threads: threads of PyTorch.
+        iterations: fewest iterations of the loop.
+        seconds: shortest duration of the loop.
+        warmup_s: shortest duration of the untimed loop before it.
+    """
     torch.set_num_threads(threads)
     built = build(Case.from_dict(case))
 

@@ -1,4 +1,4 @@
-"""optimum-benchmark on a timm model in eager PyTorch, as its examples run it: in a process that its launcher starts."""
+"""optimum-benchmark on a timm model in eager PyTorch. As in its examples, its launcher starts the process."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from serving import Measure, serve
 
 
 def prepare(case: dict[str, Any], threads: int, seconds: int) -> Measure:
-    """seconds: of tracked iterations, at the least; it warms up with ten."""
+    """Configure the benchmark.
+
+    Args:
+        case: the model and batch size.
+        threads: threads of PyTorch.
+        seconds: shortest duration of the tracked iterations; ten untracked ones warm up.
+    """
     allowed = os.sched_getaffinity(0) if sys.platform == "linux" else set()
 
     from optimum_benchmark import Benchmark, BenchmarkConfig, InferenceConfig, ProcessConfig, PyTorchConfig
 
-    if sys.platform == "linux":  # importing PyTorch may have bound this thread to one core, which processes inherit
+    if sys.platform == "linux":  # importing PyTorch may bind this thread to one core, and child processes inherit that
         os.sched_setaffinity(0, allowed)
     config = BenchmarkConfig(
         name=case["workload"],
@@ -26,7 +32,7 @@ def prepare(case: dict[str, Any], threads: int, seconds: int) -> Measure:
             task="image-classification",
             model_type="timm",
             device="cpu",
-            inter_op_num_threads=threads,  # which it hands to `torch.set_num_threads`
+            inter_op_num_threads=threads,  # it passes this to `torch.set_num_threads`
         ),
         scenario=InferenceConfig(
             latency=True, memory=False, duration=seconds, iterations=1, input_shapes={"batch_size": case["batch_size"]}

@@ -1,7 +1,7 @@
-"""What the programs have in common: prepare, say so, and measure once for each line of input.
+"""Shared by the programs: prepare, print `ready`, and measure once for each line of input.
 
-A program is given one argument, a JSON object. Its answers are JSON objects with `seconds`, the median seconds per
-iteration, and `measured_s`, the seconds that it took to find that.
+A program takes one argument, a JSON object. Its answers are JSON objects with `seconds`, the median seconds per
+iteration, and `measured_s`, the seconds that measuring took.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Measure = Callable[[], dict[str, float]]
 
 
 def serve(prepare: Callable[..., Measure]) -> None:
-    """prepare: makes ready to measure, of the fields of the argument."""
+    """Run a program. `prepare` takes the fields of its argument and returns the function that measures."""
     with own_standard_streams() as (requests, replies):
         measure = prepare(**json.loads(sys.argv[1]))
         print("ready", file=replies, flush=True)

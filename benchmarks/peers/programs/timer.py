@@ -1,4 +1,4 @@
-"""`torch.utils.benchmark.Timer` on a network: in eager PyTorch, or compiled the way that PyTorch's users do it."""
+"""`torch.utils.benchmark.Timer` on a network: in eager PyTorch, or compiled as PyTorch's users do it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,17 @@ def prepare(
     artifact: dict[str, Any] | None = None,
     warm: bool = False,
 ) -> Measure:
-    """method, arguments: of `Timer`. artifact: what a compiler starts from. warm: measure once for nothing."""
+    """Build or compile the network.
+
+    Args:
+        case: the case to build in eager PyTorch.
+        threads: threads of the timer.
+        method: method of `Timer` to call.
+        arguments: arguments of that method.
+        compiler: `identity`, `torchscript` or `inductor`.
+        artifact: the artifact to compile; without it the case is built.
+        warm: measure once without using the result.
+    """
     if artifact is None:
         built = build(Case.from_dict(case))
         module, inputs = built.module, built.inputs
@@ -45,7 +55,7 @@ def prepare(
 
 
 def compiled(compiler: str, artifact: Artifact) -> tuple[Any, tuple[torch.Tensor, ...]]:
-    """The exported program under TorchScript or Inductor, with weights frozen as ours has them, and its inputs."""
+    """Return the exported program under TorchScript or Inductor, with frozen weights like ours, and its inputs."""
     module: Any = program.load(artifact).module()
     inputs = program.inputs(artifact)
     with torch.inference_mode():
@@ -53,7 +63,7 @@ def compiled(compiler: str, artifact: Artifact) -> tuple[Any, tuple[torch.Tensor
             traced = torch.jit.trace(module, inputs).eval()  # type: ignore[no-untyped-call]
             module = torch.jit.optimize_for_inference(torch.jit.freeze(traced))
         if compiler == "inductor":
-            # As an option of `torch.compile` it would come too late: what traces the module asks for it as well.
+            # Set globally: an option of `torch.compile` would come too late, because tracing reads it too.
             inductor.freezing = True
             module = torch.compile(module)
             module(*inputs)

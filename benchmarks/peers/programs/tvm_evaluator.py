@@ -1,4 +1,4 @@
-"""TVM's `time_evaluator` on a library that was compiled as ours is, in TVM's own virtual machine."""
+"""TVM's `time_evaluator` on a library compiled like ours, in TVM's own virtual machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_ngraph.compilers.tvm.runtime import align, size_thread_pool
 
 
 def prepare(artifact: dict[str, Any], target: dict[str, Any], seconds: float) -> Measure:
-    """seconds: of a measurement; one goes before for nothing."""
+    """Compile the library and measure once without using the result. `seconds`: duration of a measurement."""
     given, on = Artifact.from_dict(artifact), Target.from_dict(target)
     with tempfile.TemporaryDirectory() as folder:
         Tvm().compile(given, on, Path(folder))

@@ -1,6 +1,8 @@
-"""Metrics: records -> numbers with 95 % intervals. Pure functions of what was measured, after the study's section V-A4.
+"""Metrics: pure functions from records to numbers with 95 % intervals, after the study's section V-A4.
 
-A metric that lacks a cell (no batch size 1, no identity, a failed case) is absent and says why; nothing is guessed.
+Records enter `compute`; a `Metrics` leaves. A cell is the result of one case. A metric that lacks a cell (no batch size
+1, no identity, a failed case) is absent and says why; nothing is guessed. `definitions.py` lists all metrics with their
+formulas: open it first, then `compute.py`. All cells are computed at once, as columns of NumPy arrays.
 """
 
 from pytest_ngraph.metrics.compute import compute

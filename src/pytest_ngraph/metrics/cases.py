@@ -15,7 +15,7 @@ from pytest_ngraph.metrics.panels import NONE, Chunk, Neighbour, Panels
 from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
 from pytest_ngraph.stats import Estimates, Floats
 
-INAPPLICABLE_TO_IDENTITY = "identity is what the others are compared with"
+INAPPLICABLE_TO_IDENTITY = "identity is the reference of the other compilers"
 UNREAD = {
     "compile_s": ("nothing is compiled", True),
     "cpu_percent": ("CPU time was not recorded", False),
@@ -29,8 +29,10 @@ UNREAD = {
 class Ratio:
     """A metric that is computed from the draws of throughputs.
 
-    needs: the other cells it takes, in the order in which a missing one is told. compute: it, for rows that have all.
-    trivial: where it is one by definition.
+    Attributes:
+        needs: the other cells that it takes. The first one missing is reported as the reason.
+        compute: computes it for rows that have all of these cells.
+        trivial: says for which rows it is 1 by definition.
     """
 
     needs: tuple[Neighbour, ...]
@@ -39,7 +41,7 @@ class Ratio:
 
 
 def case_columns(panels: Panels) -> dict[str, Column]:
-    """Every metric by name; what is computed from draws is still to be filled in, chunk by chunk."""
+    """Return every metric by name. Those computed from draws are still empty; `fill` adds them chunk by chunk."""
     cells = panels.cells
     return {
         "throughput": _throughput(cells),
@@ -58,7 +60,7 @@ def case_columns(panels: Panels) -> dict[str, Column]:
 
 
 def fill(columns: Mapping[str, Column], chunk: Chunk) -> None:
-    """Compute what is computed from draws, for the cells of a chunk."""
+    """Compute the metrics that take draws, for the cells of a chunk."""
     for name, ratio in RATIOS.items():
         rows = _missing_in(columns[name], chunk)
         columns[name].put(rows, ratio.compute(chunk, rows).estimates())
@@ -71,7 +73,7 @@ def fill(columns: Mapping[str, Column], chunk: Chunk) -> None:
 
 
 def break_even(chunk: Chunk, rows: Rows) -> Sampled:
-    """compile_s / (1 / T_identity - 1 / T_c) in samples, infinite where c is not faster."""
+    """Return compile_s / (1 / T_identity - 1 / T_c) in samples, infinite where c is not faster."""
     own, identity = chunk.throughput(rows), chunk.throughput(chunk.panels.identity[rows])
     compile_s = chunk.panels.cells.readings["compile_s"][rows]
     return Sampled(
@@ -87,7 +89,7 @@ def _paid_back(compile_s: Floats, gains_s: Floats) -> Floats:
 
 
 def _missing_in(column: Column, chunk: Chunk) -> Rows:
-    """The chunk's rows whose estimate is still to be computed."""
+    """Return the chunk's rows whose estimate is still to be computed."""
     empty = np.isnan(column.estimates.values[chunk.rows])
     absent = np.array([row in column.absent for row in chunk.rows.tolist()], dtype=np.bool_)
     rows: Rows = chunk.rows[empty & ~absent]
@@ -99,13 +101,13 @@ def _unmeasured(cells: Cells) -> dict[int, str]:
 
 
 def unmeasured(cells: Cells, row: int) -> str:
-    """Why a cell has no measurement, with its name."""
+    """Return why a cell has no measurement, with its name."""
     case = cells.cases[row]
     return f"{case.compiler} at batch size {case.batch_size} {cells.problems[row]}"
 
 
 def lacking(panels: Panels, row: int, neighbour: Neighbour) -> str:
-    """Why a cell's neighbour is not measured; empty when it is."""
+    """Return why a cell's neighbour is not measured; empty if it is."""
     other = int(getattr(panels, neighbour)[row])
     if other != NONE:
         return "" if panels.cells.measured[other] else unmeasured(panels.cells, other)
@@ -116,7 +118,7 @@ def lacking(panels: Panels, row: int, neighbour: Neighbour) -> str:
 
 
 def _lacking(panels: Panels, needs: tuple[Neighbour, ...], among: Bools) -> dict[int, str]:
-    """Why the neighbours of these rows are not measured: the first reason of each row that lacks one."""
+    """Return why neighbours are not measured: the first reason of each row that lacks one."""
     reasons: dict[int, str] = {}
     for neighbour in needs:
         for row in np.flatnonzero(among & ~panels.has(neighbour)).tolist():
@@ -166,7 +168,13 @@ def _cpu_reduction(panels: Panels) -> Column:
 
 
 def _unread_cpu(panels: Panels, own: Floats, identity: Floats) -> dict[int, str]:
-    """Where CPU time cannot be compared, though both cells are measured. identity: CPU percent of each cell's."""
+    """Return why CPU time cannot be compared, for rows whose cells are both measured.
+
+    Args:
+        panels: the cells and their neighbours.
+        own: CPU percent of each cell.
+        identity: CPU percent of each cell's identity.
+    """
     has_identity = panels.has("identity")
     idle = np.flatnonzero(has_identity & (identity == 0)).tolist()
     sizes = [panels.cells.cases[row].batch_size for row in idle]
@@ -179,7 +187,7 @@ def _unread_cpu(panels: Panels, own: Floats, identity: Floats) -> dict[int, str]
 
 
 def _reasons(where: Bools, reason: str) -> dict[int, str]:
-    """The same reason for each of these rows."""
+    """Return the same reason for each of these rows."""
     return dict.fromkeys(np.flatnonzero(where).tolist(), reason)
 
 
@@ -200,7 +208,7 @@ def _latency_s(cells: Cells) -> Column:
 
 
 def _reading(cells: Cells, name: str) -> Column:
-    """What was read once for a case: no samples, so no interval."""
+    """Return a value that was read once for each case: without samples it has no interval."""
     reason, inapplicable = UNREAD[name]
     values = cells.readings[name]
     unread = np.isnan(values)

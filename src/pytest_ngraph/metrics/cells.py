@@ -1,4 +1,4 @@
-"""The cells from which metrics are computed: what was measured of each case, or the reason why there is nothing."""
+"""The cells from which metrics are computed: the measurement of each case, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ from pytest_ngraph.stats import (
 )
 
 READINGS = ("compile_s", "cpu_percent", "peak_memory_bytes", "device_memory_bytes")
-"""The fields of a record that were read once."""
+"""The fields of a record that are read once, not sampled."""
 
 Key = tuple[str, tuple[tuple[str, Scalar], ...], int | None, int | None, str, str, str]
-"""Workload, its arguments, depth, width, precision, objective, device: what compilers and batch sizes share."""
+"""Workload, its arguments, depth, width, precision, objective, device: all of a case except compiler and batch size."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One row per case.
+    """Measurements of n cases, one row per case.
 
-    problems: why a case has no measurement that counts, to be read after its name; empty where it has one.
-    samples: seconds per iteration of all rounds of one case after another. rounds: how many each case has; shape (n,).
-    readings: what was read once, by the names of `READINGS`; NaN where it was not; shape (n,) each.
+    Attributes:
+        cases: the case of each row.
+        problems: why a case has no valid measurement, as a phrase that follows its name; empty where it has one.
+        samples: seconds per iteration of all rounds, one case after another.
+        rounds: number of rounds of each case; shape (n,).
+        readings: values that were read once, by the names of `READINGS`; NaN where missing; shape (n,) each.
     """
 
     cases: Sequence[Case]
@@ -46,12 +49,12 @@ class Cells:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Cells:
-        """Of a case recorded twice the later record counts."""
+        """Return the cells of these records. Of a case recorded twice, the later record counts."""
         return cls.of_each(list({record.case: record for record in records}.values()))
 
     @classmethod
     def of_each(cls, records: Sequence[Record]) -> Cells:
-        """A row for each record, whether or not their cases differ."""
+        """Return a row for each record, even where several have the same case."""
         rounds = [record.rounds for record in records]
         iterations, elapsed_s = flattened(rounds)
         return cls(
@@ -64,7 +67,7 @@ class Cells:
 
     @classmethod
     def joined(cls, parts: Sequence[Cells]) -> Cells:
-        """The rows of all parts, one part after another."""
+        """Return the rows of all parts, one part after another."""
         return cls(
             cases=[case for part in parts for case in part.cases],
             problems=[problem for part in parts for problem in part.problems],
@@ -76,7 +79,7 @@ class Cells:
         )
 
     def take(self, rows: Rows) -> Cells:
-        """These rows, in this order."""
+        """Return these rows, in this order."""
         ends = self._begins + self.rounds
         own = [self.samples[self._begins[row] : ends[row]] for row in rows]
         return Cells(
@@ -97,8 +100,7 @@ class Cells:
 
     @cached_property
     def latency_s(self) -> Estimates:
-        """The medians with their distribution-free intervals, which the stopping rule looks at as well; NaN where
-        nothing was measured."""
+        """Medians with their distribution-free intervals, which the stopping rule uses too; NaN where not measured."""
         columns = np.full((3, len(self.cases)), np.nan)
         for rows, samples in self._of_equal_rounds(np.flatnonzero(self.measured)):
             found = median_intervals(samples)
@@ -106,12 +108,12 @@ class Cells:
         return Estimates(*columns)
 
     def throughput(self, rows: Rows) -> Sampled:
-        """T_c(b) in samples per second of these rows, all of which are measured."""
+        """Return T_c(b) in samples per second of these rows, all of which are measured."""
         draws = np.empty((len(rows), DRAWS))
         places = np.empty(len(self.cases), dtype=np.intp)
         places[rows] = np.arange(len(rows))
         for own, samples in self._of_equal_rounds(rows):
-            # The seed is the case's own, so that its intervals do not depend on which other records are looked at.
+            # The seed depends on the case alone, so that its intervals do not depend on which other records are given.
             seeds = [zlib.crc32(self.cases[row].id.encode()) for row in own]
             draws[places[own]] = self.batch_sizes[own, None] / bootstrap_medians_of_each(samples, seeds)
         values = self.batch_sizes[rows] / self.latency_s.values[rows]
@@ -119,11 +121,11 @@ class Cells:
 
     @cached_property
     def _begins(self) -> Rows:
-        """Where each case's samples begin."""
+        """Index of each case's first sample."""
         return np.cumsum(self.rounds) - self.rounds
 
     def _of_equal_rounds(self, rows: Rows) -> Iterator[tuple[Rows, Floats]]:
-        """The rows by their number of rounds, and their samples, shape (n, rounds)."""
+        """Yield groups of rows with equally many rounds, and their samples, shape (n, rounds)."""
         counts = self.rounds[rows]
         for count in np.unique(counts):
             own = rows[counts == count]
@@ -131,7 +133,7 @@ class Cells:
 
 
 def flattened(rounds: Iterable[Sequence[Round]]) -> tuple[Floats, Floats]:
-    """Iterations and seconds of all rounds, one after another."""
+    """Return the iterations and the seconds of all rounds, one after another."""
     flat = np.fromiter(chain.from_iterable(chain.from_iterable(rounds)), dtype=np.float64).reshape(-1, 2)
     return flat[:, 0], flat[:, 1]
 
@@ -141,7 +143,7 @@ def key_of(case: Case) -> Key:
 
 
 def why_not_measured(record: Record) -> str:
-    """Why a record has no measurement that counts, to be read after the case's name; empty when it has."""
+    """Return why a record has no valid measurement, as a phrase that follows the case's name; empty if it has one."""
     if record.failure is not None:
         how = "failed" if record.failure.kind == "raised" else record.failure.kind
         return f"{how} in {record.failure.phase}: {_first_line(record.failure.message)}"

@@ -1,4 +1,4 @@
-"""One metric of many scopes at once."""
+"""One metric for many scopes at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from pytest_ngraph.stats import Estimates
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """estimates: shape (n,), NaN where absent. absent: why, by row. by_definition: as of `Metric`, shape (n,)."""
+    """One metric of n scopes.
+
+    Attributes:
+        estimates: shape (n,); NaN where absent or not yet filled in.
+        by_definition: as in `Metric`; shape (n,).
+        absent: why there is no estimate, by row.
+    """
 
     estimates: Estimates
     by_definition: Bools
@@ -23,13 +29,13 @@ class Column:
 
     @classmethod
     def empty(cls, count: int, absent: Mapping[int, str] | None = None) -> Column:
-        """One to be filled."""
+        """Return a column without estimates, to be filled in."""
         values, lows, highs = np.full((3, count), np.nan)
         return cls(Estimates(values, lows, highs), np.zeros(count, dtype=np.bool_), dict(absent or {}))
 
     @property
     def present(self) -> Bools:
-        """Where there is an estimate, or will be."""
+        """The rows that have an estimate, or will have one."""
         present = np.ones(len(self.by_definition), dtype=np.bool_)
         present[list(self.absent)] = False
         return present
@@ -41,7 +47,7 @@ class Column:
         self.estimates.highs[rows] = estimates.highs
 
     def metric(self, name: str, row: int, scope: Case | Scope) -> Metric:
-        """One row as a metric of a scope."""
+        """Return one row as the metric of a scope."""
         if row in self.absent:
             return Metric(name, scope, absent=self.absent[row], by_definition=bool(self.by_definition[row]))
         return Metric(name, scope, self.estimates[row], by_definition=bool(self.by_definition[row]))

@@ -1,4 +1,4 @@
-"""From records to metrics."""
+"""Compute metrics from records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_ngraph.stats import Estimate
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """What `Metrics` holds, with the metrics of cases as columns: `by_name` has a row for each cell."""
+    """The content of `Metrics`, with the metrics of cases as columns: `by_name` has a row for each cell."""
 
     cells: Cells
     by_name: Mapping[str, Column]
@@ -32,11 +32,17 @@ class Columns:
 
 
 def compute(records: Sequence[Record], extra: Iterable[Metric] = ()) -> Metrics:
-    """Every metric of some records, of any number of devices, precisions and objectives.
+    """Return every metric of the records, which may be of several devices, precisions and objectives.
 
-    Of a case recorded twice the later record counts. Takes time in proportion to the records, but for rank inversions,
-    which compare the workloads of one batch size pair by pair.
-    extra: metrics of the user's own. Raises `UsageError` when one is none, or is named like a built-in.
+    Of a case recorded twice, the later record counts. Time grows in proportion to the records, except for rank
+    inversions, which compare the workloads of one batch size pair by pair.
+
+    Args:
+        records: what was measured.
+        extra: metrics of the user's own.
+
+    Raises:
+        UsageError: one of `extra` is not a valid metric, or has the name of a built-in one.
     """
     columns = columns_of(Cells.of(records))
     by_case = {
@@ -54,9 +60,9 @@ def compute(records: Sequence[Record], extra: Iterable[Metric] = ()) -> Metrics:
 
 
 def columns_of(cells: Cells) -> Columns:
-    """Every metric of some cells.
+    """Return every metric of the cells.
 
-    Memory grows with the cells, but not with their draws: these are made for a chunk of cells at a time.
+    Draws are made for a chunk of cells at a time, so that memory grows with the cells but not with their draws.
     """
     panels = Panels.of(cells)
     by_name, curves, stacks = case_columns(panels), Curves(panels), Stacks(panels)
@@ -73,20 +79,20 @@ def columns_of(cells: Cells) -> Columns:
 
 
 def _check_own(metric: Metric) -> None:
-    """Raise `UsageError` for what the user's code gave in the place of a metric."""
+    """Raise `UsageError` if the user's code did not give a valid metric."""
     if not isinstance(metric, Metric) or not isinstance(metric.scope, Case | Scope):
         raise UsageError(
-            f"a metric of your own is {metric!r}. Give pytest_ngraph.Metric(name, scope, estimate), whose scope is a "
-            "Case or a Scope."
+            f"the hook pytest_ngraph_metrics returned {metric!r}. Return pytest_ngraph.Metric(name, scope, estimate), "
+            "whose scope is a Case or a Scope."
         )
     estimate = metric.estimate
     if estimate is not None and not (isinstance(estimate, Estimate) and not any(map(math.isnan, estimate))):
         raise UsageError(
-            f"{metric.name} of {metric.scope.id} has the estimate {estimate!r}. Give an Estimate(value, low, high) of "
-            "numbers, or absent='why there is none'."
+            f"{metric.name} of {metric.scope.id} has the estimate {estimate!r}. Give an Estimate(value, low, high) "
+            "without NaN, or leave the estimate out and give absent='the reason'."
         )
     if "." not in metric.name:
         raise UsageError(
-            f"a metric of your own is named {metric.name!r}, which has no dot. Put a name of yours in front, such as "
+            f"your metric {metric.name!r} has no dot in its name. Put a prefix in front, such as "
             f"'mine.{metric.name}': names without a dot are the plugin's ({', '.join(DEFINITIONS)})."
         )

@@ -1,6 +1,6 @@
 """Metrics over the batch sizes of one compiler: friction and its mitigation.
 
-A fit is only comparable with another over the same cells, so one that asked for a cell and did not get it is absent.
+Two fits are comparable only over the same cells. So a fit is absent if one of its cells was asked for but not measured.
 """
 
 from __future__ import annotations
@@ -19,8 +19,14 @@ from pytest_ngraph.metrics.sampled import Sampled
 
 
 class Curves:
-    """One compiler's cells of a panel by batch size, for each that ran at more than one. members: their rows, the batch
-    sizes rising. identity: which curve is identity's of the same panel; NONE where there is none."""
+    """Curves: the cells of one compiler and panel by batch size, where there are several batch sizes.
+
+    Attributes:
+        members: the rows of each curve, in rising order of batch size.
+        identity: number of identity's curve in the same panel; NONE where there is none.
+        friction: the friction of each curve.
+        mitigation: the friction mitigation of each curve.
+    """
 
     def __init__(self, panels: Panels) -> None:
         self._panels = panels
@@ -38,7 +44,7 @@ class Curves:
         self.mitigation = Column.empty(len(curves), self._lack_mitigation(reasons))
 
     def fill(self, chunk: Chunk) -> None:
-        """Compute what lies in a chunk."""
+        """Compute the curves whose cells are in a chunk."""
         own = [self._fitted[row] for row in chunk.rows.tolist() if row in self._fitted]
         if not own:
             return
@@ -60,7 +66,7 @@ class Curves:
                 yield self.mitigation.metric("friction_mitigation", number, scope)
 
     def _lacks(self, rows: Sequence[int]) -> str:
-        """Why there is no friction: the first cell that is not measured."""
+        """Return why there is no friction: the first cell that is not measured."""
         cells = self._panels.cells
         for row in rows:
             if cells.cases[row].batch_size > 1:
@@ -87,7 +93,7 @@ class Curves:
         return [self._panels.cells.cases[row].batch_size for row in self.members[number]]
 
     def _identity_sizes(self, number: int) -> list[int]:
-        """The batch sizes at which identity has a record, also where it is a single one."""
+        """Return the batch sizes at which identity has a record, also if there is only one."""
         if self.identity[number] != NONE:
             return self._sizes(self.identity[number])
         alone = {int(self._panels.identity[row]) for row in self.members[number]} - {NONE}
@@ -95,9 +101,11 @@ class Curves:
 
 
 def friction(chunk: Chunk, curves: Sequence[Sequence[int]]) -> Sampled:
-    """φ of the fit ASE(b) = b^-φ by least squares in logarithms through ASE(1) = 1, of each curve.
+    """Return φ of the fit ASE(b) = b^-φ for each curve, by least squares in logarithms through ASE(1) = 1.
 
-    curves: rows of one compiler and panel, all of which are in the chunk.
+    Args:
+        chunk: contains all rows of the curves.
+        curves: the rows of each curve, which have the same compiler and panel.
     """
     sizes = chunk.panels.cells.batch_sizes
     rows: list[int] = []

@@ -1,4 +1,4 @@
-"""The one table of metrics: reports, thresholds and documentation all read it."""
+"""The table of all metrics. Reports, thresholds and documentation read it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Extent = Literal["case", "curve", "stack", "comparison"]
-"""What a metric belongs to: one case, its curve over batch sizes, its stack over depths, or two arms."""
+"""What a metric describes: one case, its curve over batch sizes, its stack over depths, or two arms compared."""
 Unit = Literal["samples/s", "s", "B", "%", "ratio", "samples", "count"]
 Change = Literal["share", "difference", "new"]
-"""How a metric is held to a base's: by the share of it that was lost, by how much was, or by what the base had not."""
+"""How a metric is compared with the base's: by the share lost, by the difference, or by items new since the base."""
 
 SPANNED: dict[Extent, tuple[str, ...]] = {
     "case": (),
@@ -17,13 +17,21 @@ SPANNED: dict[Extent, tuple[str, ...]] = {
     "stack": ("depth",),
     "comparison": ("workload", "depth", "width"),
 }
-"""The fields of a case over which a metric extends, and by which it can therefore not be selected."""
+"""The fields of a case over which a metric extends. A threshold cannot select it by these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A metric. better: whether more or less of it is good. formula: as documented. source: where it comes from.
-    change: how it is held to a base's; None where it cannot be.
+    """The definition of a metric.
+
+    Attributes:
+        name: its key in `DEFINITIONS`.
+        extent: what it describes.
+        better: whether higher or lower values are better.
+        unit: unit of its values.
+        formula: as documented.
+        source: where it comes from.
+        change: how it is compared with the base's; None where it cannot be.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What metrics are: values with intervals, of a case or of something wider, present or absent with a reason."""
+"""The types of metrics: values with intervals, of one case or of a wider scope, or absent with a reason."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from pytest_ngraph.case import Case, Objective, Precision, Scalar
 from pytest_ngraph.stats import Estimate
 
 FIELDS = tuple(each.name for each in dataclasses.fields(Case))
-"""Of a case: a scope has them too."""
+"""The fields of a case. A scope has them too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a metric belongs to when it spans several cases: a case without the fields over which it extends (None).
+    """The scope of a metric that spans several cases: a case without the fields over which it extends (None).
 
-    against: the compiler and device that a comparison refers to, in words.
+    Attributes:
+        against: the compiler and device that a comparison refers to, in words.
     """
 
     workload: str | None = None
@@ -33,12 +34,12 @@ class Scope:
 
     @property
     def model_label(self) -> str:
-        """The workload with its arguments, as of a case; empty when the scope spans workloads."""
+        """The workload with its arguments, as in a case; empty when the scope spans workloads."""
         return ",".join((self.workload or "", *(f"{name}={value}" for name, value in self.model_args)))
 
     @property
     def id(self) -> str:
-        """Names the scope as `Case.id` names a case: `conv-openvino-b8-w64-xeon`, here over all depths."""
+        """The scope's name, built like `Case.id`: `conv-openvino-b8-w64-xeon`, here over all depths."""
         sizes = (("b", self.batch_size), ("d", self.depth), ("w", self.width))
         parts = [self.model_label, self.compiler, *(f"{letter}{size}" for letter, size in sizes if size is not None)]
         if self.precision != "fp32":
@@ -53,10 +54,13 @@ class Scope:
 class Metric:
     """One number.
 
-    name: a key of `DEFINITIONS`; a metric of your own has a dot in its name (`study.tcr_per_s`).
-    absent: why there is no estimate; empty when there is one.
-    by_definition: true where no measurement could change this: identity's speedup is one, its compile time is absent.
-        Thresholds pass over it.
+    Attributes:
+        name: a key of `DEFINITIONS`; a metric of your own has a dot in its name (`study.tcr_per_s`).
+        scope: the case or the wider scope that it describes.
+        estimate: the value with its interval.
+        absent: why there is no estimate; empty when there is one.
+        by_definition: true where no measurement could change this: identity's speedup is 1, its compile time is
+            absent. Thresholds ignore such a metric.
     """
 
     name: str
@@ -67,7 +71,7 @@ class Metric:
 
     @property
     def case(self) -> Case | None:
-        """The case that this metric belongs to, if it is one's own."""
+        """The case that this metric describes; None if it spans several."""
         return self.scope if isinstance(self.scope, Case) else None
 
 
@@ -75,9 +79,13 @@ class Metric:
 class Inversion:
     """Two workloads whose order by throughput is reversed from one compiler and device to another (study, Figure 1).
 
-    winner, loser: the cases under the reference; their batch sizes are equal.
-    compiler, device: where the order is reversed.
-    before, after: throughput of winner over loser, under the reference (above 1) and there (below 1).
+    Attributes:
+        winner: the faster case under the reference.
+        loser: the slower case under the reference, at the same batch size.
+        compiler: compiler under which the order is reversed.
+        device: device on which the order is reversed.
+        before: throughput of winner over loser under the reference (above 1).
+        after: throughput of winner over loser with that compiler and device (below 1).
     """
 
     winner: Case
@@ -103,9 +111,12 @@ class Inversion:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """All metrics of a run. `metrics[case]["speedup"]` is one of a case; `wider` spans several; iterating gives all.
+    """All metrics of a run. `metrics[case]["speedup"]` is one of a case; iterating gives all.
 
-    by_case: in the order in which the cases were recorded.
+    Attributes:
+        by_case: the metrics of single cases, in the order in which the cases were recorded.
+        wider: the metrics that span several cases.
+        inversions: the rank inversions found.
     """
 
     by_case: Mapping[Case, Mapping[str, Metric]] = field(default_factory=dict)
@@ -122,6 +133,6 @@ class Metrics:
 
 
 def scope_of(case: Case, spanned: str) -> Scope:
-    """The scope of a metric of a case's compiler over all values of one field."""
+    """Return the scope of a case's compiler over all values of one field."""
     fields = {name: getattr(case, name) for name in FIELDS}
     return Scope(**fields | {spanned: None})

@@ -1,4 +1,4 @@
-"""Which cells belong together: for each its neighbours, and chunks of cells that hold all of theirs."""
+"""Which cells belong together: the neighbours of each cell, and chunks of cells that contain all their neighbours."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
 NONE = -1
 """The row of a cell that was never recorded."""
 AT_ONCE = 1024
-"""Cells of a chunk, or somewhat more: their draws fill some megabytes, which a processor's cache holds."""
+"""Cells of a chunk, or somewhat more. Their draws take a few megabytes, which fit a processor's cache."""
 
 Neighbour = Literal["single", "identity", "identity_single"]
 
 
 @dataclass(frozen=True, eq=False)
 class Panels:
-    """The cells and their neighbours, by row; shape (n,) each.
+    """The cells and the rows of their neighbours (NONE where there is none); shape (n,) each.
 
-    panel: which cells differ in compiler and batch size only. single: the same compiler at batch size 1. identity: at
-    the same batch size. identity_single: at batch size 1.
+    Attributes:
+        cells: the cells.
+        panel: number of the cell's panel. The cells of a panel differ in compiler and batch size only.
+        single: the same compiler at batch size 1.
+        identity: identity at the same batch size.
+        identity_single: identity at batch size 1.
     """
 
     cells: Cells
@@ -55,18 +59,18 @@ class Panels:
         )
 
     def has(self, neighbour: Neighbour) -> Bools:
-        """Whether each cell's neighbour was recorded and measured."""
+        """Return whether each cell's neighbour was recorded and measured."""
         rows: Rows = getattr(self, neighbour)
         measured: Bools = (rows != NONE) & self.cells.measured[rows]
         return measured
 
     def in_order(self) -> list[int]:
-        """All rows, panel by panel."""
+        """Return all rows, panel by panel."""
         rows: list[int] = np.argsort(self.panel, kind="stable").tolist()
         return rows
 
     def chunks(self) -> Iterator[Chunk]:
-        """The measured cells. A panel is in one chunk, and so are the panels that differ in depth only."""
+        """Yield the measured cells. Panels that differ in depth only are in the same chunk."""
         stacks: dict[object, int] = {}
         of_panel: dict[int, int] = {}
         for panel, case in zip(self.panel.tolist(), self.cells.cases, strict=True):
@@ -86,7 +90,12 @@ class Panels:
 
 
 class Chunk:
-    """Measured cells with the draws of their throughput. rows: of the cells, shape (m,)."""
+    """Measured cells with the draws of their throughput.
+
+    Attributes:
+        panels: all cells.
+        rows: rows of this chunk's cells; shape (m,).
+    """
 
     def __init__(self, panels: Panels, rows: Rows) -> None:
         self.panels = panels
@@ -95,21 +104,21 @@ class Chunk:
         self._places = {row: place for place, row in enumerate(rows.tolist())}
 
     def throughput(self, rows: Rows) -> Sampled:
-        """T_c(b) of these cells, which must be in this chunk."""
+        """Return T_c(b) of these cells, which must be in this chunk."""
         return self._throughput.take(np.array([self._places[row] for row in rows.tolist()], dtype=np.intp))
 
     def speedup(self, rows: Rows) -> Sampled:
-        """T_c(b) / T_identity(b) (study V-C)."""
+        """Return T_c(b) / T_identity(b) (study V-C)."""
         return self.throughput(rows) / self.throughput(self.panels.identity[rows])
 
     def rtr(self, rows: Rows) -> Sampled:
-        """The relative throughput rate, T_c(b) / T_c(1) (study V-A4)."""
+        """Return the relative throughput rate, T_c(b) / T_c(1) (study V-A4)."""
         return self.throughput(rows) / self.throughput(self.panels.single[rows])
 
     def bsr(self, rows: Rows) -> Sampled:
-        """The batch scaling resilience, ASE_c(b) / ASE_identity(b) (study V-A4).
+        """Return the batch scaling resilience, ASE_c(b) / ASE_identity(b) (study V-A4).
 
-        Both efficiencies are at the same batch size, so their ratio is that of the rates.
+        Both efficiencies are at the same batch size, so their ratio is the ratio of the rates.
         """
         return self.rtr(rows) / self.rtr(self.panels.identity[rows])
 

@@ -15,27 +15,27 @@ from pytest_ngraph.metrics.panels import AT_ONCE
 from pytest_ngraph.stats import Estimate
 
 MOST_WORKLOADS = 200
-"""More are not compared pair by pair: the pairs, and so the inversions, grow with their square."""
+"""With more workloads there is no comparison: the pairs, and so the inversions, grow with the square of this."""
 
 Arm = tuple[str, str]
 """Compiler and device."""
 Place = tuple[int, str, str]
-"""Batch size, precision and objective: only at the same place are workloads compared."""
+"""Batch size, precision and objective. Workloads are compared only at the same place."""
 Network = tuple[object, ...]
 """Workload, its arguments, depth and width."""
 Cases = Mapping[Network, Case]
-"""The cases of an arm, by what they run."""
+"""The cases of an arm by network."""
 
 
 def rank_inversions(cells: Cells) -> Iterator[tuple[Metric, list[Inversion]]]:
-    """For every two arms that share at least two workloads: the number of inversions, and the inversions.
+    """Yield the number of inversions, and the inversions, for every two arms that share at least two workloads.
 
     The first arm of a pair is the reference: identity where it is one of them.
     """
     rows = {cells.cases[row]: row for row in np.flatnonzero(cells.measured).tolist()}
     for scope, reference, other, shared in arms_compared(rows):
         if len(shared) > MOST_WORKLOADS:
-            reason = f"{len(shared)} workloads are too many to compare pair by pair; {MOST_WORKLOADS} are the most"
+            reason = f"{len(shared)} workloads are too many to compare pair by pair; the limit is {MOST_WORKLOADS}"
             yield Metric("rank_inversions", scope, absent=reason), []
         else:
             pairs = [(rows[reference[network]], rows[other[network]]) for network in shared]
@@ -44,8 +44,11 @@ def rank_inversions(cells: Cells) -> Iterator[tuple[Metric, list[Inversion]]]:
 
 
 def arms_compared(cases: Iterable[Case]) -> Iterator[tuple[Scope, Cases, Cases, list[Network]]]:
-    """For every two arms of these cases that share at least two workloads: the scope of their inversions, the cases of
-    the reference and of the other, and what both have."""
+    """Yield every two arms of these cases that share at least two workloads.
+
+    Each item is the scope of their inversions, the cases of the reference, those of the other arm, and the networks
+    that both have.
+    """
     for arms in _places(cases).values():
         for reference, other in combinations(sorted(arms, key=_as_reference), 2):
             here, there = arms[reference], arms[other]
@@ -55,7 +58,7 @@ def arms_compared(cases: Iterable[Case]) -> Iterator[tuple[Scope, Cases, Cases, 
 
 
 def scope_between(reference: Case, other: Case) -> Scope:
-    """The scope of the inversions between the arms of two cases, which differ in compiler or device only."""
+    """Return the scope of the inversions between the arms of two cases, which differ in compiler or device only."""
     return Scope(
         compiler=other.compiler,
         batch_size=other.batch_size,
@@ -69,10 +72,10 @@ def scope_between(reference: Case, other: Case) -> Scope:
 
 
 def _inversions(cells: Cells, shared: list[tuple[int, int]]) -> Iterator[Inversion]:
-    """shared: of each workload its rows under the reference and under the other arm."""
+    """Yield the inversions. `shared` has each workload's rows: under the reference and under the other arm."""
     references, others = (np.array(rows, dtype=np.intp) for rows in zip(*shared, strict=True))
     before, after = (np.log(cells.batch_sizes[rows] / cells.latency_s.values[rows]) for rows in (references, others))
-    # The values say in one stroke where an inversion can be; only there the intervals are worth their cost.
+    # Intervals are costly: they are computed only where the values themselves are reversed.
     reversed_ = (before[:, None] > before[None, :]) & (after[:, None] < after[None, :])
     winners, losers = np.nonzero(reversed_)
     if not len(winners):
@@ -104,5 +107,5 @@ def _places(cases: Iterable[Case]) -> Mapping[Place, Mapping[Arm, Mapping[Networ
 
 
 def _as_reference(arm: Arm) -> tuple[bool, Arm]:
-    """What arms are sorted by: identity comes first, the others have an order that no run changes."""
+    """Return the sort key of an arm: identity comes first, the others in an order that is the same in every run."""
     return arm[0] != IDENTITY, arm

@@ -16,10 +16,15 @@ Rows = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """n statistics: values of shape (n,) and their bootstrap draws, shape (n, DRAWS). What is computed from the same
-    parts shares their draws, so that a ratio's interval knows what its numerator and denominator have in common.
+    """n statistics with their bootstrap draws.
 
-    known: whether every part had enough rounds for an interval; shape (n,).
+    Statistics computed from the same parts share the draws of these parts, so that the interval of a ratio accounts for
+    the correlation of numerator and denominator.
+
+    Attributes:
+        values: shape (n,).
+        draws: shape (n, DRAWS).
+        known: whether every part had enough rounds for an interval; shape (n,).
     """
 
     values: Floats
@@ -33,19 +38,19 @@ class Sampled:
         return Sampled(self.values - other.values, self.draws - other.draws, self.known & other.known)
 
     def log(self) -> Sampled:
-        """The natural logarithms of something positive."""
+        """Return the natural logarithms. The values must be positive."""
         return Sampled(np.log(self.values), np.log(self.draws), self.known)
 
     def scaled(self, factors: Floats) -> Sampled:
-        """Multiples, each by its own factor."""
+        """Return multiples, each by its own factor."""
         return Sampled(self.values * factors, self.draws * factors[:, None], self.known)
 
     def take(self, rows: Rows) -> Sampled:
-        """These, in this order."""
+        """Return these rows, in this order."""
         return Sampled(self.values[rows], self.draws[rows], self.known[rows])
 
     def sums(self, begins: Rows) -> Sampled:
-        """The sums of stretches that begin at these rows; each ends where the next begins."""
+        """Return the sums of the stretches that begin at these rows; each ends where the next begins."""
         return Sampled(
             np.add.reduceat(self.values, begins),
             np.add.reduceat(self.draws, begins, axis=0),
@@ -53,9 +58,9 @@ class Sampled:
         )
 
     def estimates(self) -> Estimates:
-        """The values within the percentiles of their draws, widened to the value where a skewed bootstrap misses it."""
+        """Return the values with the percentiles of their draws, widened where they do not include the value."""
         tail = int(self.draws.shape[1] * (1 - LEVEL) / 2)
-        single = self.draws.astype(np.float32)  # sorted five times as fast; draws that it cannot tell apart are one
+        single = self.draws.astype(np.float32)  # sorts five times as fast; draws equal in float32 count as one
         ordered = np.sort(single, axis=1)
         rows = np.arange(len(single))
         low, high = (self.draws[rows, (single == ordered[:, rank, None]).argmax(axis=1)] for rank in (tail, -1 - tail))

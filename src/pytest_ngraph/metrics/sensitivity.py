@@ -1,7 +1,7 @@
-"""How metrics answer to the times of the cases that they are computed from.
+"""How metrics depend on the times of the cases from which they are computed.
 
-Throughputs, their products and quotients are linear in logarithms, and so is the friction's fit. What a metric changed
-by, from one revision to another, is therefore a weighted sum of what its cases did, each compared on its own.
+Throughputs, their products and quotients are linear in logarithms, and so is the fit of the friction. So the change of
+a metric from one revision to another is a weighted sum of the changes of its cases, each compared on its own.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ from pytest_ngraph.metrics.metric import Scope, scope_of
 
 Weights = Mapping[Case, float]
 Cases = Mapping[int, Case]
-"""Those that differ in one field only, by its value."""
+"""Cases that differ in one field only, by its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """Of one metric.
+    """The sensitivity of one metric.
 
-    weights: for each case, by how much the metric's logarithm grows as that of the case's seconds per iteration does;
-    for friction and its mitigation, by how much the metric itself grows.
+    Attributes:
+        name: name of the metric.
+        scope: scope of the metric.
+        weights: for each case, the derivative of the metric's logarithm with respect to the logarithm of the case's
+            seconds per iteration; for friction and its mitigation, the derivative of the metric itself.
     """
 
     name: str
@@ -34,8 +37,11 @@ class Sensitivity:
 
 
 def sensitivities(cases: Iterable[Case]) -> Iterator[Sensitivity]:
-    """That of every metric which follows from the times of these cases alone. What is so by definition is left out
-    (identity's speedup, the scaling at batch size 1), and so is what lacks a case."""
+    """Yield the sensitivity of every metric that depends on the times of these cases alone.
+
+    Metrics that are constant by definition (identity's speedup, the scaling at batch size 1) and metrics that lack a
+    case are left out.
+    """
     known = dict.fromkeys(cases).keys()
     for case in known:
         yield from (Sensitivity(name, case, w) for name, w in _of_case(case) if w and w.keys() <= known)
@@ -47,7 +53,7 @@ def sensitivities(cases: Iterable[Case]) -> Iterator[Sensitivity]:
 
 
 def _of_case(case: Case) -> Iterator[tuple[str, Weights]]:
-    """After the definitions in the study's section V-A4 and V-C."""
+    """Yield the weights of a case's metrics, after the definitions in the study's sections V-A4 and V-C."""
     yield "throughput", {case: -1.0}
     yield "latency_s", {case: 1.0}
     yield "speedup", _speedup(case)
@@ -57,7 +63,13 @@ def _of_case(case: Case) -> Iterator[tuple[str, Weights]]:
 
 
 def _of_curve(scope: Scope, curve: Cases, identity: Cases) -> Iterator[Sensitivity]:
-    """curve: the cases of one compiler by batch size; identity: those of the same under identity."""
+    """Yield the sensitivities of a curve's metrics.
+
+    Args:
+        scope: scope of the metrics.
+        curve: the cases of one compiler by batch size.
+        identity: the same under identity.
+    """
     if 1 not in curve or len(curve) < 2:
         return
     yield Sensitivity("friction", scope, _friction(curve))
@@ -67,7 +79,7 @@ def _of_curve(scope: Scope, curve: Cases, identity: Cases) -> Iterator[Sensitivi
 
 
 def _of_stack(scope: Scope, stack: Cases) -> Iterator[Sensitivity]:
-    """stack: the cases of one compiler and batch size by depth."""
+    """Yield the sensitivity of a stack's metric. `stack` has the cases of one compiler and batch size by depth."""
     if 1 in stack and len(stack) > 1 and scope.compiler != IDENTITY:
         weights = _sum((1.0, _speedup(stack[max(stack)])), (-1.0, _speedup(stack[1])))
         yield Sensitivity("depth_retention", scope, weights)
@@ -82,7 +94,10 @@ def _rtr(case: Case) -> Weights:
 
 
 def _friction(curve: Cases) -> Weights:
-    """Of φ = -Σ ln b ln ASE(b) / Σ (ln b)², where ln ASE(b) falls with b's time and grows with batch size 1's."""
+    """Return the weights of φ = -Σ ln b ln ASE(b) / Σ (ln b)².
+
+    ln ASE(b) falls with the time at batch size b and grows with the time at batch size 1.
+    """
     squares = sum(math.log(size) ** 2 for size in curve)
     return _sum(*((-math.log(size) / squares, _rtr(case)) for size, case in curve.items()))
 
@@ -92,7 +107,7 @@ def _under_identity(case: Case) -> Case:
 
 
 def _sum(*terms: tuple[float, Weights]) -> Weights:
-    """Factors times weights, added up case by case; what cancels is left out."""
+    """Return the sum of factors times weights, case by case, without those that cancel."""
     total: dict[Case, float] = defaultdict(float)
     for factor, weights in terms:
         for case, weight in weights.items():
@@ -101,7 +116,7 @@ def _sum(*terms: tuple[float, Weights]) -> Weights:
 
 
 def _grouped(cases: Iterable[Case], field: str) -> dict[Scope, dict[int, Case]]:
-    """The cases, taken together where they differ in this field only."""
+    """Group the cases that differ in this field only."""
     groups: dict[Scope, dict[int, Case]] = defaultdict(dict)
     for case in cases:
         groups[scope_of(case, spanned=field)][getattr(case, field)] = case

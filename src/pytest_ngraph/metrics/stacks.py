@@ -1,6 +1,6 @@
-"""Metrics over the depths of one compiler: how the speedup of stacked blocks grows, and what is left of it.
+"""Metrics over the depths of one compiler: how the speedup of stacked blocks changes with depth, and how much is left.
 
-As for curves: one that asked for a cell and did not get it is absent.
+As for curves, a metric is absent if one of its cells was asked for but not measured.
 """
 
 from __future__ import annotations
@@ -19,8 +19,15 @@ from pytest_ngraph.metrics.sampled import Rows, Sampled
 
 
 class Stacks:
-    """One compiler's cells of a block by depth, for each batch size and width that ran at more than one. members: their
-    rows, the depths rising."""
+    """Stacks: the cells of one compiler, block, batch size and width by depth, where there are several depths.
+
+    Attributes:
+        scopes: the scope of each stack.
+        depths: the depths of each stack, rising.
+        members: the rows of each stack, in the order of its depths.
+        slope: the depth slope of each stack.
+        retention: the depth retention of each stack.
+    """
 
     def __init__(self, panels: Panels) -> None:
         self._panels = panels
@@ -38,7 +45,7 @@ class Stacks:
         self.retention = Column.empty(len(deep), self._absent(self._lacks_retention))
 
     def fill(self, chunk: Chunk) -> None:
-        """Compute what lies in a chunk."""
+        """Compute the stacks whose cells are in a chunk."""
         own = [self._begun[row] for row in chunk.rows.tolist() if row in self._begun]
         sloped = [number for number in own if number not in self.slope.absent]
         if sloped:
@@ -59,7 +66,7 @@ class Stacks:
         return {number: why for number, why in reasons.items() if why}
 
     def _lacks_slope(self, number: int) -> str:
-        """Why there is no slope: the first depth without a speedup."""
+        """Return why there is no slope: the first depth without a speedup."""
         return next(filter(None, map(self._lacks_speedup, self.members[number])), "")
 
     def _lacks_retention(self, number: int) -> str:
@@ -75,7 +82,7 @@ class Stacks:
 
 
 def depth_slope(chunk: Chunk, stacks: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Sampled:
-    """Least-squares slope of the speedup over depth (study V-C), of each stack: its depths, and its rows."""
+    """Return the least-squares slope of the speedup over depth (study V-C). `stacks` has each one's depths and rows."""
     rows: list[int] = []
     begins, weights = [], []
     for depths, members in stacks:
@@ -88,5 +95,5 @@ def depth_slope(chunk: Chunk, stacks: Sequence[tuple[Sequence[int], Sequence[int
 
 
 def depth_retention(chunk: Chunk, deepest: Rows, single: Rows) -> Sampled:
-    """Speedup of the deepest stacks over those of single blocks (study V-C)."""
+    """Return the speedups of the deepest stacks over those of single blocks (study V-C)."""
     return chunk.speedup(deepest) / chunk.speedup(single)

@@ -1,4 +1,4 @@
-"""Metrics as people read them: scaled units, and the digits that the interval leaves."""
+"""Metrics as text for users: scaled units, and as many digits as the interval justifies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BYTES = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 
 
 def in_words(metric: Metric) -> str:
-    """`0.41 [0.40, 0.42]`, or the value alone where it was read once; a metric that is absent gives its reason."""
+    """Return `0.41 [0.40, 0.42]`, the value alone if it is exact, or the reason of a metric that is absent."""
     if metric.estimate is None:
         return f"absent ({metric.absent})"
     definition = DEFINITIONS.get(metric.name)
@@ -21,12 +21,13 @@ def in_words(metric: Metric) -> str:
 
 
 def with_interval(estimate: Estimate, unit: Unit = "ratio") -> str:
-    """A value and its interval, all in the unit that suits the value."""
+    """Return a value and its interval, all in the unit that suits the value."""
     value, low, high = estimate
     if value == low == high:
         return quantity(value, unit)
     if math.isinf(low) or math.isinf(high):
-        known = math.isfinite(low) and unit == "samples"  # compile time may surely be paid back late, or never
+        # Break-even with a finite low bound: the infinite high one is real, as compile time may never be paid back.
+        known = math.isfinite(low) and unit == "samples"
         bounds = (quantity(bound, unit) if known or math.isfinite(bound) else "?" for bound in (low, high))
         return f"{quantity(value, unit)} [{', '.join(bounds)}]"
     factor, label = _scale(value, unit)
@@ -36,7 +37,7 @@ def with_interval(estimate: Estimate, unit: Unit = "ratio") -> str:
 
 
 def quantity(value: float, unit: Unit = "ratio") -> str:
-    """A number with its unit: `5.21 ms`, `1.2 GiB`, `88 %`."""
+    """Return a number with its unit: `5.21 ms`, `1.20 GiB`, `88.0 %`."""
     if math.isinf(value):
         return "never" if unit == "samples" else str(value)
     if unit == "count":
@@ -48,20 +49,23 @@ def quantity(value: float, unit: Unit = "ratio") -> str:
 
 
 def number(value: float) -> str:
-    """Three significant digits, all digits of whole parts: `0.412`, `26.2`, `1234`."""
+    """Return three significant digits, and all digits of the whole part: `0.412`, `26.2`, `1234`."""
     if abs(value) >= 1e7 or 0 < abs(value) < 1e-4:
         return f"{value:.2e}"
-    # Rounded first, because 9.999 is shown with the decimals of 10.0.
+    # Rounded first: 9.999 becomes 10.0 and must be shown with the decimals of that.
     return f"{value:.{decimals(0.0, float(f'{value:.3g}'))}f}"
 
 
 def decimals(width: float, value: float) -> int:
-    """How many decimals show the first digit of a third of the interval's width; without one, three of the value."""
+    """Return how many decimals to show: to the first digit of a third of the interval's width.
+
+    Without an interval, to the third significant digit of the value.
+    """
     return min(6, max(0, -_magnitude(width / 3) if width else 2 - _magnitude(value)))
 
 
 def _fixed(value: float, digits: int) -> str:
-    # Adding zero turns a negative zero, which rounding leaves behind, into a plain one.
+    # Rounding may give a negative zero. Adding zero makes it positive.
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 

@@ -1,10 +1,14 @@
 """The store: an append-only journal of records, one file a run.
 
-JSON Lines, because a line is whole or it is not: a torn tail costs one record, two runs never write to the same file,
-merging is copying, readers need no lock, and nothing read back can run code. A run is written by one session after
-another, each of which begins with a line that describes it (schema, environment, planned cases). Then follow a line for
-each device of a cluster, one for each phase that a case enters and one for each record, on disk before its test reports
-an outcome, and at last one that says how the session ended. A session without that line died.
+Records enter through `Journal` (`journal.py`, open it first); `read` gives them back as a `Run` (`run.py`).
+
+The format is JSON Lines, where a line is either complete or not. So a torn tail costs one record, merging is copying,
+readers need no lock, and data read back cannot run code. Two runs never write to the same file.
+
+One or several sessions write a run, one after another. Each session begins with a line that describes it (schema,
+environment, planned cases). Then follow a line for each device of a cluster, one for each phase that a case enters,
+and one for each record, which is on disk before its test reports an outcome. The last line says how the session ended.
+A session without that line died.
 """
 
 from pytest_ngraph.store.conformity import conforms

@@ -1,7 +1,7 @@
-"""Stored baselines: runs of the store that are kept under a name, to compare later ones with.
+"""Stored baselines: runs of the store that are kept under a name, to compare later runs with.
 
-`<store>/baselines/NAME/RUN.jsonl` is a run's journal, so that what reads the store reads these as well. A baseline may
-hold several runs, from which follows how much runs differ; an anchored one stays as it is.
+`<store>/baselines/NAME/RUN.jsonl` is a run's journal, so the code that reads the store also reads baselines. A baseline
+may hold several runs, which show how much runs differ. An anchored baseline does not change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pytest_ngraph.system.files import write_whole
 from pytest_ngraph.wording import counted
 
 LATEST = store.LATEST
-"""The last run of the store, kept or not, but for the one that is compared with it."""
+"""The last run of the store, whether kept as a baseline or not, except the run that is being compared."""
 FOLDER = "baselines"
 ANCHOR = ".anchored"
 """The file that marks a baseline as anchored."""
@@ -31,7 +31,7 @@ ANCHOR = ".anchored"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """Runs that later ones are compared with, oldest first."""
+    """Runs to compare later ones with, oldest first."""
 
     name: str
     runs: tuple[Run, ...]
@@ -39,14 +39,14 @@ class Baseline:
 
     @property
     def label(self) -> str:
-        """As people read it: `baseline v1`."""
+        """The name as shown to users: `baseline v1`."""
         return f"run {self.runs[-1].id}" if self.name == LATEST else f"baseline {self.name}"
 
     @property
     def records(self) -> dict[Case, list[Record]]:
-        """What was measured of each case: a record of every run that has one, the last where it has several.
+        """The measured records of each case: one of every run that has any, the last one where it has several.
 
-        What was measured in turn with a base is left out: it ran under other conditions.
+        Records measured alternately with a base are left out, because they ran under other conditions.
         """
         found: dict[Case, list[Record]] = {}
         for run in self.runs:
@@ -57,28 +57,38 @@ class Baseline:
 
 
 def check_name(name: str) -> str:
-    """The name, if a baseline can be called so; else `UsageError`."""
+    """Return the name. Raise `UsageError` if it is not allowed for a baseline."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) or name == LATEST:
         raise UsageError(
-            f"a baseline cannot be called {name!r}. A name is made of letters, digits and .-_, begins with a letter or "
-            f"a digit, and is not {LATEST}, which means the last run."
+            f"a baseline cannot be called {name!r}. Use letters, digits and .-_, beginning with a letter or a digit; "
+            f"{LATEST} is taken, because it means the last run."
         )
     return name
 
 
 def names(folder: Path) -> list[str]:
-    """The baselines of the store in this folder."""
+    """Return the names of the baselines in this store, sorted."""
     return sorted(path.name for path in (folder / FOLDER).glob("*") if store.run_ids(path))
 
 
 def read(folder: Path, name: str, own: str = "") -> Baseline:
-    """A baseline of the store in this folder, or its last run that is not `own`, the one to compare. Raises
-    `UsageError` for one that is not there, and `StoreError` for one that cannot be read."""
+    """Return a baseline of the store.
+
+    Args:
+        folder: the store.
+        name: the baseline, or `LATEST` for the last run that is not `own`.
+        own: the run to be compared.
+
+    Raises:
+        UsageError: there is no such baseline.
+        StoreError: the baseline cannot be read.
+    """
     if name == LATEST:
         earlier = [run for run in store.run_ids(folder) if run != own]
         if own and not earlier:
             raise UsageError(
-                f"there is no run before {own}, which goes on: --ngraph-compare={LATEST} needs an earlier one."
+                f"there is no run before {own}, which is being resumed: --ngraph-compare={LATEST} needs an earlier "
+                "one. Compare with a baseline by name, or leave the option out."
             )
         return Baseline(name=name, runs=(store.read(folder, *earlier[-1:]),))
     path = _existing(folder, name)
@@ -87,12 +97,12 @@ def read(folder: Path, name: str, own: str = "") -> Baseline:
 
 
 def check_open(folder: Path, name: str) -> None:
-    """Raise `UsageError` when no run can be added to this baseline."""
+    """Raise `UsageError` if no run can be added to this baseline."""
     _check_free(folder / FOLDER / check_name(name))
 
 
 def keep(folder: Path, name: str, run: str) -> None:
-    """Add a run of the store to a baseline, which is begun where there is none."""
+    """Add a run of the store to a baseline. Create the baseline if there is none of this name."""
     check_open(folder, name)
     target = folder / FOLDER / name / (run + store.SUFFIX)
     journal = folder / target.name
@@ -105,7 +115,7 @@ def keep(folder: Path, name: str, run: str) -> None:
 
 
 def bless(folder: Path, name: str, *, anchored: bool = True) -> None:
-    """Anchor a baseline, or free it again."""
+    """Anchor a baseline, or release it again."""
     mark = _existing(folder, name) / ANCHOR
     if anchored:
         mark.touch()
@@ -114,7 +124,7 @@ def bless(folder: Path, name: str, *, anchored: bool = True) -> None:
 
 
 def remove(folder: Path, name: str) -> None:
-    """Remove a baseline; the store keeps the runs that it has. Raises `UsageError` for one that is anchored."""
+    """Remove a baseline, but not the store's own runs. Raise `UsageError` for an anchored one."""
     path = _existing(folder, name)
     _check_free(path)
     try:
@@ -124,7 +134,7 @@ def remove(folder: Path, name: str) -> None:
 
 
 def export(folder: Path, name: str, file: Path) -> int:
-    """Write a baseline's journals, one after another, into one file that is not there yet. Returns how many."""
+    """Write a baseline's journals, one after another, into one new file. Return how many."""
     path = _existing(folder, name)
     if file.exists():
         raise UsageError(f"{file} exists. Give another file, or delete it first.")
@@ -134,9 +144,11 @@ def export(folder: Path, name: str, file: Path) -> int:
 
 
 def import_from(file: Path, folder: Path, name: str) -> int:
-    """Make a baseline of a file that `export` wrote, once every line was found to be readable. Returns how many runs.
+    """Make a baseline of a file that `export` wrote, if every line of it can be read. Return how many runs it has.
 
-    Raises `UsageError` when the name is taken, and `StoreError` for a file that is something else.
+    Raises:
+        UsageError: the name is taken.
+        StoreError: the file is not an exported baseline.
     """
     target = folder / FOLDER / check_name(name)
     if target.exists():
@@ -159,8 +171,8 @@ def import_from(file: Path, folder: Path, name: str) -> int:
 def _check_free(path: Path) -> None:
     if (path / ANCHOR).exists():
         raise UsageError(
-            f"baseline {path.name} is anchored: it stays as it is, so that many small losses add up to one that is "
-            f"seen. Save under another name, or free it: pytest-ngraph baseline bless --undo {path.name}."
+            f"baseline {path.name} is anchored and does not change, so that many small losses add up to one that is "
+            f"seen. Save under another name, or release it: pytest-ngraph baseline bless --undo {path.name}."
         )
 
 
@@ -173,27 +185,27 @@ def _existing(folder: Path, name: str) -> Path:
 
 
 def _whole(folder: Path, run: str) -> Run:
-    """A run of which every record can be read."""
+    """Return a run. Raise `StoreError` if a line of it cannot be read."""
     found = store.read(folder, run)
     if found.damaged:
         raise StoreError(
-            f"run {run} has {counted(found.damaged, 'damaged line')}, of which no record can be read: "
+            f"run {run} has {counted(found.damaged, 'damaged line')}, from which no record can be read: "
             f"{'; '.join(found.dropped)}."
         )
     return found
 
 
 def _split(file: Path, lines: list[bytes]) -> Iterator[tuple[str, bytes]]:
-    """The journals in a file's lines, by the id of their run: each begins with the line that describes it."""
+    """Yield the journals in a file's lines, by the id of their run. Each begins with the line that describes it."""
     described = {i: _decoded(line) for i, line in enumerate(lines) if b'"schema"' in line}
     headers = [i for i, data in described.items() if "schema" in data and not data.get("resumed")]
     if not headers or headers[0] != 0:
-        raise StoreError(f"{file} is no exported baseline: its first line does not describe a run.")
+        raise StoreError(f"{file} is not an exported baseline: its first line does not describe a run.")
     seen = set()
     for start, end in zip(headers, [*headers[1:], len(lines)], strict=True):
         run = str(_decoded(lines[start]).get("run"))
         if not re.fullmatch(r"[0-9-]+", run) or run in seen:
-            raise StoreError(f"{file}, line {start + 1}: {run!r} is no id of a run, or not its first appearance.")
+            raise StoreError(f"{file}, line {start + 1}: {run!r} is not the id of a run, or it appears twice.")
         seen.add(run)
         yield run, b"".join(lines[start:end])
 
@@ -207,5 +219,5 @@ def _decoded(line: bytes) -> dict[str, object]:
 
 
 def _ended(text: bytes) -> bytes:
-    """With the end of its last line."""
+    """Return the text with a newline at its end."""
     return text if text.endswith(b"\n") else text + b"\n"

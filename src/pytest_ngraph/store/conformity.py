@@ -1,4 +1,4 @@
-"""Whether data that were read back have the types that their dataclass declares."""
+"""Check whether data read back have the types that their dataclass declares."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Check = Callable[[Any], bool]
 
 
 def conforms(value: object, hint: Any) -> bool:
-    """Whether a value is of a declared type: dataclasses and named tuples field by field, containers item by item.
+    """Return whether a value has a declared type: dataclasses and named tuples by field, containers by item.
 
-    An int passes for a float; a bool passes for a bool only.
+    An int passes as a float; a bool passes only as a bool.
     """
     return _check(hint)(value)
 
 
 @cache
 def _check(hint: Any) -> Check:
-    """The check of a type. It is made once: a store has millions of values of few types."""
+    """Return the check for a type. It is built once, because a store has millions of values of few types."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return lambda value: True

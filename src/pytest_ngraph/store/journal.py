@@ -21,16 +21,21 @@ from pytest_ngraph.system.files import take
 
 STAMP = "%Y%m%d-%H%M%S"
 LOCK_TRIES, LOCK_POLL_S = 10, 0.1
-"""Who lists the runs holds the lock for an instant."""
+"""A process that lists the runs holds the lock for an instant, so the lock is tried several times."""
 
 
 class Journal:
-    """Writes one session of a run. The file appears with the first phase or record, so that a run which measured
-    nothing leaves nothing.
+    """Writes one session of a run.
 
-    planned: gives the ids of the cases that tests will ask for, by then. now: the wall clock. run: the id of the run;
-    by default one that is made of the time. It holds a lock on its file, which tells others that the run is being
-    written.
+    The file is created with the first phase or record, so that a run which measured nothing leaves no file. The journal
+    holds a lock on it, which shows other processes that the run is being written.
+
+    Args:
+        folder: the store.
+        environment: the environment of this machine.
+        planned: returns the ids of the cases that the tests will ask for; called when the first line is written.
+        now: the wall clock.
+        run: id of the run; by default made from the time.
     """
 
     def __init__(
@@ -52,7 +57,7 @@ class Journal:
 
     @classmethod
     def reopen(cls, folder: Path, run: str) -> Journal:
-        """Go on with a run. Raises `StoreError` when another process writes to it."""
+        """Return a journal that continues a run. Raise `StoreError` if another process writes to it."""
         journal = cls(folder, {}, run=run)
         journal._resumed = True
         try:
@@ -64,23 +69,23 @@ class Journal:
         return journal
 
     def describe(self, environment: dict[str, str], planned: Callable[[], Iterable[str]]) -> None:
-        """Say of a reopened run what goes into the line that its next session begins with."""
+        """Set what the first line of the next session says. For a reopened run."""
         self._environment, self._planned = environment, planned
 
     def append(self, record: Record) -> None:
-        """Write the record and wait until it is on disk. Raises `StoreError`."""
+        """Write the record and wait until it is on disk. Raise `StoreError` if it cannot be written."""
         self._write(record.to_dict())
 
     def enter(self, case: Case, phase: Phase) -> None:
-        """Note that a case enters a phase, so that a later session knows what was running when this one died."""
+        """Write that a case enters a phase, so that a later session knows what was running if this one dies."""
         self._write({"phase": phase, "case": case.to_dict()})
 
     def describe_device(self, device: str, environment: dict[str, str]) -> None:
-        """Note what a device of a cluster is, on which cases of this run are measured."""
+        """Write the environment of a cluster's device on which cases of this run are measured."""
         self._write({DEVICE: device, "environment": environment})
 
     def end(self, *, whole: bool) -> None:
-        """Note that the session ends, and whether it went to its end."""
+        """Write that the session ends, and whether it was complete."""
         if self._file is not None:
             self._write({ENDED: WHOLE if whole else CUT_SHORT})
 
@@ -104,7 +109,7 @@ class Journal:
             raise _unwritable(self._folder, error) from error
 
     def _ready(self) -> int:
-        """The file, made where there is none; written anew where somebody deleted it."""
+        """Return the file. Create it if there is none; write it again if somebody deleted it."""
         if self._file is None:
             self._file = self._create()
         elif os.fstat(self._file).st_nlink == 0:
@@ -133,7 +138,7 @@ class Journal:
         }
 
     def _append_line(self, file: int, data: dict[str, Any]) -> None:
-        """Write one line whole, and wait for the disk. One that was cut short before is ended first."""
+        """Write one complete line and wait for the disk. End a torn line before it first."""
         line = b"\n" * self._torn + json.dumps(data, separators=(",", ":")).encode() + b"\n"
         written = os.write(file, line)
         if written < len(line):
@@ -144,7 +149,7 @@ class Journal:
 
 
 def new_id(folder: Path, now: Callable[[], datetime] = datetime.now) -> str:
-    """An id that sorts behind those of all runs in the store, also when the clock was set back meanwhile."""
+    """Return an id that sorts after those of all runs in the store, even if the clock was set back since."""
     stamp = now().replace(microsecond=0)
     latest = max((found for run in run_ids(folder) if (found := _stamp(run))), default=None)
     if latest is not None and latest >= stamp:
@@ -153,7 +158,7 @@ def new_id(folder: Path, now: Callable[[], datetime] = datetime.now) -> str:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise `StoreError` when a run could not be written there: better before hours of measuring than after."""
+    """Raise `StoreError` if a run cannot be written to this folder: before hours of measuring, not after."""
     probe = folder / f".probe-{os.getpid()}"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -167,7 +172,7 @@ def check_writable(folder: Path) -> None:
 
 
 def _stamp(run: str) -> datetime | None:
-    """When a run was begun, by its id; None for one of another making."""
+    """Return when a run began, from its id; None if the id has another form."""
     try:
         return datetime.strptime(run[: len("yyyymmdd-hhmmss")], STAMP)
     except ValueError:
@@ -183,7 +188,7 @@ def _lock(file: int, run: str) -> None:
         if take(file):
             return
         time.sleep(LOCK_POLL_S)
-    raise StoreError(f"another process writes to run {run}. Wait for it to end, or name another run.")
+    raise StoreError(f"another process writes to run {run}. Wait until it ends, or name another run.")
 
 
 def _ends_whole(file: int) -> bool:
@@ -199,7 +204,7 @@ def _copy(source: int, target: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Wait until the folder's list of files is on disk, so that a new one outlives a power failure."""
+    """Wait until the folder's list of files is on disk, so that a new file survives a power failure."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -209,5 +214,5 @@ def _sync_folder(folder: Path) -> None:
 
 def _unwritable(folder: Path, error: OSError) -> StoreError:
     return StoreError(
-        f"cannot write to the store {folder}: {error.strerror}. Give a folder that can be written: --ngraph-store=DIR."
+        f"cannot write to the store {folder}: {error.strerror}. Give a writable folder: --ngraph-store=DIR."
     )

@@ -1,4 +1,4 @@
-"""Joining stores: of several machines, or of the shards of one run."""
+"""Merge stores: of several machines, or of the shards of one run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ from pytest_ngraph.system.files import write_whole
 
 @dataclass(slots=True)
 class Merged:
-    """What became of each run, by its id. conflicts: runs that differ between two stores; the target's is left as it
-    was. refused: runs that cannot be read. Both say why."""
+    """The outcome of a merge, by the ids of the runs.
+
+    Attributes:
+        added: runs that the target did not have.
+        continued: runs of which the target had a shorter part.
+        equal: runs that the target had already.
+        conflicts: why runs differ between the two stores; the target's is left unchanged.
+        refused: why runs cannot be read.
+    """
 
     added: list[str] = field(default_factory=list)
     continued: list[str] = field(default_factory=list)
@@ -24,8 +31,11 @@ class Merged:
 
 
 def merge(sources: Sequence[Path], target: Path) -> Merged:
-    """Copy the runs of some stores into another, which may be new. Raises `StoreError` when it cannot be written, and
-    for a source without runs."""
+    """Copy the runs of some stores into another, which may be new.
+
+    Raises:
+        StoreError: a source has no runs, or the target cannot be written.
+    """
     merged = Merged()
     for source in sources:
         runs = run_ids(source)
@@ -37,7 +47,7 @@ def merge(sources: Sequence[Path], target: Path) -> Merged:
 
 
 def _take(run: str, source: Path, target: Path, merged: Merged) -> None:
-    """Copy one run, if the target has none of this id, or a shorter part of the same."""
+    """Copy one run, if the target has none of this id or only a shorter part of it."""
     try:
         read(source, run)
         text = (source / (run + SUFFIX)).read_bytes()

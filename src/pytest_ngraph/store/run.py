@@ -1,4 +1,4 @@
-"""Reading runs: what is whole is read, and what is damaged is named and left out."""
+"""Read runs. Damaged lines are reported and left out."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from pytest_ngraph.store.conformity import conforms
 from pytest_ngraph.system.files import take
 
 SCHEMA = 2
-"""1 had neither phases nor sessions: its runs count as whole."""
+"""Version of the format. Schema 1 had neither phases nor sessions: its runs count as complete."""
 LATEST = "latest"
-"""In place of a run: the last one begun."""
+"""Given instead of a run's id: the last run begun."""
 SUFFIX = ".jsonl"
 DEVICE = "device"
 ENDED = "ended"
 WHOLE = "whole"
 CUT_SHORT = "cut short"
 LONGEST_END = 4096
-"""Bytes that hold the line which says how a session ended. Every session of pytest asks, so the rest is not read."""
+"""Bytes at the end of a file that contain the line on how the session ended. Every pytest session looks it up, so the
+rest of the file is not read."""
 
 
 class Death(NamedTuple):
-    """How often a run died while a case was running, and in which phase the last time."""
+    """How often a run died while a case was running, and the phase in which it died the last time."""
 
     times: int
     phase: Phase
@@ -39,10 +40,15 @@ class Death(NamedTuple):
 class Run:
     """A run as read back.
 
-    environment: of the machine that the run was started on. environments: of the devices of a cluster that measured for
-    it, by their names. records: the last one of each case. planned: ids of the cases that its tests were to ask for.
-    deaths: of cases that were running when a session of the run died. whole: whether its last session went to its end.
-    dropped: what could not be read, a sentence for each line.
+    Attributes:
+        id: id of the run.
+        environment: environment of the machine on which the run was started.
+        environments: environments of the cluster's devices that measured for it, by name.
+        records: the last record of each case.
+        planned: ids of the cases that its tests would ask for.
+        deaths: cases that were running when a session of the run died.
+        whole: whether its last session was complete.
+        dropped: a description of each line that could not be read.
     """
 
     id: str
@@ -55,39 +61,42 @@ class Run:
     dropped: tuple[str, ...] = ()
 
     def environment_of(self, device: str) -> dict[str, str]:
-        """Of the machine that the cases of a device were measured on."""
+        """Return the environment of the machine on which a device's cases were measured."""
         return self.environments.get(device, self.environment)
 
     @property
     def devices(self) -> list[str]:
-        """Those that there are records of."""
+        """The devices that have records."""
         return list(dict.fromkeys(record.case.device for record in self.records))
 
     @property
     def damaged(self) -> int:
-        """How many lines could not be read."""
+        """Number of lines that could not be read."""
         return len(self.dropped)
 
     @property
     def crashed(self) -> list[Case]:
-        """Cases that were running when a session died, and have no record."""
+        """Cases that were running when a session died and that have no record."""
         recorded = {record.case for record in self.records}
         return [case for case in self.deaths if case not in recorded]
 
     @property
     def unfinished(self) -> int:
-        """How many planned cases have neither a record nor crashed."""
+        """Number of planned cases that have no record and did not crash."""
         return len(self.planned - {record.case.id for record in self.records} - {case.id for case in self.crashed})
 
 
 def run_ids(folder: Path) -> list[str]:
-    """The runs in a store, oldest first."""
+    """Return the ids of the runs in a store, oldest first."""
     return sorted(path.stem for path in folder.glob("*" + SUFFIX))
 
 
 def read(folder: Path, run: str = LATEST) -> Run:
-    """One run with its records; `LATEST` is the last one begun. Raises `StoreError` where there is none, or one of a
-    newer schema."""
+    """Return one run with its records; `LATEST` is the last one begun.
+
+    Raises:
+        StoreError: there is no such run, it cannot be read, or its schema is newer than this version's.
+    """
     known = run_ids(folder)
     if not known:
         raise StoreError(f"the store {folder} has no runs. Run pytest first, or give another folder.")
@@ -99,12 +108,12 @@ def read(folder: Path, run: str = LATEST) -> Run:
 
 
 def last_unfinished(folder: Path) -> str | None:
-    """The newest run, when it is not whole and no process writes to it."""
+    """Return the newest run, if it is not complete and no process writes to it; else None."""
     return next((run for run in run_ids(folder)[-1:] if _can_go_on(folder, run)), None)
 
 
 def unfinished(folder: Path) -> str | None:
-    """The newest run that is not whole and that no process writes to; None where all are."""
+    """Return the newest run that is not complete and to which no process writes; None if there is none."""
     return next((run for run in reversed(run_ids(folder)) if _can_go_on(folder, run)), None)
 
 
@@ -113,7 +122,7 @@ def _can_go_on(folder: Path, run: str) -> bool:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether the last session of a run went to its end, by its first line and its last."""
+    """Return whether the last session of a run was complete, from the file's first and last lines."""
     try:
         with path.open("rb") as file:
             first = file.readline()
@@ -125,7 +134,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def is_live(folder: Path, run: str) -> bool:
-    """Whether a process writes to this run: it holds a lock on the file, which the kernel frees when it dies."""
+    """Return whether a process writes to this run: it holds a lock on the file, which the kernel frees if it dies."""
     path = folder / (run + SUFFIX)
     try:
         with path.open("rb") as file:
@@ -146,7 +155,7 @@ def _unreadable(path: Path, error: OSError) -> StoreError:
 
 
 def _decoded(line: bytes) -> dict[str, Any] | None:
-    """The line's JSON object; None for anything else."""
+    """Return the line's JSON object; None for anything else."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -155,14 +164,14 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
 
 
 def _is_possible(record: Record) -> bool:
-    """Whether its figures can be computed with."""
+    """Return whether the record's numbers are consistent enough to compute with."""
     if record.outcome == "measured":
         return bool(record.rounds) and all(r.iterations > 0 and 0 < r.elapsed_s < math.inf for r in record.rounds)
     return (record.outcome == "failed") == (record.failure is not None)
 
 
 class _Reader:
-    """Follows a journal line by line."""
+    """Reads a journal line by line."""
 
     def __init__(self, run: str) -> None:
         self._run = run
@@ -195,7 +204,7 @@ class _Reader:
         )
 
     def _take(self, line: bytes) -> bool:
-        """Whether the line could be read."""
+        """Process a line. Return whether it could be read."""
         data = _decoded(line)
         if data is None:
             return False
@@ -218,7 +227,7 @@ class _Reader:
             return False
         if schema > SCHEMA:
             raise StoreError(
-                f"run {self._run} was written with schema {schema}, this pytest-ngraph reads up to {SCHEMA}. "
+                f"run {self._run} was written with schema {schema}; this pytest-ngraph reads up to {SCHEMA}. "
                 "Upgrade pytest-ngraph."
             )
         environment, planned = data.get("environment"), data.get("planned", [])
@@ -254,7 +263,7 @@ class _Reader:
         return True
 
     def _end_session(self, *, died: bool) -> None:
-        """Once more a session is over; where it died, take note of what was running."""
+        """End a session. If it died, count a death for each case that was running."""
         for case in self._running_last() if died else ():
             times = self._deaths[case].times if case in self._deaths else 0
             self._deaths[case] = Death(times + 1, self._running[case])
@@ -262,7 +271,7 @@ class _Reader:
         self._last = None
 
     def _running_last(self) -> Iterator[Case]:
-        """The case that entered a phase last, and those that were measured in turn with it."""
+        """Yield the case that entered a phase last, and the cases that were measured alternately with it."""
         if self._last is None or self._last not in self._running:
             return
         yield self._last

@@ -1,4 +1,4 @@
-"""A command that is over, with all that it started, when its caller goes on."""
+"""Run a command that has ended, with all processes that it started, when the call returns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Finished(NamedTuple):
-    """A command's exit status, and what it wrote."""
+    """A command's exit status, standard output and standard error."""
 
     status: int
     output: str
@@ -28,13 +28,14 @@ def run(
     given: str = "",
     timeout_s: float | None = None,
 ) -> Finished:
-    """Run a command in `folder`, with `given` as its input. Raises `subprocess.TimeoutExpired`.
+    """Run a command in `folder`, with `given` as its input. Raise `subprocess.TimeoutExpired` after `timeout_s`.
 
-    It has a session of its own, so that Ctrl-C reaches the caller alone; which ends the whole session, here.
+    The command has a session of its own, so that Ctrl-C reaches only the caller. This function then kills the whole
+    session.
     """
     process: subprocess.Popen[bytes] | None = None
     try:
-        with held_back():  # an interrupt half-way through starting would lose the process
+        with held_back():  # an interrupt during the start would lose the process
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -55,7 +56,7 @@ def run(
 def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()  # until the last of them has closed its end
+    process.communicate()  # waits until all of its processes have closed their ends
 
 
 HELD = (signal.SIGINT, signal.SIGTERM)
@@ -63,7 +64,7 @@ HELD = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Hold both back until the block is done. Only the main thread ever gets one."""
+    """Delay these signals until the block has ended. Only the main thread ever gets one."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Find what others register (compilers, families of workloads) by name, and load only what is used."""
+"""Find objects that packages register by name (compilers, families of workloads), and load only those that are used."""
 
 from __future__ import annotations
 
@@ -10,26 +10,32 @@ from typing import Any
 from pytest_ngraph.errors import UsageError
 
 _everything = cache(entry_points)
-"""The entry points of all groups: a file of every installed distribution is read for them, once."""
+"""The entry points of all groups. Cached, because it reads a file of every installed distribution."""
 
 
 @cache
 def registered(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name, not loaded."""
+    """Return the entry points of a group by name, not loaded."""
     return {point.name: point for point in _everything().select(group=group)}
 
 
 def is_built_in(group: str, name: str) -> bool:
-    """Whether it is pytest-ngraph itself that registers this name."""
+    """Return whether pytest-ngraph itself registers this name."""
     point = registered(group).get(name)
     return point is not None and point.module.partition(".")[0] == __name__.partition(".")[0]
 
 
 @cache
 def load(group: str, what: str, name: str) -> Any:
-    """The object behind `name`: an entry point of the group, or an import string `package.module:attribute`.
+    """Return the object with this name.
 
-    what: the word for it in an error message (`compiler`).
+    Args:
+        group: the group of entry points.
+        what: the word for it in an error message (`compiler`).
+        name: an entry point of the group, or an import string `package.module:attribute`.
+
+    Raises:
+        UsageError: there is no such object, or it cannot be imported.
     """
     point = registered(group).get(name)
     module, colon, attribute = name.partition(":")
@@ -39,5 +45,5 @@ def load(group: str, what: str, name: str) -> Any:
         return point.load() if point is not None else getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"{what} {name!r} cannot be imported: {error}.") from error
-    except Exception as error:  # a module runs when it is imported, and may raise anything; its name may be none
+    except Exception as error:  # importing runs the module, which may raise anything; the name may be invalid
         raise UsageError(f"{what} {name!r} cannot be imported: {type(error).__name__}: {error}.") from error

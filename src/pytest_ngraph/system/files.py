@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, locks on them, and the folder of a user's files."""
+"""Atomic writing of files, locks on them, and the user's cache folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_ngraph.errors import StoreError, UsageError
 
 
 def write_whole(path: Path, text: bytes) -> None:
-    """Write a file, or replace one. Raises `StoreError` when it cannot be written."""
+    """Write or replace a file, completely or not at all. Raise `StoreError` if it cannot be written."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as scratch:
@@ -26,12 +26,16 @@ def write_whole(path: Path, text: bytes) -> None:
 
 
 def take(descriptor: int, *, shared: bool = False) -> bool:
-    """Take the lock on an open file or folder, until the descriptor is closed. False if another holds it.
+    """Take the lock on an open file or folder until the descriptor is closed. Return False if another process holds it.
 
-    The kernel frees the lock when its owner dies, so that whoever holds one is alive. Raises `UsageError` on a system
-    without POSIX locks.
+    The kernel frees the lock when its owner dies, so an owner is always alive.
 
-    shared: ask without blocking others who ask at the same time.
+    Args:
+        descriptor: the open file or folder.
+        shared: take a shared lock, so that several processes can ask at the same time.
+
+    Raises:
+        UsageError: the system has no POSIX locks.
     """
     try:
         import fcntl  # not at the top: a Windows machine that only has the plugin installed must be able to run pytest
@@ -45,18 +49,19 @@ def take(descriptor: int, *, shared: bool = False) -> bool:
 
 
 def user_folder() -> Path:
-    """The folder of a user's files that save work and can be made again.
+    """Return the folder of the user's caches, whose files can be made again.
 
-    Raises `UsageError` for a user who has no home, as in some containers.
+    Raises:
+        UsageError: the user has no home, as in some containers.
     """
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-ngraph"
     except RuntimeError:
         raise UsageError(
-            f"user {os.getuid()} has no home folder to keep caches in. Set XDG_CACHE_HOME to a folder of this user."
+            f"user {os.getuid()} has no home folder for caches. Set XDG_CACHE_HOME to a folder of this user."
         ) from None
 
 
 def compiled_folder() -> Path:
-    """Where compiled artifacts are kept unless told otherwise."""
+    """Return the default folder of compiled artifacts."""
     return user_folder() / "compiled"

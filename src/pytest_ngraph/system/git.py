@@ -1,4 +1,4 @@
-"""Run git: as a user would, but for hooks and for what an outer git has put into the environment."""
+"""Run git as a user would, but without hooks and without the environment variables of an outer git."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.system.command import run
 
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
-"""No hook runs and no daemon starts on account of a worktree that is gone in a minute."""
+"""Runs no hook and starts no daemon: the worktrees made here are removed after a minute."""
 OF_OUTER_GIT = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_GRAFT_FILE",
     "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
     "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
 )  # fmt: skip
-"""A hook inherits these from the git that runs it. They name that git's repository, not the current folder's."""
+"""Variables that a hook inherits from the git that runs it. They name that git's repository, not the folder's."""
 
 
 class GitFailed(NgraphError):
@@ -29,9 +29,14 @@ class GitFailed(NgraphError):
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """What git prints, without the last newline. Raises `GitFailed`, and `UsageError` where there is no git.
+    """Run git. Return its output, without the last newline.
 
-    However this ends, git has ended too: a checkout that went on would write into a worktree that is being removed.
+    Git has always ended when this returns or raises: a checkout still running would write into a worktree that is being
+    removed.
+
+    Raises:
+        GitFailed: git ended with an error.
+        UsageError: git is not installed.
     """
     try:
         status, output, said = run(["git", *QUIET, *arguments], folder, _environment())
@@ -45,7 +50,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def answers(folder: Path, *arguments: str) -> str | None:
-    """What git prints; None where it ends with an error, which is its way of saying no."""
+    """Return git's output; None if it ends with an error, which is how git answers no."""
     try:
         return git(folder, *arguments)
     except GitFailed:

@@ -1,4 +1,4 @@
-"""What is installed here and set in the environment, found without importing a framework."""
+"""Installed libraries and environment variables, found without importing a framework."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ LIBRARIES = (
     "pytest-benchmark",
     "pytest-ngraph",
 )
-"""Distributions whose versions every result follows from."""
+"""Distributions on whose versions every result depends."""
 VARIABLES = (
     "AOTINDUCTOR_", "AOT_INDUCTOR_", "ATEN_", "CUDA_LAUNCH_BLOCKING", "CUDNN_", "CXX", "DNNL_", "GLIBC_TUNABLES",
     "GOMP_", "KMP_", "LD_PRELOAD", "MALLOC_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_", "ORT_", "OV_", "PYTORCH_",
     "TORCHINDUCTOR_", "TVM_",
 )  # fmt: skip
-"""What the names of variables begin with by which compilers and their libraries are set."""
+"""Prefixes of the environment variables that configure compilers and their libraries."""
 NOT_OF_THE_USER = (
     "KMP_DUPLICATE_LIB_OK",
     "KMP_INIT_AT_FORK",
@@ -49,13 +49,14 @@ NOT_OF_THE_USER = (
     "TVM_NUM_THREADS",
     "TVM_THREAD_POOL_SPIN_COUNT",
 )
-"""Those of them that are set by libraries, or for every worker alike."""
+"""Variables with these prefixes that libraries set, or that are the same for every worker."""
 
 
 def variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Those of the environment's variables by which users set compilers: `TORCHINDUCTOR_MAX_AUTOTUNE`.
+    """Return the environment variables with which users configure compilers, such as `TORCHINDUCTOR_MAX_AUTOTUNE`.
 
-    environment: this process's, unless another is given.
+    Args:
+        environment: by default, this process's.
     """
     given = os.environ if environment is None else environment
     return {name: given[name] for name in sorted(given) if name.startswith(VARIABLES) and name not in NOT_OF_THE_USER}
@@ -63,7 +64,7 @@ def variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
 
 @cache
 def library_versions() -> dict[str, str]:
-    """Versions of the installed libraries that results depend on."""
+    """Return the versions of the installed libraries on which results depend."""
     versions = {}
     for library in LIBRARIES:
         try:
@@ -74,13 +75,15 @@ def library_versions() -> dict[str, str]:
 
 
 def is_importable(module: str) -> bool:
-    """Whether there is a module of this name, without importing it. A folder of that name without Python in it, as one
-    of ONNX files may be called `onnx`, is none."""
+    """Return whether there is a module of this name, without importing it.
+
+    A folder without Python files does not count: a user's folder of ONNX files may be called `onnx`.
+    """
     try:
         found = find_spec(module)
-    except (ImportError, ValueError):  # a part of a package that is missing; no name at all
+    except (ImportError, ValueError):  # part of a missing package; an empty name
         return False
     if found is None or found.origin is not None:
         return found is not None
-    places = map(Path, found.submodule_search_locations or ())  # of a package without `__init__.py`, as ExecuTorch is
+    places = map(Path, found.submodule_search_locations or ())  # a package without `__init__.py`, such as ExecuTorch
     return any(any(place.glob(pattern)) for place in places for pattern in ("*.py", "*/__init__.py"))

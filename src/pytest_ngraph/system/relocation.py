@@ -1,4 +1,4 @@
-"""A folder and its copy elsewhere: what names a place in the one, names the same place in the other."""
+"""Translate paths from a folder to its copy elsewhere: from the working tree to the worktree of the base."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from pytest_ngraph.system.installed import PACKAGE_FOLDER
 
 
 def moved(text: str, source: Path, target: Path) -> str:
-    """An absolute path below `source` as the same path below `target`; any other text as it is.
+    """Return an absolute path below `source` as the same path below `target`, any other text unchanged.
 
-    source: its links resolved. What follows `::` in the text stays.
+    Args:
+        text: a path; what follows `::` in it is kept.
+        source: a folder, with its links resolved.
+        target: the copy of that folder.
     """
     path, colons, rest = text.partition("::")
     if not os.path.isabs(path):  # noqa: PTH117 (a text)
@@ -28,7 +31,7 @@ def moved(text: str, source: Path, target: Path) -> str:
 
 
 def with_paths(case: Case, move: Callable[[str], str]) -> Case:
-    """The case with `move` applied to the texts in it that may be paths."""
+    """Return the case with `move` applied to its texts that may be paths."""
     model_args = tuple((name, move(value) if isinstance(value, str) else value) for name, value in case.model_args)
     return dataclasses.replace(case, workload=move(case.workload), model_args=model_args)
 
@@ -37,10 +40,10 @@ INSTALLED = {"site-packages", "dist-packages"}
 
 
 def import_path(sys_path: Iterable[str], root: Path, worktree: Path) -> list[str]:
-    """`sys.path` with the entries of the working tree at `root` moved to the worktree.
+    """Return `sys.path` with the entries of the working tree at `root` moved to the worktree.
 
-    They come first, then the worktree's `src` and top folder, where a project has its packages that is installed in
-    some other way: before what an editable install's finder, or an installed copy, would give.
+    They come first, then the worktree's `src` and top folder, where a project that is installed in another way has its
+    packages. So they take precedence over the finder of an editable install, and over an installed copy.
     """
     entries = list(sys_path)
     ours = project_path(entries, root)
@@ -50,14 +53,16 @@ def import_path(sys_path: Iterable[str], root: Path, worktree: Path) -> list[str
 
 
 def project_path(sys_path: Iterable[str], root: Path) -> list[Path]:
-    """Where the modules of the project at `root` are looked for: what this process imports from there, then `src` and
-    the top folder."""
+    """Return where to look for the modules of the project at `root`.
+
+    First come the folders of the project from which this process imports, then `src` and the top folder.
+    """
     candidates = (*map(_real, sys_path), *_editable_folders(sys.modules), root / "src", root)
     return [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE_FOLDER.parent]
 
 
 def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> dict[str, Path]:
-    """Modules of the working tree that a process imported although it is to use the worktree's, with their files."""
+    """Return modules that a process imported from the working tree instead of the worktree, with their files."""
     files = {name: file for name, module in list(modules.items()) if (file := _file(module)) is not None}
     return {
         name: file
@@ -69,7 +74,7 @@ def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType
 
 
 def refuse_foreign(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> None:
-    """Raise `UsageError` where the head's code was imported for the base: the head would be compared with itself."""
+    """Raise `UsageError` if the head's code was imported for the base: the head would be compared with itself."""
     found = sorted(foreign_modules(root, worktree, modules).items())
     if not found:
         return
@@ -77,13 +82,13 @@ def refuse_foreign(root: Path, worktree: Path, modules: Mapping[str, ModuleType]
     others = f" and {more} more" if more else ""
     raise UsageError(
         f"the base was built with code of the head: {name}{others} came from {file}, so that the head would "
-        f"be compared with itself. Import it by its place on sys.path (python -m pytest, or the ini key pythonpath), "
+        f"be compared with itself. Import it through sys.path (python -m pytest, or the ini key pythonpath), "
         f"not by a path in the working tree or an editable install with a finder of its own."
     )
 
 
 def _editable_folders(modules: Mapping[str, ModuleType]) -> Iterator[Path]:
-    """Folders of the packages that setuptools installed as editable by a finder, which `sys.path` does not tell of."""
+    """Yield the folders of packages that setuptools installed as editable by a finder: they are not in `sys.path`."""
     for name, module in list(modules.items()):
         mapping = getattr(module, "MAPPING", None)
         if name.startswith("__editable__") and isinstance(mapping, dict):
@@ -91,7 +96,7 @@ def _editable_folders(modules: Mapping[str, ModuleType]) -> Iterator[Path]:
 
 
 def is_of_project(place: Path, root: Path) -> bool:
-    """Whether a folder or file belongs to the project at `root`, not to an environment that happens to lie in it."""
+    """Return whether a folder or file belongs to the project at `root`, not to an environment inside it."""
     if not place.is_relative_to(root):
         return False
     below = place.relative_to(root)
@@ -106,5 +111,5 @@ def _file(module: ModuleType) -> Path | None:
 
 
 def _real(entry: str) -> Path:
-    """An entry of `sys.path` without links; the empty one is the current folder."""
+    """Return an entry of `sys.path` with its links resolved; the empty entry is the current folder."""
     return Path(os.path.realpath(entry))

@@ -1,4 +1,10 @@
-"""Workloads: one file per family, found by entry points (group `pytest_ngraph.workloads`), built-ins included."""
+"""Workloads: the models to compile, with their inputs.
+
+A `Case` enters; an `Artifact` leaves, written into a folder: the exported program or ONNX file, the inputs, and the
+reference outputs of eager PyTorch. Each kind of workload is a `Family` with a file of its own (`blocks`, `imported`,
+`onnx_file`, `timm`), found by entry points (group `pytest_ngraph.workloads`), built-ins included. `verify.py` compares
+a compiled model's outputs with the reference. Open `export.py` first.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +31,9 @@ SEED = 0
 class Built:
     """A PyTorch workload: a module in evaluation mode and fp32, on the CPU, and its inputs.
 
-    inputs: tensors whose first axis is the batch size.
+    Attributes:
+        module: the module.
+        inputs: tensors whose first axis is the batch size.
     """
 
     module: torch.nn.Module
@@ -36,14 +44,14 @@ class Family(Protocol):
     """A kind of workload."""
 
     priority: int
-    """Families are asked in rising order; the first that owns a name gets it."""
+    """Families are asked in rising order of priority. The first that owns a name gets it."""
 
     def owns(self, name: str) -> bool:
-        """Whether a workload of this name belongs here. Imports no framework and touches no disk."""
+        """Return whether a workload of this name belongs here. Import no framework and read no file."""
         ...
 
     def check(self, case: Case) -> None:
-        """Raise `UsageError` when the case cannot be (depth, width, a file that is missing). Imports no framework."""
+        """Raise `UsageError` for an impossible case (depth, width, a missing file). Import no framework."""
         ...
 
     def build(self, case: Case) -> Built:
@@ -51,13 +59,13 @@ class Family(Protocol):
         ...
 
     def export(self, case: Case, folder: Path) -> Artifact:
-        """Write what every compiler starts from into `folder`, which is empty: the same on every call."""
+        """Write the artifact into `folder`, which is empty: the same on every call."""
         ...
 
 
 @cache
 def family(name: str) -> Family:
-    """The family that a workload's name belongs to."""
+    """Return the family that owns a workload's name."""
     families: list[Family] = [entry_points.load(GROUP, "family", n)() for n in entry_points.registered(GROUP)]
     return next(f for f in sorted(families, key=lambda f: f.priority) if f.owns(name))
 

@@ -1,4 +1,4 @@
-"""Stacks of equal blocks, `conv` and `mha`: depth and width vary one at a time (study, section V-A3)."""
+"""Stacks of equal blocks, `conv` and `mha`, whose depth and width vary one at a time (study, section V-A3)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Blocks:
         known = ("heads",) if case.workload == "mha" else ()
         for name, _ in case.model_args:
             if name not in known:
-                hint = "" if known else f"{case.workload} has none beside depth and width."
+                hint = "" if known else f"{case.workload} takes only depth and width. Leave it out."
                 raise UsageError.unknown(f"model argument of {case.workload}", name, known, hint)
         if case.workload == "mha":
             _check_heads(width, dict(case.model_args).get("heads", HEADS))
@@ -91,7 +91,7 @@ def _check_heads(width: int, heads: object) -> None:
 
 
 def _stack_conv(depth: int, width: int) -> torch.nn.Module:
-    """(b, 3, h, w) to (b, width, h, w): a stem, then `depth` times convolution, BatchNorm, ReLU."""
+    """Return (b, 3, h, w) to (b, width, h, w): a stem, then `depth` times convolution, BatchNorm, ReLU."""
     from torch import nn
 
     stem = nn.Conv2d(3, width, kernel_size=3, padding=1)
@@ -103,7 +103,7 @@ def _stack_conv(depth: int, width: int) -> torch.nn.Module:
 
 
 def _stack_mha(depth: int, width: int, heads: int) -> torch.nn.Module:
-    """(b, sequence, width) to the same: `depth` times attention, addition, LayerNorm without parameters, ReLU."""
+    """Return (b, sequence, width) to the same: `depth` times attention, add, LayerNorm without parameters, ReLU."""
     import torch
     from torch import nn
 

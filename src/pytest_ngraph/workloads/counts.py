@@ -1,4 +1,4 @@
-"""Count a model's parameters and operations without running it or touching its weights."""
+"""Count a model's parameters and operations, without running it and without changing its weights."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def count(built: Built) -> Model:
-    """Parameters, and operations of one sample: a count that the model does not allow is None.
+    """Return the parameters, and the operations of one sample. A count that fails is None.
 
-    Operations are counted on a shadow of the model that has shapes but no values (PyTorch's meta device). A model
-    whose control flow depends on values cannot run so, and one whose counts are not known must still be measured.
+    Operations are counted on a copy of the model that has shapes but no values (PyTorch's meta device). This fails for
+    a model whose control flow depends on values; such a model must still be measured.
     """
     parameters = sum(parameter.numel() for parameter in built.module.parameters())
     try:
         shadow = _to_meta(built.module)
-    except Exception:  # a user's module may hold what cannot be copied: a lock, an open file
+    except Exception:  # a user's module may hold something that cannot be copied: a lock, an open file
         return Model(parameters=parameters)
     inputs = tuple(tensor.to("meta") for tensor in built.inputs)
     return Model(
@@ -35,7 +35,7 @@ def count(built: Built) -> Model:
 
 
 def _to_meta(module: torch.nn.Module) -> torch.nn.Module:
-    """A copy of the module on the meta device; the memo keeps `deepcopy` from copying the weights first."""
+    """Return a copy of the module on the meta device. The memo keeps `deepcopy` from copying the weights first."""
     import torch
 
     parameters = {id(p): torch.nn.Parameter(p.detach().to("meta"), p.requires_grad) for p in module.parameters()}
@@ -44,7 +44,7 @@ def _to_meta(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def _count_mult_adds(shadow: torch.nn.Module, sample: tuple[torch.Tensor, ...]) -> int | None:
-    """torchinfo's `total_mult_adds` at batch size 1, the MACs of the study (Table IV); None without torchinfo."""
+    """Return torchinfo's `total_mult_adds` at batch size 1 (the study's MACs, Table IV); None without torchinfo."""
     if not is_importable("torchinfo"):
         return None
     torchinfo = importlib.import_module("torchinfo")

@@ -1,4 +1,4 @@
-"""Export a workload: the artifact that every compiler starts from."""
+"""Export a workload as the artifact that every compiler starts from."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def export(case: Case, folder: Path) -> Artifact:
-    """Write the case's workload into `folder`, which is empty, as its family does."""
+    """Let the case's family write its workload into `folder`, which is empty."""
     return family(case.workload).export(case, folder)
 
 
 def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     """Export a PyTorch module: inputs, the outputs of eager fp32, and the program in the case's precision.
 
-    A module that `torch.export` refuses yields an artifact without a program, and says why in `export_error`.
+    If `torch.export` refuses the module, the artifact has no program, and `export_error` says why.
     """
     import torch
 
@@ -42,7 +42,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     try:
         program = torch.export.export(lowered.module, lowered.inputs, strict=False)
         torch.export.save(program, path)
-    except Exception as error:  # torch.export fails in as many ways as there are models
+    except Exception as error:  # torch.export may raise any exception
         reason = f"{type(error).__name__}: {first_line(error)}"
         digest = _digest_of_module(lowered.module)
         return Artifact(folder=folder, case=case, export_error=reason, digest=digest, model=model)
@@ -51,33 +51,34 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
 
 
 def first_line(error: Exception) -> str:
-    """What went wrong in one line: libraries append listings and advice to theirs."""
+    """Return the first line of an error's message: libraries append listings and advice to theirs."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
 
 
 def _run(built: Built, case: Case) -> object:
-    """What the module returns. Raise `UsageError` for what cannot be compared, or repeated."""
+    """Return the module's outputs. Raise `UsageError` where they cannot be compared, or a call cannot be repeated."""
     import torch
 
     versions = [tensor._version for tensor in built.inputs]
-    with torch.no_grad():  # tensors of inference mode, which a module may keep from its first call, cannot be exported
+    # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
+    with torch.no_grad():
         outputs = built.module(*built.inputs)
     if not flatten(outputs):
         raise UsageError(
-            f"{case.workload} returns no tensor, but {type(outputs).__name__}. Return a tensor, or tensors in tuples, "
-            "lists and dicts, so that outputs can be verified."
+            f"{case.workload} returns {type(outputs).__name__}, which contains no tensor. Return a tensor, or tensors "
+            "in tuples, lists and dicts, so that outputs can be verified."
         )
     changed = [index for index, tensor in enumerate(built.inputs) if tensor._version != versions[index]]
     if changed:
         raise UsageError(
-            f"{case.workload} changes its input {changed[0]} in place, so that each call would work on what the last "
-            "one left. Work on a copy: x = x.clone()."
+            f"{case.workload} changes its input {changed[0]} in place, so that each call would start from the changed "
+            "values of the call before. Work on a copy: x = x.clone()."
         )
     return outputs
 
 
 def _is_flat(outputs: object) -> bool:
-    """Whether every compiler takes outputs of this form."""
+    """Return whether every compiler accepts outputs of this form."""
     import torch
 
     return isinstance(outputs, torch.Tensor) or (
@@ -86,8 +87,10 @@ def _is_flat(outputs: object) -> bool:
 
 
 def _flattened(built: Built) -> Built:
-    """The workload with its output tensors in one tuple: dicts, types of the user's own, numbers and None are beyond
-    one compiler or another."""
+    """Return the workload with its output tensors in one tuple.
+
+    Some compilers cannot return dicts, the user's own types, numbers or None.
+    """
     import torch
 
     class Flattened(torch.nn.Module):
@@ -102,7 +105,7 @@ def _flattened(built: Built) -> Built:
 
 
 def _lower(built: Built, case: Case) -> Built:
-    """The workload in the case's precision. Lower precisions get a copy: the module may be one that the user keeps."""
+    """Return the workload in the case's precision. Lower precisions get a copy: the user may keep the module."""
     if case.precision == "fp32":
         return built
     module = copy.deepcopy(built.module).to(dtype(case.precision))
@@ -110,9 +113,9 @@ def _lower(built: Built, case: Case) -> Built:
 
 
 def _describe(program: torch.export.ExportedProgram) -> Iterable[str]:
-    """The graph as text: operations of it and its subgraphs, and the types and shapes that it takes.
+    """Yield the graph as text: the operations of it and its subgraphs, and the types and shapes of its inputs.
 
-    The `.pt2` archive itself is not hashed: it holds source lines and times.
+    The `.pt2` archive itself is not hashed, because it holds source lines and times.
     """
     import torch
 
@@ -132,7 +135,7 @@ def _tensor_constants(program: torch.export.ExportedProgram) -> dict[str, torch.
 
 
 def _digest_of_module(module: torch.nn.Module) -> str:
-    """Of one that has no program. Some keep more in their state than tensors."""
+    """Return the digest of a module without a program. The state of some modules holds more than tensors."""
     import torch
 
     state = module.state_dict()
@@ -142,7 +145,7 @@ def _digest_of_module(module: torch.nn.Module) -> str:
 
 
 def _digest(texts: Iterable[str], tensors: dict[str, torch.Tensor]) -> str:
-    """SHA-256 over the texts and the tensors' names, types, shapes and bytes."""
+    """Return the SHA-256 of the texts and of the tensors' names, types, shapes and bytes."""
     import torch
 
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""What is set around frameworks while they are imported and used."""
+"""Process-wide settings for importing and using frameworks: garbage collection and telemetry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Collect no unreachable cycles in this block, which makes hundreds of thousands of objects that all stay.
+    """Turn off the cyclic garbage collector in this block, which creates hundreds of thousands of lasting objects.
 
     Importing PyTorch and timm takes a quarter less time, saving an exported program half.
     """
@@ -27,10 +27,10 @@ def without_garbage_collection() -> Iterator[None]:
 def disable_telemetry() -> None:
     """Keep compilers from sending usage statistics out of the process that compiles and times models.
 
-    OpenVINO forks its process for each message, some of them while it converts a model: converting takes longer then,
-    and so do the first timed calls. ONNX Runtime uploads from a thread of its own. Call this before these libraries are
-    imported; one that is imported already is left as it is.
+    OpenVINO forks its process for each message, also while it converts a model, which slows down converting and the
+    first timed calls. ONNX Runtime uploads from a thread of its own. Call this before these libraries are imported; it
+    has no effect on one that is imported already.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    # As if it were not installed: OpenVINO has no other switch for a single process.
+    # Makes it look not installed: OpenVINO has no other switch for a single process.
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The user's own models: a function by its import string, `package.module:function`."""
+"""The user's own models: a function given by its import string, `package.module:function`."""
 
 from __future__ import annotations
 
@@ -22,46 +22,47 @@ if TYPE_CHECKING:
 
 IMAGE_SHAPE = (3, 224, 224)
 OWN_INPUTS = (
-    f"A function that returns a module alone has it run on images of {'x'.join(map(str, IMAGE_SHAPE))}; for other "
-    "inputs, return them too: (module, tensor)"
+    f"A module that is returned alone runs on images of {'x'.join(map(str, IMAGE_SHAPE))}. For other inputs, return "
+    "them with it: (module, tensor)"
 )
 
 
 class Imported:
     """A function that returns a module, or a module and its example inputs (a tensor or several).
 
-    It is called with those of `batch_size`, `depth`, `width` and the model arguments that it accepts. A module alone
-    gets (batch, 3, 224, 224) images. Example inputs are used as given, but repeated along the first axis to the batch
-    size. Weights are the user's: they are left alone, and seeded where the function, or its module, draws them.
+    It is called with the model arguments, and with `batch_size`, `depth` and `width` where it accepts them. A module
+    alone gets images of (batch, 3, 224, 224). Example inputs are used as given, but repeated along the first axis to
+    the batch size. The user's weights are not changed. Random weights are seeded, whether the function draws them or
+    its Python module does at import.
     """
 
     priority = 30
 
     def owns(self, name: str) -> bool:
-        return ":" in name and ("/" not in name or ".py:" in name)  # with a slash, a hub of timm's: hf-hub:owner/model
+        return ":" in name and ("/" not in name or ".py:" in name)  # a slash: one of timm's hubs, hf-hub:owner/model
 
     def check(self, case: Case) -> None:
         module, _, function = case.workload.removeprefix("./").replace("/", ".").partition(":")
         if not all(part.isidentifier() for part in (*module.split("."), *function.split("."))):
-            raise UsageError(f"workload {case.workload!r} is no import string. Write package.module:function.")
+            raise UsageError(f"workload {case.workload!r} is not an import string. Write package.module:function.")
         if module.endswith(".py"):
             imported = f"{module.removesuffix('.py')}:{function}"
-            raise UsageError(f"workload {case.workload!r} is a path. Write it as it is imported: {imported}.")
+            raise UsageError(f"workload {case.workload!r} is a path. Write an import string: {imported}.")
 
     def build(self, case: Case) -> Built:
         import torch
 
         self.check(case)
-        with seeded():  # on its own: what a function draws shall not depend on who imported its module
+        with seeded():  # separately: the function's random numbers must not depend on who imported its module
             function = _import_function(case.workload)
         arguments = _accepted_arguments(function, case)
         with seeded():
             module, examples = _split(function(**arguments), case)
-        module = getattr(module, "_orig_mod", module)  # of torch.compile, which would be measured as eager PyTorch
+        module = getattr(module, "_orig_mod", module)  # undoes torch.compile: it would be measured as eager PyTorch
         if isinstance(module, torch.jit.ScriptModule):
             raise UsageError(
-                f"{case.workload} returned a ScriptModule, which is compiled already. Return the torch.nn.Module that "
-                "it was made of: torchscript is one of the compilers."
+                f"{case.workload} returned a ScriptModule, which is compiled already. Return the torch.nn.Module from "
+                "which it was made, and use the compiler torchscript."
             )
         inputs = tuple(_repeat(tensor.detach().cpu(), case.batch_size) for tensor in examples)
         fp32 = tuple(tensor.float() if tensor.is_floating_point() else tensor for tensor in inputs)
@@ -81,7 +82,7 @@ def _import_function(workload: str) -> Callable[..., object]:
     module_name, _, path = workload.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as error:  # the user's module runs when it is imported, and may raise anything
+    except Exception as error:  # importing runs the user's module, which may raise anything
         raise UsageError(
             f"workload {workload!r}: {module_name} cannot be imported ({type(error).__name__}: {first_line(error)}). "
             f"It must be importable from the folder in which pytest runs."
@@ -93,7 +94,7 @@ def _import_function(workload: str) -> Callable[..., object]:
         found = getattr(found, name)
     if not callable(found):
         raise UsageError(
-            f"workload {workload!r}: {path} is a {type(found).__name__}, not callable. "
+            f"workload {workload!r}: {path} is not callable (type: {type(found).__name__}). "
             f"Name a function that returns a torch.nn.Module."
         )
     function: Callable[..., object] = found
@@ -101,7 +102,7 @@ def _import_function(workload: str) -> Callable[..., object]:
 
 
 def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str, object]:
-    """Keyword arguments of the call. All that the case sets must be accepted, but for the batch size."""
+    """Return the keyword arguments of the call. The function must accept all that the case sets, except batch size."""
     signature = inspect.signature(function)
     accepted = {p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
@@ -110,7 +111,7 @@ def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str
     arguments |= dict(case.model_args)
     for name in arguments:
         if name not in accepted and not takes_any:
-            hint = "" if accepted else "It takes none."
+            hint = "" if accepted else "It takes no arguments."
             raise UsageError.unknown(f"argument of {case.workload}", name, accepted, hint)
     if "batch_size" in accepted:  # never into **kwargs, which often go on to a constructor
         arguments["batch_size"] = case.batch_size
@@ -124,7 +125,7 @@ def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str
 
 
 def _split(returned: object, case: Case) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
-    """The module and its inputs, whichever of the allowed forms the function returned."""
+    """Return the module and its inputs, from any of the allowed return forms."""
     import torch
 
     if isinstance(returned, torch.nn.Module):
@@ -147,7 +148,7 @@ def _describe(value: object) -> str:
 
 
 def _repeat(tensor: torch.Tensor, batch_size: int) -> torch.Tensor:
-    """The samples of the tensor over and over, `batch_size` in all."""
+    """Return the tensor's samples, repeated until there are `batch_size`."""
     if tensor.ndim == 0 or tensor.shape[0] in (0, batch_size):
         return tensor
     times = -(-batch_size // tensor.shape[0])

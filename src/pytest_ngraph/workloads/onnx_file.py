@@ -1,4 +1,4 @@
-"""ONNX files: compiled as they are, at a batch size that the file allows."""
+"""ONNX files, compiled unchanged, at a batch size that the file allows."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 FLOATS = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
-"""Names of NumPy's types."""
+"""Precision by the name of NumPy's type."""
 
 
 class OnnxFile:
     """A file `*.onnx`, its path relative to the current folder.
 
-    Its reference outputs come from ONNX Runtime with every optimisation off, in place of eager PyTorch.
+    Its reference outputs come from ONNX Runtime with every optimisation off, not from eager PyTorch.
     """
 
     priority = 20
@@ -54,13 +54,14 @@ class OnnxFile:
                 raise UsageError(f"{name}={value}: {case.workload} is an ONNX file and takes no {name}. Leave it out.")
 
     def build(self, case: Case) -> Built:
-        raise Unsupported(f"{case.workload} is an ONNX file and has no PyTorch module; use a compiler that reads ONNX")
+        raise Unsupported(f"{case.workload} is an ONNX file and has no PyTorch module. Use a compiler that reads ONNX.")
 
     def export(self, case: Case, folder: Path) -> Artifact:
         """Write the graph at the case's batch size into `folder`, with all its weights, and its reference outputs.
 
-        Raise `UsageError` for a file that is damaged, needs another batch size or precision, has dynamic axes beside
-        the batch, or keeps weights outside its own folder.
+        Raises:
+            UsageError: the file is damaged, needs another batch size or precision, has dynamic axes other than the
+                batch, or keeps weights outside its own folder.
         """
         self.check(case)
         _require_libraries(case)
@@ -103,7 +104,7 @@ def _check_precision(found: str, case: Case) -> None:
 
 
 def _check_inputs(kinds: dict[str, np.dtype[Any]], case: Case) -> None:
-    """Raise `UsageError` for an input in another float type than the case's: compilers are fed in that one."""
+    """Raise `UsageError` for an input in a float type other than the case's, in which compilers are fed."""
     for name, kind in kinds.items():
         if kind.name in FLOATS and FLOATS[kind.name] != case.precision:
             raise UsageError(
@@ -113,14 +114,14 @@ def _check_inputs(kinds: dict[str, np.dtype[Any]], case: Case) -> None:
 
 
 def _check_outputs(model: Any, case: Case) -> None:
-    """Raise `UsageError` for an output in bf16, which NumPy has no type for."""
+    """Raise `UsageError` for an output in bf16, for which NumPy has no type."""
     import onnx
 
     for value in model.graph.output:
         if value.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
             raise UsageError(
-                f"{case.workload} gives output {value.name!r} in bf16, and ONNX Runtime, whose outputs are the "
-                "reference, cannot hand that over. Export it again in fp32 or fp16, or with a Cast at its end."
+                f"{case.workload} gives output {value.name!r} in bf16. ONNX Runtime, which computes the reference, "
+                "cannot return that type. Export it again in fp32 or fp16, or with a Cast at its end."
             )
 
 
@@ -137,7 +138,7 @@ def _require_libraries(case: Case) -> None:
 
 
 def _draw(generator: np.random.Generator, shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:
-    """Values of this type: floats standard normal; integers 0 or 1, which index any table and mask."""
+    """Return random values of this type: floats standard normal; integers 0 or 1, valid as index and as mask."""
     import numpy as np
 
     if np.issubdtype(kind, np.integer) or kind == np.bool_:
@@ -146,7 +147,7 @@ def _draw(generator: np.random.Generator, shape: tuple[int, ...], kind: np.dtype
 
 
 def _run(path: Path, inputs: dict[str, Array], case: Case) -> list[Array]:
-    """Outputs of the graph as it is written, floats as fp32."""
+    """Return the outputs of the written graph, floats as fp32."""
     import numpy as np
     import onnxruntime as ort
 
@@ -159,7 +160,7 @@ def _run(path: Path, inputs: dict[str, Array], case: Case) -> list[Array]:
     except Exception as error:  # onnxruntime's errors share no base class of their own
         raise UsageError(
             f"{case.workload} does not run at batch size {case.batch_size}: {first_line(error)}. "
-            f"Check the file with onnx.checker, and that no operator fixes the batch size."
+            f"Check the file with onnx.checker, and check that no operator fixes the batch size."
         ) from error
     return [_widen(output) for output in outputs if isinstance(output, np.ndarray)]
 

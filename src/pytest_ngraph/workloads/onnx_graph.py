@@ -17,26 +17,27 @@ if TYPE_CHECKING:
     import numpy as np
 
 EXTERNAL_BYTES = 1 << 30
-"""Weights above this size are written beside the graph: one protobuf message holds 2 GiB at most."""
+"""Weights above this size are written into a file beside the graph: one protobuf message holds at most 2 GiB."""
 
 QUANTIZING = (
     "QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger",
 )  # fmt: skip
 SHAPE_BYTES = 1024
-"""More than any tensor has that holds a shape."""
+"""Larger than any tensor that holds a shape."""
 
 
 def read(path: Path) -> Any:
-    """The model with all its weights in memory.
+    """Return the model with all its weights in memory.
 
-    Raise `UsageError` when the file is damaged or names weights outside its own folder: a file from elsewhere must
-    not make us read any other.
+    Raises:
+        UsageError: the file is damaged, or refers to weights outside its own folder. An untrusted file must not make
+            this process read other files.
     """
     import onnx
 
     try:
         model = onnx.load(path, load_external_data=False)
-    except Exception as error:  # what a parser raises is its own affair
+    except Exception as error:  # the parser may raise any exception
         raise _damaged(path, error) from error
     for tensor in _tensors(model):
         _refuse_outside(path, tensor)
@@ -49,7 +50,7 @@ def read(path: Path) -> Any:
 
 
 def write(model: Any, path: Path) -> list[Path]:
-    """Write the model, large weights into a second file beside it. Returns the files."""
+    """Write the model, large weights into a second file beside it. Return the files."""
     import onnx
 
     if sum(len(tensor.raw_data) for tensor in model.graph.initializer) < EXTERNAL_BYTES:
@@ -61,7 +62,7 @@ def write(model: Any, path: Path) -> list[Path]:
 
 
 def graph_inputs(model: Any) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-    """Shape and type of each input by name, in order. All axes are fixed: call `fix_batch_size` first."""
+    """Return the shape and type of each input by name, in order. Call `fix_batch_size` first, to fix all axes."""
     import numpy as np
     import onnx
 
@@ -75,8 +76,10 @@ def graph_inputs(model: Any) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def parameters(model: Any) -> int:
-    """Number of weights: floats, and matrices and kernels in eight bits. A file does not tell which are learnable: it
-    includes running statistics."""
+    """Return the number of weights: floats, and matrices and kernels in eight bits.
+
+    It includes running statistics, because a file does not say which weights are learnable.
+    """
     import onnx
 
     floats, eight_bits = _float_types(), (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
@@ -88,7 +91,7 @@ def parameters(model: Any) -> int:
 
 
 def precision(model: Any) -> str:
-    """What the file computes in (fp32, fp64, ...): the type of most of its float weights, or else of its inputs."""
+    """Return the precision of the file (fp32, fp64, ...): the type of most float weights, else of its inputs."""
     floats = _float_types()
     sizes: Counter[int] = Counter()
     for tensor in model.graph.initializer:
@@ -99,7 +102,7 @@ def precision(model: Any) -> str:
 
 
 def is_quantized(model: Any) -> bool:
-    """Whether an operator rounds to eight bits."""
+    """Return whether an operator rounds to eight bits."""
     functions = [node for function in model.functions for node in function.node]
     return any(node.op_type in QUANTIZING for node in [*model.graph.node, *functions])
 
@@ -107,7 +110,8 @@ def is_quantized(model: Any) -> bool:
 def fix_batch_size(model: Any, name: str, batch_size: int) -> None:
     """Set the first axis of every input to the batch size where the file leaves it open, in place.
 
-    Raise `UsageError` when the file fixes another batch size, or leaves another axis open.
+    Raises:
+        UsageError: the file fixes another batch size, or leaves another axis open.
     """
     import onnx
 
@@ -118,7 +122,7 @@ def fix_batch_size(model: Any, name: str, batch_size: int) -> None:
         for axis in value.type.tensor_type.shape.dim:
             if axis.dim_param in symbols:
                 axis.dim_value = batch_size
-    del model.graph.value_info[:]  # shapes at the old batch size; inferred anew
+    del model.graph.value_info[:]  # shapes at the old batch size; inferred again below
     try:
         with _without_weights(model):
             inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
@@ -132,8 +136,10 @@ def fix_batch_size(model: Any, name: str, batch_size: int) -> None:
 
 @contextmanager
 def _without_weights(model: Any) -> Iterator[None]:
-    """The graph for a while without the values of its large weights, of which no shape follows: what infers shapes
-    takes 2 GiB at most."""
+    """Remove the values of the large weights from the graph while the block runs.
+
+    Shape inference takes at most 2 GiB, and no shape depends on these weights.
+    """
     large = [(tensor, tensor.raw_data) for tensor in model.graph.initializer if len(tensor.raw_data) > SHAPE_BYTES]
     for tensor, _ in large:
         tensor.ClearField("raw_data")
@@ -145,9 +151,9 @@ def _without_weights(model: Any) -> Iterator[None]:
 
 
 def _fix_input(value: Any, name: str, batch_size: int) -> set[str]:
-    """Fix one input's batch axis. Returns the symbols that now stand for the batch size."""
+    """Fix one input's batch axis. Return the symbols that now stand for the batch size."""
     if not value.type.HasField("tensor_type"):
-        raise UsageError(f"{name}: input {value.name!r} is no tensor. Only tensors can be fed.")
+        raise UsageError(f"{name}: input {value.name!r} is not a tensor. Export it again with tensors as inputs only.")
     if not value.type.tensor_type.HasField("shape"):
         raise UsageError(f"{name}: input {value.name!r} has no shape. Export it again with shapes.")
     symbols = set()
@@ -155,8 +161,8 @@ def _fix_input(value: Any, name: str, batch_size: int) -> set[str]:
         is_open = not axis.HasField("dim_value") or axis.dim_value < 1
         if is_open and index > 0:
             raise UsageError(
-                f"{name}: axis {index} of input {value.name!r} is dynamic ({axis.dim_param or 'unnamed'}); "
-                f"only the batch, axis 0, may be. Fix it: python -m onnxruntime.tools.make_dynamic_shape_fixed "
+                f"{name}: axis {index} of input {value.name!r} is dynamic ({axis.dim_param or 'unnamed'}). "
+                f"Only axis 0, the batch, may be. Fix it: python -m onnxruntime.tools.make_dynamic_shape_fixed "
                 f"--input_name {value.name} --input_shape ... {name} fixed.onnx"
             )
         if is_open:
@@ -171,7 +177,7 @@ def _fix_input(value: Any, name: str, batch_size: int) -> set[str]:
 
 
 def _fed(model: Any) -> list[Any]:
-    """Inputs that a caller gives; old files list the weights among the inputs too."""
+    """Return the inputs that a caller gives. Old files list the weights among the inputs too."""
     weights = {tensor.name for tensor in model.graph.initializer}
     return [value for value in model.graph.input if value.name not in weights]
 
@@ -184,7 +190,7 @@ def _float_types() -> dict[int, str]:
 
 
 def _tensors(model: Any) -> Iterator[Any]:
-    """Every tensor of the model: of its graph, the graphs nested in operators, and its functions."""
+    """Yield every tensor of the model: of its graph, the graphs nested in operators, and its functions."""
     yield from _graph_tensors(model.graph)
     for function in model.functions:
         yield from _node_tensors(function.node)

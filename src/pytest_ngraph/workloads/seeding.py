@@ -1,4 +1,4 @@
-"""The same random numbers in every process, and nobody else's generator disturbed."""
+"""The same random numbers in every process, without changing the state of the user's generators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def seeded() -> Iterator[None]:
-    """Start the global generators of PyTorch (CPU), NumPy and `random` at the seed; restore them afterwards."""
+    """Seed the global generators of PyTorch (CPU), NumPy and `random`; restore their state afterwards."""
     import numpy as np
     import torch
 
@@ -34,7 +34,7 @@ def seeded() -> Iterator[None]:
 
 
 def normal(*shape: int) -> torch.Tensor:
-    """Values of a standard normal distribution, fp32: the same for a shape on every call."""
+    """Return standard normal values in fp32, the same for a shape on every call."""
     import torch
 
     return torch.randn(shape, generator=torch.Generator().manual_seed(SEED))

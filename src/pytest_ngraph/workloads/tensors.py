@@ -1,4 +1,4 @@
-"""PyTorch tensors at the edge of plain data: the type of a precision, and nested outputs as flat arrays."""
+"""Conversions between PyTorch tensors and plain data: the type of a precision, and nested outputs as flat arrays."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
 
 
 def dtype(precision: Precision) -> torch.dtype:
-    """PyTorch's type of this precision."""
+    """Return PyTorch's type of this precision."""
     import torch
 
     return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
 
 
 def cast(tensor: torch.Tensor, precision: Precision) -> torch.Tensor:
-    """A floating-point tensor in this precision; any other tensor as it is."""
+    """Return a floating-point tensor in this precision, any other tensor unchanged."""
     return tensor.to(dtype(precision)) if tensor.is_floating_point() else tensor
 
 
 def flatten(outputs: object) -> list[Array]:
-    """The tensors among nested outputs in pytree order, as arrays on the CPU, floats of any precision as fp32."""
+    """Return the tensors in nested outputs in pytree order, as arrays on the CPU, floats of any precision as fp32."""
     return [to_array(tensor) for tensor in tensors_of(outputs)]
 
 
 def tensors_of(outputs: object) -> list[torch.Tensor]:
-    """The tensors among nested outputs in pytree order."""
+    """Return the tensors in nested outputs in pytree order."""
     import torch
     from torch.utils import _pytree
 
@@ -37,7 +37,7 @@ def tensors_of(outputs: object) -> list[torch.Tensor]:
 
 
 def to_array(tensor: torch.Tensor) -> Array:
-    """The tensor's values on the CPU, contiguous, floats of any precision as fp32."""
+    """Return the tensor's values on the CPU, contiguous, floats of any precision as fp32."""
     values = tensor.detach()
     on_cpu = (values.float() if values.is_floating_point() else values).cpu()
-    return on_cpu.contiguous().numpy()  # which leaves a scalar its shape, where NumPy's own makes a vector of it
+    return on_cpu.contiguous().numpy()  # not np.ascontiguousarray, which makes a vector of a scalar

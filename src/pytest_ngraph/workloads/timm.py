@@ -1,4 +1,4 @@
-"""Whole models of the timm library, by their names there."""
+"""Whole models of the timm library, by timm's names."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ ELSEWHERE = "Other workloads: conv, mha, path/to/net.onnx, package.module:functi
 class Timm:
     """Any timm model. Model arguments go to `timm.create_model`; weights are random unless `pretrained=True`.
 
-    The input is (batch, channels, height, width) as the model's own configuration says. `img_size` overrides it, also
-    for models that take images of any size and therefore have no such argument.
+    The input is (batch, channels, height, width) from the model's own configuration. `img_size` overrides it, also for
+    models that take images of any size and therefore have no such argument.
     """
 
     priority = 100
@@ -42,7 +42,7 @@ class Timm:
             if value is not None:
                 raise UsageError(
                     f"{name}={value}: {case.workload} is a whole model and has no {name}. "
-                    f"Leave it out, or name a workload that has: conv, mha, package.module:function."
+                    f"Leave it out, or use a workload that has one: conv, mha, package.module:function."
                 )
 
     def build(self, case: Case) -> Built:
@@ -59,7 +59,7 @@ class Timm:
 
 
 def create(name: str, arguments: dict[str, Any]) -> torch.nn.Module:
-    """The model as timm makes it. Raise `UsageError` for a name or an argument that timm does not know."""
+    """Return the model that timm makes. Raise `UsageError` for a name or an argument that timm does not know."""
     timm = _import(name)
     _check_name(timm, name)
     try:
@@ -77,7 +77,7 @@ def create(name: str, arguments: dict[str, Any]) -> torch.nn.Module:
 def _import(name: str) -> ModuleType:
     try:
         import timm
-    except (ImportError, RuntimeError) as error:  # RuntimeError: torchvision was built for another torch
+    except (ImportError, RuntimeError) as error:  # RuntimeError: torchvision built for another version of torch
         raise Unsupported(
             f"{name} is a timm model, and timm cannot be imported ({first_line(error)}): "
             f'pip install "pytest-ngraph[timm]"'
@@ -87,7 +87,7 @@ def _import(name: str) -> ModuleType:
 
 
 def _check_name(timm: ModuleType, name: str) -> None:
-    if "/" in name:  # a model of a hub or a local folder, which only timm can look up
+    if "/" in name:  # a model from a hub or a local folder: only timm can look it up
         return
     architecture, _, tag = name.partition(".")
     if not timm.is_model(architecture):

@@ -1,4 +1,4 @@
-"""Whether a compiled model's outputs agree with eager PyTorch's. Pure: arrays in, an `Agreement` out."""
+"""Compare a compiled model's outputs with those of eager PyTorch. Pure: arrays in, an `Agreement` out."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pytest_ngraph.record import Agreement
 from pytest_ngraph.wording import counted
 
 TOLERANCES: dict[Precision, float] = {"fp32": 1e-4, "fp16": 1e-2, "bf16": 5e-2}
-"""Largest relative error allowed. Compilers that compute in fp32 differ from eager by about 2e-6 on the study's
-models, those that quietly compute in bf16 or TF32 by about 1e-3: fp32's tolerance lies between, in the logarithm's
-middle. The others allow some ten roundings at the end of 11 (fp16) and 8 (bf16) significant bits."""
+"""Largest relative error allowed. On the study's models, compilers that compute in fp32 differ from eager by about
+2e-6, those that silently compute in bf16 or TF32 by about 1e-3. fp32's tolerance lies between, near the middle on a
+logarithmic scale. The others allow about ten roundings at the end of 11 (fp16) and 8 (bf16) significant bits."""
 
 
 QUANTIZED = 5e-2
-"""Of a graph that rounds to eight bits on its way: a last bit in fp32 decides which of two steps a value falls on, and
-a step is a 127th of the largest value."""
+"""Tolerance of a graph that rounds to eight bits: the last bit in fp32 decides to which of two steps a value is
+rounded, and a step is a 127th of the largest value."""
 KINDS = {"f": "floating-point", "c": "complex", "i": "integer", "u": "integer", "b": "Boolean"}
 MASK = 1e30
-"""Values from this size up are taken for infinite: what models mask with the smallest number there is in place of -inf
-would hide any error of the others, which are compared with the largest."""
+"""Larger absolute values count as infinite. Some models mask with the most negative number instead of -inf; the error
+is relative to the largest value, so that a mask would hide all other errors."""
 
 
 def verify(
@@ -32,11 +32,17 @@ def verify(
     """Compare outputs with the reference, one by one, and report the worst.
 
     The error of an output is the largest absolute difference over the largest absolute reference value, so that
-    values near zero beside large ones do not count as wrong. quantized: whether the graph rounds to eight bits.
+    values near zero beside large ones do not count as wrong.
+
+    Args:
+        outputs: the compiled model's outputs.
+        reference: eager PyTorch's outputs.
+        precision: precision of the compiled model.
+        quantized: whether the graph rounds to eight bits.
     """
     tolerance = max(TOLERANCES[precision], QUANTIZED if quantized else 0.0)
     if len(outputs) != len(reference):
-        problem = f"gave {counted(len(outputs), 'output')} where eager gives {counted(len(reference), 'output')}"
+        problem = f"gave {counted(len(outputs), 'output')}, but eager gives {counted(len(reference), 'output')}"
         return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
     compared = [_compare(*pair, tolerance) for pair in zip(outputs, reference, strict=True)]
     index, (error, problem) = max(enumerate(compared), key=lambda item: item[1][0], default=(0, (0.0, "")))
@@ -44,7 +50,7 @@ def verify(
 
 
 def _compare(output: Array, reference: Array, tolerance: float) -> tuple[float, str]:
-    """The error, infinite for what cannot be compared, and what is wrong in words; empty when nothing is."""
+    """Return the error and the problem in words. The error is infinite if they cannot be compared."""
     if output.shape != reference.shape:
         return np.inf, f"has shape {output.shape}, expected {reference.shape}"
     if _kind(output) != _kind(reference):
@@ -61,7 +67,7 @@ def _compare(output: Array, reference: Array, tolerance: float) -> tuple[float, 
         return np.inf, difference
     error = _relative_error(output, reference)
     if error > tolerance:
-        return error, f"differs by {error:.1e} relative to its largest value, allowed is {tolerance:.0e}"
+        return error, f"differs by {error:.1e} relative to its largest value; at most {tolerance:.0e} is allowed"
     return error, ""
 
 
@@ -70,7 +76,7 @@ def _kind(array: Array) -> str:
 
 
 def _parts(array: Array) -> Array:
-    """Real and imaginary parts of complex values side by side, in a type of floats."""
+    """Return the real and imaginary parts of complex values as an array of floats."""
     return np.stack([array.real, array.imag])
 
 
@@ -84,7 +90,7 @@ def _masked(array: Array) -> Array:
 
 
 def _not_finite_elsewhere(output: Array, reference: Array) -> str:
-    """Describe NaN and infinities that the reference does not have in the same places (masks may hold -inf)."""
+    """Describe NaN and infinities in other places than in the reference (masks may hold -inf)."""
     for name, found, expected in (
         ("NaN", np.isnan(output), np.isnan(reference)),
         ("+inf", np.isposinf(output), np.isposinf(reference)),
@@ -102,6 +108,6 @@ def _relative_error(output: Array, reference: Array) -> float:
     expected = reference[finite].astype(np.float64)
     largest = float(np.max(np.abs(expected)))
     difference = float(np.max(np.abs(output[finite].astype(np.float64) - expected)))
-    if largest == 0.0:  # nothing to be relative to: an output that is zero everywhere has its own size as the error
+    if largest == 0.0:  # the reference is zero everywhere: use the absolute error
         return difference
     return difference / largest

@@ -1,4 +1,4 @@
-"""Initial weights that let a comparison of outputs see every branch of the graph."""
+"""Initial weights with which every branch of the graph changes the outputs, so that comparing outputs can check it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 def draw_constants(module: torch.nn.Module) -> None:
     """Replace every constant parameter and BatchNorm's running statistics by random values, in place.
 
-    Untrained models start with constants that hide mistakes of a compiler: a residual branch that ends in a norm of
+    Untrained models start with constants that hide a compiler's mistakes: a residual branch that ends in a norm of
     weight 0 (ResNet) or in a layer scale of 1e-6 (ConvNeXt, DeiT) adds nothing to the output, a bias of 0 may be
-    dropped, and running statistics of 0 and 1 make BatchNorm the identity. So the outputs of a wrong branch would
-    agree with eager's. The values drawn stay near those of trained models, which keeps outputs finite and of
-    moderate size. Draws from the global generator: call it inside `seeded`.
+    dropped, and running statistics of 0 and 1 make BatchNorm the identity. Outputs would agree with eager's even if
+    such a branch were wrong. The random values are near those of trained models, which keeps outputs finite and of
+    moderate size. They come from the global generator: call this inside `seeded`.
 
     A constant vector named `weight` is the scale of a norm: 1 becomes N(1, 0.1), 0 becomes N(0.5, 0.1). All other
     constants (biases, layer scales, tokens, position embeddings) become N(0, 0.1).

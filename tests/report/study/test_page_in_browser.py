@@ -84,12 +84,12 @@ def test_figures_and_tables_work_without_network_and_complaints(
 def test_filters_and_intervals_reach_the_figures(browser: Any, file: Path) -> None:
     opened = Opened(browser, file, WIDE, "light")
     figure = opened.figure("throughput")
-    panels = figure.get_by_text(" on orin")
+    panels = figure.locator("svg tspan").get_by_text("orin", exact=True)
     assert panels.count() == 15
     opened.tab.locator("details[data-hides=hidden_device] summary").click()
     opened.tab.locator("details[data-hides=hidden_device] input[value=orin]").uncheck()
     panels.first.wait_for(state="detached")
-    assert figure.get_by_text(" on xeon").count() == 15
+    assert figure.locator("svg tspan").get_by_text("xeon", exact=True).count() == 15
     intervals = figure.locator(".mark-rule.role-mark line")
     assert intervals.first.get_attribute("opacity") == "0.8"
     opened.tab.locator("input[data-shows]").uncheck()

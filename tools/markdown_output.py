@@ -1,4 +1,4 @@
-"""How what a tool has found is told: tables, where it was found, and its place in the docs."""
+"""Output of a tool as Markdown: tables, the command and machine that produced them, and their section of the docs."""
 
 from __future__ import annotations
 
@@ -17,27 +17,34 @@ ROOT = Path(__file__).parents[1]
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table whose first column is of text, the others of figures."""
+    """Return a Markdown table whose first column holds text, the others numbers."""
     columns = {name: markdown.RIGHT if place else markdown.LEFT for place, name in enumerate(heading)}
     return "\n".join(markdown.table(columns, rows)).rstrip()
 
 
 def provenance(environment: Mapping[str, str]) -> str:
-    """The command that was run, and where, in a sentence. environment: what `machine.environment` says."""
+    """Return a sentence with the command that was run, and where. `environment` is from `machine.environment`."""
     script = seen_from(ROOT, Path(sys.argv[0]).resolve())
     return f"`{' '.join(['python', script, *sys.argv[1:]])}` on {surroundings(environment)}."
 
 
 def surroundings(environment: Mapping[str, str]) -> str:
-    """The day, the machine and the versions."""
+    """Return the day, the machine and the versions."""
     versions = ", ".join(f"{name} {environment[name]}" for name in (*LIBRARIES, "distributed") if name in environment)
     return (
         f"{time.strftime('%Y-%m-%d')}, {environment_in_words(environment)}, Python {environment['python']}, {versions}"
     )
 
 
-def tell(environment: Mapping[str, str], found: str, section: str, path: Path) -> None:
-    """Print what was found, with its provenance. section: of the page, where it is to stand as well, if any."""
+def publish(environment: Mapping[str, str], found: str, section: str, path: Path) -> None:
+    """Print what was found, with its provenance, and write it into the docs if a section is given.
+
+    Args:
+        environment: from `machine.environment`.
+        found: the Markdown.
+        section: section of the page; empty to print only.
+        path: the page.
+    """
     text = f"{provenance(environment)}\n\n{found}"
     print(text)
     if section:
@@ -45,7 +52,7 @@ def tell(environment: Mapping[str, str], found: str, section: str, path: Path) -
 
 
 def write(section: str, text: str, path: Path) -> None:
-    """Put a text between the markers of its section in the docs."""
+    """Write a text between the markers of its section in the docs."""
     page = path.read_text()
     marked = re.compile(rf"(<!-- {section}: measured -->\n).*?(<!-- end -->)", re.DOTALL)
     if not marked.search(page):
