@@ -1,3 +1,3 @@
-"""Shared by `tests/` and `benchmarks/`: nothing but the plugin that tests plugins."""
+"""Shared by `tests/` and `benchmarks/`: the plugin that tests plugins."""
 
 pytest_plugins = ["pytester"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import os
+import tempfile
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import alone
 import plain
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +23,10 @@ from pytest_ngraph.workloads import frameworks
 if TYPE_CHECKING:
     from pytest_ngraph.report.study.data import Study
 
+
+if worker := os.environ.pop("PYTEST_XDIST_WORKER", ""):  # runs that tests make are not pytest-xdist's
+    # Only one process at a time measures on a machine. Tests that need no quiet machine do not wait for each other.
+    os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix=f"{worker}-")
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -34,6 +41,10 @@ import_module("pytest_ngraph.bench.bench")
 import_module("pytest_ngraph.report.summary")
 for name in compilers.names():
     compilers.resolve(name)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(alone)
 
 
 @pytest.fixture(autouse=True)

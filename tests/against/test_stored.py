@@ -154,6 +154,7 @@ def times(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable
     return scale
 
 
+@pytest.mark.alone
 def test_saved_and_compared(project: pytest.Pytester, times: Callable[[float], None]) -> None:
     exact = "--compiler=mine:Exact"
     result = project.runpytest(exact, "--ngraph-save=v1")
@@ -206,7 +207,7 @@ def test_a_case_that_the_project_no_longer_has_fails_the_run(
         (["--ngraph-save=a/b"], "a baseline cannot be called 'a/b'.*"),
         (
             ["--ngraph-save=v1", "--ngraph-against=main"],
-            "--ngraph-compare and --ngraph-save are for runs on their own*",
+            "--ngraph-compare and --ngraph-save need a run of its own*",
         ),
     ],
 )

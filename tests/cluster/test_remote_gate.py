@@ -33,6 +33,7 @@ def sleeper(cluster: Cluster, tmp_path: Path, workloads: Sequence[str]) -> tuple
     return project, repository
 
 
+@pytest.mark.alone
 def test_what_became_slower_fails(loopback: Cluster, tmp_path: Path) -> None:
     project, repository = sleeper(loopback, tmp_path, ["plain"])
     repository.write("numbers.txt", SLOW)
@@ -63,6 +64,7 @@ def test_a_killed_client_goes_on_with_its_comparisons(loopback: Cluster, tmp_pat
     assert repository.worktrees() == 1
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_what_devices_measured_is_a_baseline_of_theirs(loopback: Cluster, tmp_path: Path) -> None:
     project, repository = sleeper(loopback, tmp_path, ["plain1", "plain2"])

@@ -17,6 +17,7 @@ MOST_CPU_S = 0.1
 """One thread that spins would use five times as much."""
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("compiler", ["identity", "torchscript", "onnxruntime", "openvino", "tvm"])
 def test_an_idle_model_uses_no_core(compiler: str, tmp_path: Path) -> None:
     with working(compiler, tmp_path, TARGET) as worker:

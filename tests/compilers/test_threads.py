@@ -67,6 +67,7 @@ print(json.dumps([max(set(masks[task]), key=masks[task].count) for task in busie
 """
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("objective", ["latency", pytest.param("throughput", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("compiler", ["identity", "torchscript", "onnxruntime", "openvino"])
 def test_each_computing_thread_has_a_core_of_its_own(compiler: str, objective: str) -> None:

@@ -56,6 +56,7 @@ def branch(pytester: pytest.Pytester) -> Repository:
     return made
 
 
+@pytest.mark.alone
 def test_what_became_slower_fails_by_name(pytester: pytest.Pytester, branch: Repository) -> None:
     result = pytester.runpytest_subprocess("--ngraph-against=main", "--ngraph-budget=1", "--junitxml=out.xml")
     result.assert_outcomes(failed=1, passed=2)

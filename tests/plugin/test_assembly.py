@@ -93,7 +93,10 @@ def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> No
         (["--ngraph-compare=,"], "--ngraph-compare=,: nothing is named. *"),
         (["--ngraph-save="], "--ngraph-save=: nothing is named. *"),
         (["--ngraph-fail-on=speed<1"], "*speed*"),
-        (["--ngraph-store=/dev/null/x"], "cannot write to the store /dev/null/x: Not a directory. Give a writable folder*"),
+        (
+            ["--ngraph-store=/dev/null/x"],
+            "cannot write to the store /dev/null/x: Not a directory. Give a writable folder*",
+        ),
         (["-o", "ngraph_devices=none.toml"], "cannot read *none.toml*"),
     ],
 )

@@ -63,6 +63,7 @@ def branch(pytester: pytest.Pytester) -> Repository:
     return made
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_what_got_worse_is_found_by_name(pytester: pytest.Pytester, branch: Repository) -> None:
     result = pytester.runpytest_subprocess(

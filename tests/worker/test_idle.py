@@ -28,6 +28,7 @@ class Computing(threading.Thread):
         self.ended.set()
 
 
+@pytest.mark.alone
 @needs_proc
 def test_waits_until_other_threads_are_done() -> None:
     thread = Computing()

@@ -49,7 +49,7 @@ class FreeCores:
         return self._clock() >= self._not_before_s
 
     def wait(self, cores: Sequence[int]) -> None:
-        """Return when these cores are free, or after `LONGEST_S`. None of our own processes may use them meanwhile."""
+        """Return when these cores are free, or after `LONGEST_S`. None of our own processes may use them."""
         started = self._clock()
         if not self.would_wait:
             return

@@ -24,7 +24,7 @@ def end_leftovers(mark: str) -> None:
 def _is_marked(process: psutil.Process, mark: str) -> bool:
     try:
         return process.environ().get(MARK, "").startswith(mark)
-    except (psutil.Error, OSError):  # it ended meanwhile, or is another user's
+    except (psutil.Error, OSError):  # it has ended, or is another user's
         return False
 
 

@@ -64,7 +64,7 @@ def _open(path: Path) -> int:
         with suppress(FileNotFoundError):
             return os.open(path, flags)
         descriptor = os.open(path, flags | os.O_CREAT, MODE)
-        with suppress(PermissionError):  # another user has created it meanwhile
+        with suppress(PermissionError):  # another user has just created it
             os.fchmod(descriptor, MODE)  # whatever this user's umask is: every user locks it
     except PermissionError:
         raise UsageError(

@@ -60,7 +60,7 @@ class Scratch:
 def remove_abandoned() -> None:
     """Remove the folders of this user's dead benches."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):  # it is another user's, or was removed meanwhile
+        with suppress(OSError):  # it is another user's, or is removed already
             if folder.lstat().st_uid == os.getuid() and not folder.is_symlink() and _is_abandoned(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 

@@ -9,8 +9,7 @@ this package loads no framework: each compiler imports its library inside its me
 """
 
 from pytest_ngraph.compilers.in_host_time import InHostTime
-from pytest_ngraph.compilers.interface import CompiledModel, Compiler
-from pytest_ngraph.compilers.precision import refuse_precision
+from pytest_ngraph.compilers.interface import CompiledModel, Compiler, refuse_precision
 from pytest_ngraph.compilers.registry import missing_library, names, resolve
 
 __all__ = [

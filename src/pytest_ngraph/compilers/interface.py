@@ -1,4 +1,4 @@
-"""What a compiler and a compiled model have to provide."""
+"""What a compiler and a compiled model have to provide, and the precisions that a compiler refuses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.clock import Stopwatch
+from pytest_ngraph.errors import Unsupported
 
 
 class CompiledModel(Protocol):
@@ -65,3 +66,11 @@ class Compiler(Protocol):
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         """Make what `compile` left in `folder` runnable, with the artifact's inputs in place."""
         ...
+
+
+def refuse_precision(compiler: str, target: Target, supported: tuple[str, ...]) -> None:
+    """Raise `Unsupported` when the target's precision is not among those supported."""
+    if target.precision not in supported:
+        raise Unsupported(
+            f"{compiler} does not run {target.precision} on {target.kind}; it runs {', '.join(supported)}"
+        )

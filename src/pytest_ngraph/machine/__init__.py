@@ -1,4 +1,4 @@
-"""The machine that measures: what it is, what is installed there, and what else it does meanwhile.
+"""The machine that measures: what it is, what is installed there, and what else it does at the same time.
 
 In: nothing but the system, `devices.toml` and the environment. Out: a `Machine`, devices with their compile targets,
 the provenance of results, and counters of other work.

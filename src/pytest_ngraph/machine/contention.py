@@ -44,7 +44,7 @@ def throttles(cpus: Path = Path("/sys/devices/system/cpu")) -> int | None:
 def asleep_s() -> float | None:
     """Return the seconds that the machine has been suspended so far; None if the kernel does not report them.
 
-    The clocks used for measuring and for time limits stand still meanwhile (clock_gettime(2): CLOCK_BOOTTIME).
+    The clocks used for measuring and for time limits stand still during suspend (clock_gettime(2): CLOCK_BOOTTIME).
     """
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return None if clock is None else time.clock_gettime(clock) - time.clock_gettime(time.CLOCK_MONOTONIC)

@@ -93,7 +93,7 @@ class Cache:
             if all(_hash(into / name) == digest for name, digest in found.files.items()):
                 return found
             self.discard(found.key)
-        except OSError:  # another process removed it meanwhile, or the disk is full
+        except OSError:  # another process has removed it, or the disk is full
             pass
         _empty(into)
         return None
@@ -184,7 +184,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _used_at(folder: Path) -> float:
-    """Return when an entry was last used; 0 if another process has removed it meanwhile."""
+    """Return when an entry was last used; 0 if another process has removed it."""
     try:
         return folder.stat().st_mtime
     except OSError:

@@ -30,6 +30,6 @@ def _states() -> Iterator[str]:
     """Yield the state of each other thread, as in `/proc`: R for running."""
     own = str(threading.get_native_id())
     for task in TASKS.iterdir() if TASKS.exists() else ():
-        with suppress(OSError):  # it ended meanwhile
+        with suppress(OSError):  # it has ended
             if task.name != own:
                 yield (task / "stat").read_text().rpartition(")")[2].split()[0]

@@ -35,7 +35,7 @@ class Footprint:
         self._gpu_peak = 0
 
     def look(self, kind: Kind) -> None:
-        """Note what the GPU has in use. Its driver reports all processes together: no other may allocate meanwhile."""
+        """Note what the GPU has in use: its driver counts all processes together, so no other may allocate."""
         if kind == "cuda":
             self._gpu_peak = max(self._gpu_peak, _gpu_in_use() - self._gpu_before)
 
