@@ -1,4 +1,4 @@
-"""A record: the result of one case, whether it was measured, failed or was skipped."""
+"""A record: the result of one case, whether it was measured, unchanged, failed or skipped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from pytest_ngraph.stats import Estimate
 
-Outcome = Literal["measured", "failed", "skipped"]
+Outcome = Literal["measured", "unchanged", "failed", "skipped"]
+"""Unchanged: the base has the same graph, weights, options and compiler, so that nothing needed measuring."""
+NOT_FAILED = ("unchanged", "skipped")
+"""Outcomes of cases without a measurement that nobody has to look at."""
 Phase = Literal["build", "compile", "warm-up", "verify", "measure"]
 FailureKind = Literal["raised", "crashed", "timed out", "out of memory", "disagreed"]
 
@@ -156,6 +159,11 @@ class Record:
     def skipped(cls, case: Case, reason: str) -> Record:
         """Return the record of a case that cannot be run here."""
         return cls(case=case, outcome="skipped", started_at=time.time(), skip_reason=reason)
+
+    @classmethod
+    def unchanged(cls, case: Case, comparison: Comparison, model: Model) -> Record:
+        """Return the record of a case that equals its base's, and that nobody has asked a figure of."""
+        return cls(case=case, outcome="unchanged", started_at=time.time(), comparison=comparison, model=model)
 
     @property
     def samples(self) -> npt.NDArray[np.float64]:

@@ -10,7 +10,7 @@ from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.base import Base, Opponents
-from pytest_ngraph.bench.process import Home
+from pytest_ngraph.bench.home import Home
 from pytest_ngraph.bench.workers import Workers
 from pytest_ngraph.case import Case
 

@@ -13,7 +13,7 @@ import pytest
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
-from pytest_ngraph.bench.process import Home
+from pytest_ngraph.bench.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate.launches import effect

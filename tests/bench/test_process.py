@@ -14,7 +14,8 @@ import psutil
 import pytest
 
 from pytest_ngraph.artifact import Artifact, Target, save_arrays
-from pytest_ngraph.bench.process import Home, WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.record import Failure
 

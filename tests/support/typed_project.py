@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 def check_measurement(measurement: Record, ngraph_case: Case) -> None:
     if TYPE_CHECKING:
         assert_type(measurement.case, Case)
-        assert_type(measurement.outcome, Literal["measured", "failed", "skipped"])
+        assert_type(measurement.outcome, Literal["measured", "unchanged", "failed", "skipped"])
         assert_type(measurement.throughput, float)
         assert_type(measurement.latency_s, float)
         assert_type(measurement.samples, npt.NDArray[np.float64])

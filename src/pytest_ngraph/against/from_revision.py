@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_ngraph.against import pairing, revision
 from pytest_ngraph.against.origin import Found
 from pytest_ngraph.against.revision import collecting
-from pytest_ngraph.bench.process import Home
+from pytest_ngraph.bench.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import search_path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.origin import Origin
@@ -45,6 +45,8 @@ class LiveBase(CaseJudge):
         self._patience = patience or FreeCores()
         self._expected: Collection[Case] = ()
         self._comparisons: dict[Case, Comparison] = {}
+        self._bases = 0
+        self._same: set[Case] = set()
         rule = Rule(margin=options.margin, level=options.level)
         if calibration is not None:
             rule = calibration.applied(rule)
@@ -81,7 +83,12 @@ class LiveBase(CaseJudge):
         """Announce the head's cases, whether they are measured beside the base or not."""
         self._expected = cases
 
-    def open(self, heads: Sequence[tuple[str, Case]], alone: Collection[Case] = ()) -> Base:
+    def open(
+        self,
+        heads: Sequence[tuple[str, Case]],
+        alone: Collection[Case] = (),
+        measures_unchanged: Callable[[Case], bool] = lambda case: True,
+    ) -> Base:
         """Open the origin and return the base that the head's cases are compared with.
 
         Args:
@@ -92,7 +99,8 @@ class LiveBase(CaseJudge):
         self.problem = found.problem
         gone = (case for case in found.missing if case not in self._expected)
         self.verdicts.update({case: missing(case, self.origin.name) for case in gone})
-        self._ledger.share_among(len(found.bases))
+        self._bases = len(found.bases)
+        self._ledger.share_among(self._bases - len(self._same))
         return Base(
             name=self.origin.name,
             identity=self.origin.identity,
@@ -101,6 +109,7 @@ class LiveBase(CaseJudge):
             case_of=found.bases.get,
             at_base=found.at_base,
             measures_equals=found.measures_equals,
+            measures_unchanged=measures_unchanged,
             decided=self.is_decided,
             alone=alone,
         )
@@ -111,8 +120,11 @@ class LiveBase(CaseJudge):
 
     def judge(self, record: Record) -> None:
         """Give a verdict on a record, if it was compared with the base."""
-        if record.comparison is None or record.outcome != "measured":
+        if record.comparison is None or record.outcome not in ("measured", "unchanged"):
             return
+        if record.comparison.same:  # it needs no part of the error level
+            self._same.add(record.case)
+            self._ledger.share_among(self._bases - len(self._same))
         self._heads[record.case], self._comparisons[record.case] = record, record.comparison
         self._ledger.enter(record.case)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Collection
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.process import Home, WorkerFailed
+from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.workers import BASE_EXPORTER, Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, Placement
@@ -29,7 +31,8 @@ class Base:
         case_of: the base's case for one of the head's; None if the base has none.
         at_base: a case with the paths of the base's copy in place of the head's.
         decided: whether the measurements suffice for a verdict; more launches are made until they do.
-        measures_equals: whether a case is measured even if it starts from the same graph and weights as its base.
+        measures_equals: whether a case is compared even if it starts from the same graph and weights as its base.
+        measures_unchanged: whether a case that is not compared, because it equals its base's, is measured by itself.
         alone: cases whose arms are also launched alone, for figures that a process holding both cannot give.
     """
 
@@ -41,6 +44,7 @@ class Base:
     at_base: Callable[[Case], Case]
     decided: Callable[[Comparison], bool]
     measures_equals: bool = False
+    measures_unchanged: Callable[[Case], bool] = lambda case: True
     alone: Collection[Case] = ()
 
     @property
@@ -73,6 +77,19 @@ class Opponents:
         self._timeout_s = timeout_s
         self._folder = folder
         self._built: dict[Case, Artifact | str] = {}
+        self._building: dict[Case, Future[Artifact | str]] = {}
+        self._thread = ThreadPoolExecutor(max_workers=1)
+
+    def build_ahead(self, case: Case) -> None:
+        """Begin to build the artifact of a case's opponent, while something else is built."""
+        opponent = self._base.case_of(case)
+        if opponent is not None:
+            export = self._exporter(opponent.group, self._target(case.group))
+            self._building[opponent.group] = self._thread.submit(export)
+
+    def close(self) -> None:
+        """Wait until nothing is built any more."""
+        self._thread.shutdown()
 
     def of(self, case: Case, artifact: Artifact) -> tuple[Comparison, Opponent | None]:
         """Return the comparison, still without launches, and the opponent to measure.
@@ -102,24 +119,37 @@ class Opponents:
     def _artifact(self, case: Case, target: Target) -> Artifact | str:
         """Return what the base's group starts from, or why it cannot be built. It is built for the head's target."""
         if case not in self._built:
-            self._built[case] = self._export(case, target)
+            building = self._building.get(case)
+            self._built[case] = building.result() if building else self._exporter(case, target)()
         return self._built[case]
 
-    def _export(self, case: Case, target: Target) -> Artifact | str:
+    def _exporter(self, case: Case, target: Target) -> Callable[[], Artifact | str]:
+        """Return a function that builds the artifact, in any thread.
+
+        The worker is started in this thread, because it ends with the thread that starts it.
+        """
         base = self._base
         folder = self._folder / f"base-{len(self._built)}"
         try:
             folder.mkdir()
             worker = self._workers.resident(BASE_EXPORTER, target, base.home)
-            answer = worker.request(
-                "export",
-                timeout_s=self._timeout_s,
-                case=base.at_base(case).to_dict(),
-                folder=str(folder),
-                instead_of=[str(place) for place in base.instead_of or ()],
-            )
-        except (Unsupported, OSError) as reason:
-            return str(reason)
-        except WorkerFailed as error:
-            return error.failure.message
-        return Artifact.from_dict(answer)
+        except (OSError, WorkerFailed) as error:
+            problem = str(error)
+            return lambda: problem
+
+        def export() -> Artifact | str:
+            try:
+                answer = worker.request(
+                    "export",
+                    timeout_s=self._timeout_s,
+                    case=base.at_base(case).to_dict(),
+                    folder=str(folder),
+                    instead_of=[str(place) for place in base.instead_of or ()],
+                )
+            except (Unsupported, OSError) as reason:
+                return str(reason)
+            except WorkerFailed as error:
+                return error.failure.message
+            return Artifact.from_dict(answer)
+
+        return export

@@ -11,19 +11,20 @@ from pathlib import Path
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.alone_launches import launch_alone
 from pytest_ngraph.bench.arm import Arm
-from pytest_ngraph.bench.base import Base, Opponents
+from pytest_ngraph.bench.base import Base, Opponent, Opponents
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.headroom import Headroom
+from pytest_ngraph.bench.home import OWN_HOME, Home
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
-from pytest_ngraph.bench.process import OWN_HOME, Home, WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import BASE, HEAD, Launch
+from pytest_ngraph.comparison import BASE, HEAD, Comparison, Launch
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import provenance
 from pytest_ngraph.record import Contention, Failure, Record
@@ -67,17 +68,20 @@ class Bench:
         """Measure the cases of one group and yield each record as soon as it is complete."""
         with exclusive(lambda: self._progress.waiting(OTHERS_MEASURE)):
             folder = self._folder / "group"
+            opponents = self._opponents(folder)
             try:
-                artifact = self._export(cases, folder)
+                artifact = self._export(cases, folder, opponents)
             except Unsupported as reason:
                 yield from (Record.skipped(case, str(reason)) for case in cases)
             except (WorkerFailed, OSError) as error:
                 failure = error.failure if isinstance(error, WorkerFailed) else _no_folder(error)
                 yield from (Record.failed(case, failure) for case in cases)
             else:
-                for record in self._measure(list(cases), artifact, folder):
+                for record in self._measure(list(cases), artifact, opponents):
                     yield self._traced(record, artifact)
             finally:
+                if opponents is not None:
+                    opponents.close()
                 self._workers.discard_dead()
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -86,11 +90,14 @@ class Bench:
         self._workers.close()
         self._scratch.close()
 
-    def _export(self, cases: Sequence[Case], folder: Path) -> Artifact:
+    def _export(self, cases: Sequence[Case], folder: Path, opponents: Opponents | None) -> Artifact:
         case = cases[0]
         (own := folder / "head").mkdir(parents=True)
         exporter = self._workers.resident(EXPORTER, self._target(case.group))
-        self._workers.start_ahead((each.compiler, self._target(each)) for each in cases[:AHEAD])
+        if opponents is not None:
+            opponents.build_ahead(case)
+        if self._base is None:  # else it is not known yet which of them will be needed
+            self._workers.start_ahead((each.compiler, self._target(each)) for each in cases[:AHEAD])
         answer = exporter.request(
             "export",
             timeout_s=self._settings.timeout_s,
@@ -101,13 +108,22 @@ class Bench:
         self._workers.settle(self._settings.timeout_s)
         return Artifact.from_dict(answer)
 
-    def _measure(self, cases: list[Case], artifact: Artifact, folder: Path) -> Iterator[Record]:
-        opponents = self._opponents(folder)
-        while cases:
+    def _measure(self, cases: list[Case], artifact: Artifact, opponents: Opponents | None) -> Iterator[Record]:
+        waiting: list[tuple[Case, Comparison | None, Opponent | None]] = []
+        for case in cases:
+            comparison, opponent = opponents.of(case, artifact) if opponents else (None, None)
+            if self._base and comparison and comparison.same and not self._base.measures_unchanged(case):
+                yield Record.unchanged(case, comparison, artifact.model)
+            else:
+                waiting.append((case, comparison, opponent))
+        if self._base is not None:  # else they were started while the group was exported
+            self._workers.start_ahead((case.compiler, self._target(case)) for case, *_ in waiting[:AHEAD])
+            self._workers.settle(self._settings.timeout_s)
+        while waiting:
             arms: list[Arm] = []
             room = Headroom()
-            while cases and room.is_left():
-                arms.append(self._prepared(cases.pop(0), artifact, opponents))
+            while waiting and room.is_left():
+                arms.append(self._prepared(*waiting.pop(0), artifact))
             names = tuple(arm.case.compiler for arm in arms if arm.running)
             contention = interleave(arms, self._settings, self._progress)
             records = [arm.finish(contention, names) for arm in arms]
@@ -139,7 +155,9 @@ class Bench:
             return None
         return Opponents(self._base, self._workers, self._target, self._settings.timeout_s, folder)
 
-    def _prepared(self, case: Case, artifact: Artifact, opponents: Opponents | None) -> Arm:
+    def _prepared(
+        self, case: Case, comparison: Comparison | None, opponent: Opponent | None, artifact: Artifact
+    ) -> Arm:
         """Return the case's arm, prepared: paired with its base if it has one and both run together."""
         target = self._target(case)
 
@@ -148,7 +166,6 @@ class Bench:
                 return self._workers.resident(case.compiler, target)
             return self._workers.resident(f"{case.compiler} of the base", target, self._base_home)
 
-        comparison, opponent = opponents.of(case, artifact) if opponents else (None, None)
         if comparison and opponent:
             kind = PairedArm if comparison.placement == "together" else ApartArm
             paired = kind(case, artifact, target, self._settings, worker, comparison, opponent, self._free_cores)
@@ -205,7 +222,8 @@ class Bench:
         with ExitStack() as started:
 
             def start(which: str) -> WorkerProcess:
-                return started.enter_context(self._workers.fresh(target, None if which == HEAD else self._base_home))
+                home = None if which == HEAD else self._base_home
+                return started.enter_context(self._workers.fresh(target, home, compiler=arm.case.compiler))
 
             again = arm.again(start)
             record = self._run_alone(again, self._settings)

@@ -40,7 +40,7 @@ class LocalSite:
     def open(self, work: WorkOrder) -> Bench:
         from pytest_ngraph.bench.bench import Bench
         from pytest_ngraph.bench.conditions import Conditions
-        from pytest_ngraph.bench.process import Home
+        from pytest_ngraph.bench.home import Home
         from pytest_ngraph.bench.progress import JournaledProgress
 
         terms = Conditions(

@@ -9,22 +9,21 @@ import secrets
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol
 
 import psutil
 
 from pytest_ngraph.bench import worker_variables
+from pytest_ngraph.bench.home import OWN_HOME, Home, setup_of
 from pytest_ngraph.bench.leftovers import MARK, end_leftovers
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Failure, FailureKind, Phase
-from pytest_ngraph.system.child import command, search_path
+from pytest_ngraph.system.child import command
 from pytest_ngraph.worker.protocol import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse
 
 POLL_S = 0.25
@@ -45,22 +44,29 @@ class WorkerFailed(Exception):
         self.failure = failure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
-    """Where a worker runs; by default like this process.
+class Process(Protocol):
+    """The part of `subprocess.Popen` that a bench needs of a worker."""
 
-    Attributes:
-        python: its interpreter.
-        folder: its working folder.
-        path: its `sys.path`; for another interpreter, what is put before that interpreter's own.
-    """
+    @property
+    def stdin(self) -> IO[bytes] | None: ...
 
-    python: str = sys.executable
-    folder: Path | None = None
-    path: Sequence[str] | None = None
+    @property
+    def stdout(self) -> IO[bytes] | None: ...
+
+    @property
+    def pid(self) -> int: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
 
 
-OWN_HOME = Home()
+class Server(Protocol):
+    """Forks workers."""
+
+    def fork(self, mark: str, stderr: IO[bytes]) -> Process:
+        """Fork a worker with this mark, whose standard error goes to the file."""
+        ...
 
 
 class WorkerProcess:
@@ -75,6 +81,7 @@ class WorkerProcess:
         bound: whether each thread is bound to its core, as it must be where anything is measured.
         ahead: a compiler whose libraries it imports as soon as it has started.
         role: what it is for, as shown in lists of processes.
+        server: process to fork it from; None to start a process of its own.
 
     Raises:
         WorkerFailed: the process cannot be started.
@@ -90,6 +97,7 @@ class WorkerProcess:
         bound: bool = True,
         ahead: str = "",
         role: str = "",
+        server: Server | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         self._clock = clock
@@ -99,21 +107,23 @@ class WorkerProcess:
         self._was_asked = False
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
-            self._process = subprocess.Popen(
-                command(home.python, "pytest_ngraph.worker", *([role] if role else [])),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr,
-                env=worker_variables.of_worker(cores, temporary, bound=bound) | {MARK: self._mark},
-                cwd=home.folder,
-                start_new_session=True,
+            self._process: Process = (
+                server.fork(self._mark, self._stderr)
+                if server is not None
+                else subprocess.Popen(
+                    command(home.python, "pytest_ngraph.worker", *([role] if role else [])),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._stderr,
+                    env=worker_variables.of_worker(cores, temporary, bound=bound) | {MARK: self._mark},
+                    cwd=home.folder,
+                    start_new_session=True,
+                )
             )
         except OSError as error:  # no memory, no such interpreter, or the folder is gone
             message = f"cannot start a process to measure in: {error}"
             raise WorkerFailed(Failure(phase="build", kind="raised", message=message)) from error
-        own = [entry or str(home.folder or Path.cwd()) for entry in search_path()]
-        path = own if home.path is None else list(home.path)
-        self._send({"path": path, "keep_own": home.python != sys.executable, "ahead": ahead})
+        self._send(setup_of(home, ahead))
 
     @property
     def alive(self) -> bool:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.process import OWN_HOME, Home, WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.forked import ForkServer, Refused
+from pytest_ngraph.bench.home import OWN_HOME, Home
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 
+ServerKey = tuple[str, tuple[int, ...], str]
+"""Compiler, cores and home of a fork server, the home as text."""
 Role = str
 """What a worker is for: a compiler's name with its options, or one of the roles below."""
 EXPORTER = "exporter"
@@ -39,6 +44,7 @@ class Workers:
         self._home = home
         self._resident: dict[tuple[Role, Target], WorkerProcess] = {}
         self._importing: list[WorkerProcess] = []
+        self._servers: dict[ServerKey, ForkServer | None] = {}
 
     def resident(self, role: Role, target: Target, home: Home | None = None) -> WorkerProcess:
         """Return the worker of this role, a new one if the last one died."""
@@ -73,9 +79,15 @@ class Workers:
                     worker.request("ready", timeout_s=timeout_s)
 
     @contextmanager
-    def fresh(self, target: Target, home: Home | None = None) -> Iterator[WorkerProcess]:
-        """Start a worker for this context only."""
-        worker = self._start(LAUNCH, target, home)
+    def fresh(self, target: Target, home: Home | None = None, compiler: str = "") -> Iterator[WorkerProcess]:
+        """Start a worker for this context only.
+
+        Args:
+            compiler: it is forked from a process that has imported this compiler's libraries, where that is possible;
+                empty for a process of its own.
+        """
+        worker = self._forked(compiler, target, home) if compiler else None
+        worker = worker or self._start(LAUNCH, target, home)
         try:
             yield worker
         finally:
@@ -99,18 +111,53 @@ class Workers:
             self._discard(lambda _, worker: worker.resident_bytes > most)
 
     def close(self) -> None:
-        """End every worker."""
+        """End every worker and every fork server."""
         self._discard(lambda *_: True)
+        for key in list(self._servers):
+            self._close_server(key)
 
-    def _start(self, role: Role, target: Target, home: Home | None = None, *, ahead: bool = False) -> WorkerProcess:
+    def _forked(self, compiler: str, target: Target, home: Home | None) -> WorkerProcess | None:
+        """Return a forked worker; None where that is not possible: libraries may start threads, or use a GPU."""
+        if target.kind != "cpu" or not hasattr(os, "pidfd_open"):
+            return None
+        key = compiler, target.cores, str(home)
+        try:
+            if key not in self._servers:
+                self._servers[key] = None  # where it fails once, it is not tried again
+                self._servers[key] = ForkServer(compiler, target.cores, self._temporary, self._in_place(home))
+            server = self._servers[key]
+            return self._start(LAUNCH, target, home, server=server) if server is not None else None
+        except Refused:
+            self._close_server(key)
+            return None
+
+    def _close_server(self, key: ServerKey) -> None:
+        if (server := self._servers.get(key)) is not None:
+            server.close()
+        self._servers[key] = None
+
+    def _in_place(self, home: Home | None) -> Home:
+        """Return the home of a worker, with the folder that all workers run in."""
+        return dataclasses.replace(home, folder=home.folder or self._home.folder) if home else self._home
+
+    def _start(
+        self,
+        role: Role,
+        target: Target,
+        home: Home | None = None,
+        *,
+        ahead: bool = False,
+        server: ForkServer | None = None,
+    ) -> WorkerProcess:
         return WorkerProcess(
             cores=target.cores,
             temporary=self._temporary,
             memory_bytes=self._memory_bytes,
-            home=dataclasses.replace(home, folder=home.folder or self._home.folder) if home else self._home,
+            home=self._in_place(home),
             bound=role not in EXPORTERS,
             ahead=role if ahead else "",
             role=role,
+            server=server,
         )
 
     def _discard(self, condemned: Callable[[Role, WorkerProcess], bool]) -> None:

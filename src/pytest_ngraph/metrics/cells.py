@@ -149,6 +149,8 @@ def why_not_measured(record: Record) -> str:
         return f"{how} in {record.failure.phase}: {_first_line(record.failure.message)}"
     if record.outcome == "skipped":
         return f"was skipped: {_first_line(record.skip_reason)}"
+    if record.outcome == "unchanged":
+        return "was not measured: it is unchanged"
     if record.agreement is not None and not record.agreement.agrees:
         return f"disagreed in verify: {_first_line(record.agreement.problem)}"
     if record.outcome == "failed":

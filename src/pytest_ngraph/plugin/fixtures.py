@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -66,11 +66,25 @@ def measurement(request: pytest.FixtureRequest, ngraph_case: Case, benchmark: Be
         pytest.fail(str(error), pytrace=False)
     if record.outcome == "measured":
         replay(benchmark, request.node, record)
-    else:
-        unused = partial(setattr, benchmark, "skipped", True)  # else it warns that nobody used it
-        request.addfinalizer(unused)  # noqa: PT021 (what follows may fail before a yield)
-        if _is_for_fixtures(request):
-            require(record, request.node)
+        return record
+    unused = partial(setattr, benchmark, "skipped", True)  # else it warns that nobody used it
+    request.addfinalizer(unused)  # noqa: PT021 (what follows may fail before a yield)
+    if record.outcome == "unchanged":
+        from pytest_ngraph.plugin.unread import UnreadRecord
+
+        return cast("Record", UnreadRecord(record, lambda: _read(ngraph_case, request.node)))
+    if _is_for_fixtures(request):
+        require(record, request.node)
+    return record
+
+
+def _read(case: Case, item: pytest.Item) -> Record:
+    """Measure an unchanged case now. Skips or fails the test where that is not possible."""
+    try:
+        record = item.config.stash[SESSION].measured(case)
+    except NgraphError as error:
+        pytest.fail(str(error), pytrace=False)
+    require(record, item)
     return record
 
 

@@ -9,7 +9,7 @@ from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.metrics.text import number, quantity
-from pytest_ngraph.record import Contention, Record
+from pytest_ngraph.record import NOT_FAILED, Contention, Record
 from pytest_ngraph.report.lines import INDENT, Line, Style, shortened, wrapped
 from pytest_ngraph.report.table import GAP, Column, fitting, row
 from pytest_ngraph.stats import relative_half_width
@@ -154,7 +154,7 @@ def _error(record: Record) -> str:
 def _row(record: Record, index: int, columns: Sequence[Column], best: set[Case], width: int) -> Line:
     problem = why_not_measured(record).removeprefix("was ")
     if problem:
-        style: Style = "note" if record.outcome == "skipped" else "bad"
+        style: Style = "note" if record.outcome in NOT_FAILED else "bad"
         return Line(shortened(f"{INDENT}  {row(columns[:2], index)}{GAP}{problem}", width), style)
     is_best = record.case in best
     marks = ("*" if is_best else " ") + (" " if record.stable else "~")

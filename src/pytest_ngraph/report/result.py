@@ -12,7 +12,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.gate import Check, MetricVerdict, Verdict
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
-from pytest_ngraph.record import Record
+from pytest_ngraph.record import NOT_FAILED, Record
 from pytest_ngraph.store import Run
 
 SCHEMA = 1
@@ -77,7 +77,7 @@ class RunResult:
     @property
     def failed(self) -> list[Record]:
         """Records of cases that were tried and could not be measured."""
-        return [each for each in self.run.records if each.outcome != "skipped" and why_not_measured(each)]
+        return [each for each in self.run.records if each.outcome not in NOT_FAILED and why_not_measured(each)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON-ready data, documented in docs/gate-in-ci.md. What is not finite is null."""

@@ -74,6 +74,11 @@ class Judgement:
         self._thresholds.to_bases(cases, self.judges, self._gate)
 
     @property
+    def has_thresholds(self) -> bool:
+        """Whether any case is held to a threshold."""
+        return self._thresholds.is_any
+
+    @property
     def alone(self) -> set[Case]:
         """Cases whose head and base are also launched alone."""
         return self._thresholds.alone

@@ -91,6 +91,8 @@ class Options:
         inventory: Device profiles by name.
         report: The folder for the report; None for none.
         summary: The file for the Markdown that shows the run in a pull request; None for none.
+        reads_figures: whether the figures of every case are written somewhere, so that also a case that equals its
+            base's is measured.
         measures: False where nothing is timed: tests are only listed, models are called once, or pytest-xdist
             distributes the tests.
     """
@@ -109,4 +111,5 @@ class Options:
     cluster: ClusterOptions = ClusterOptions()
     report: Path | None = None
     summary: Path | None = None
+    reads_figures: bool = False
     measures: bool = True

@@ -72,7 +72,16 @@ class Session:
         self._on_record = on_record
         self._plan = Plan()
         self._recorder = Recorder(options.store, resumed, lambda: self._plan.ids)
-        self._bench = SessionBench(options, self.site, self._plan, self._recorder, progress, against, resumed)
+        self._bench = SessionBench(
+            options,
+            self.site,
+            self._plan,
+            self._recorder,
+            progress,
+            against,
+            resumed,
+            reads_figures=lambda: options.reads_figures or self.judgement.has_thresholds,
+        )
         self._clock = clock
         self._started_s = clock()
 
@@ -127,6 +136,16 @@ class Session:
             except DeviceAway as reason:
                 self.is_cut_short = True
                 return Record.skipped(case, str(reason))
+        return self.records[case]
+
+    def measured(self, case: Case) -> Record:
+        """Return the case's record with figures: an unchanged case is measured when a test reads one of them."""
+        record = self.record_of(case)
+        if record.outcome != "unchanged" or self._obstacle(case):
+            return record
+        self._bench.wanted.add(case)
+        self._progress.planned(case)
+        self._measure([case])
         return self.records[case]
 
     def add(self, record: Record) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.bench.progress import Progress
@@ -32,6 +32,10 @@ class SessionBench:
         progress: hears what is being measured.
         against: base that is measured beside the cases; None for none.
         resumed: run that this session goes on with; None for a new one.
+        reads_figures: whether figures of all cases are needed, also of those that equal their base's.
+
+    Attributes:
+        wanted: cases that are measured although they equal their base's, because a test reads a figure of theirs.
     """
 
     def __init__(
@@ -43,7 +47,10 @@ class SessionBench:
         progress: Progress,
         against: LiveBase | None = None,
         resumed: ResumedRun | None = None,
+        reads_figures: Callable[[], bool] = lambda: True,
     ) -> None:
+        self.wanted: set[Case] = set()
+        self._reads_figures = reads_figures
         self._options = options
         self._site = site
         self._plan = plan
@@ -142,4 +149,7 @@ class SessionBench:
         if self._against is None or self._options.settings.smoke:
             return None
         heads = [(self._plan.nodeid(case), case) for case in self._plan]
-        return self._against.open(heads, alone=alone)
+        return self._against.open(heads, alone, self._measures_unchanged)
+
+    def _measures_unchanged(self, case: Case) -> bool:
+        return self._reads_figures() or case in self.wanted

@@ -77,6 +77,11 @@ class SessionThresholds:
         self.alone = {case for gate in self._gates for case in gate.alone}
 
     @property
+    def is_any(self) -> bool:
+        """Whether there is any threshold."""
+        return bool(self._everywhere or self._own)
+
+    @property
     def names_own(self) -> bool:
         """Whether a threshold is about a metric of the users' own."""
         own = (threshold for tests in self._own.values() for given in tests.values() for threshold in given)

@@ -42,13 +42,13 @@ def main() -> None:
         worker = Worker(announce=lambda phase: reply({"phase": phase}))
         with progress.told_to(lambda text: reply({"progress": text})):
             if setup := requests.readline():
-                _set_up(**json.loads(setup))
+                set_up(**json.loads(setup))
             for line in requests:
                 send(_answer(worker, json.loads(line)))
         worker.close()
 
 
-def _set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
+def set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
     """Set the search path, and import libraries ahead.
 
     Args:

@@ -24,7 +24,7 @@ from typing import Any, TextIO
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.conditions import Conditions
-from pytest_ngraph.bench.process import Home
+from pytest_ngraph.bench.home import Home
 from pytest_ngraph.bench.progress import JournaledProgress, Progress, Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task

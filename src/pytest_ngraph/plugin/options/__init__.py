@@ -60,6 +60,7 @@ def read(config: pytest.Config) -> Options:
         cluster=cluster.read(config, gate_options),
         report=path(config, "report"),
         summary=path(config, "summary"),
+        reads_figures=outputs.reads_figures(config),
         measures=not (config.option.collectonly or settings.smoke or _is_distributed(config)),
     )
 

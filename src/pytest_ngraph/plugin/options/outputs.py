@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
 
 
+FILES_OF_FIGURES = ("json", "save", "autosave", "histogram", "compare")
+"""Options of pytest-benchmark, without their prefix, that write or compare the figures of every test."""
+
+
 def declare(add: Declare) -> None:
     """Add the options and their ini keys."""
     add(
@@ -44,6 +48,13 @@ def declare(add: Declare) -> None:
         "Write the result of the run as Markdown for a pull request, and as JSON beside it",
         metavar="FILE",
         **ONE,
+    )
+
+
+def reads_figures(config: pytest.Config) -> bool:
+    """Whether an option writes the figures of every case: the report, and files of pytest-benchmark."""
+    return bool(config.getoption("ngraph_report") or config.getini("ngraph_report")) or any(
+        config.getoption(f"benchmark_{name}", None) for name in FILES_OF_FIGURES
     )
 
 

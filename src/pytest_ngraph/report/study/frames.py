@@ -141,6 +141,8 @@ def _scopes(scopes: Sequence[Case | Scope]) -> dict[str, list[Any]]:
 
 
 def _outcome(record: Record, problem: str) -> str:
+    if record.outcome == "unchanged":
+        return "skipped"
     return "failed" if problem and record.outcome == "measured" else record.outcome
 
 

@@ -1,0 +1,40 @@
+"""Where a worker runs, and the message that sets it up there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.system.child import search_path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """Where a worker runs; by default like this process.
+
+    Attributes:
+        python: its interpreter.
+        folder: its working folder.
+        path: its `sys.path`; for another interpreter, what is put before that interpreter's own.
+    """
+
+    python: str = sys.executable
+    folder: Path | None = None
+    path: Sequence[str] | None = None
+
+
+OWN_HOME = Home()
+
+
+def setup_of(home: Home, ahead: str = "") -> dict[str, Any]:
+    """Return the message that sets a process up which runs in this home.
+
+    Args:
+        ahead: a compiler whose libraries it imports at once.
+    """
+    own = [entry or str(home.folder or Path.cwd()) for entry in search_path()]
+    path = own if home.path is None else list(home.path)
+    return {"path": path, "keep_own": home.python != sys.executable, "ahead": ahead}

@@ -1,0 +1,98 @@
+"""Cases that a pull request did not change: compared, not measured, unless somebody reads a figure of theirs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import plain
+import pytest
+from repository import Repository
+
+from pytest_ngraph import store
+
+TESTS = """
+import pytest
+
+@pytest.mark.ngraph(workload="nets:same", compiler="mine:Exact")
+def test_same(measurement): {reads}
+
+@pytest.mark.ngraph(workload="nets:other", compiler="mine:Exact")
+def test_other(measurement): ...
+"""
+NETS = """
+import torch
+
+def same(batch_size):
+    return torch.nn.Linear(4, 3), torch.ones(batch_size, 4)
+
+def other(batch_size):
+    return torch.nn.Linear(4, {width}), torch.ones(batch_size, 4)
+"""
+
+
+@pytest.fixture
+def branch(pytester: pytest.Pytester) -> Repository:
+    """A repository whose uncommitted change is in one of two networks."""
+    made = Repository.create(pytester.path)
+    made.write(".gitignore", ".ngraph\n__pycache__\n.pytest_cache\n*.json\n")
+    made.write("mine.py", (plain.SUPPORT / "mine.py").read_text())
+    made.write(
+        "pytest.ini", "[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_inconclusive = pass\n"
+    )
+    made.write("nets.py", NETS.format(width=3))
+    made.write("test_it.py", TESTS.format(reads="..."))
+    made.commit("first")
+    made.write("nets.py", NETS.format(width=5))
+    return made
+
+
+def outcomes(folder: Path) -> dict[str, str]:
+    return {record.case.workload: record.outcome for record in store.read(folder / ".ngraph").records}
+
+
+def test_what_is_unchanged_passes_unmeasured(pytester: pytest.Pytester, branch: Repository) -> None:
+    result = pytester.runpytest_subprocess("--ngraph-against=main", "--ngraph-summary=gate.md")
+    result.assert_outcomes(passed=2)
+    assert outcomes(branch.root) == {"nets:same": "unchanged", "nets:other": "measured"}
+    result.stdout.fnmatch_lines(["*unchanged *nets:same-mine:Exact*"])
+    data = json.loads((branch.root / "gate.json").read_text())
+    assert {each["case"]["workload"]: each["name"] for each in data["verdicts"]}["nets:same"] == "unchanged"
+    assert (branch.root / "gate.md").read_text().startswith("**None of 2 cases regressed against main")
+
+
+@pytest.mark.parametrize(
+    "option", ["--benchmark-json=out.json", "--ngraph-report=report", "--ngraph-fail-on=throughput<0.001"]
+)
+def test_an_option_that_needs_figures_has_it_measured(
+    pytester: pytest.Pytester, branch: Repository, option: str
+) -> None:
+    pytester.runpytest_subprocess("--ngraph-against=main", option).assert_outcomes(passed=2)
+    assert outcomes(branch.root) == {"nets:same": "measured", "nets:other": "measured"}
+
+
+def test_a_test_that_reads_a_figure_has_it_measured(pytester: pytest.Pytester, branch: Repository) -> None:
+    branch.write(
+        "test_it.py", TESTS.format(reads="assert measurement.throughput > 0 and measurement.case.batch_size == 1")
+    )
+    pytester.runpytest_subprocess("--ngraph-against=main").assert_outcomes(passed=2)
+    assert outcomes(branch.root) == {"nets:same": "measured", "nets:other": "measured"}
+
+
+def test_a_test_that_reads_only_the_case_does_not(pytester: pytest.Pytester, branch: Repository) -> None:
+    branch.write(
+        "test_it.py",
+        TESTS.format(reads="assert isinstance(measurement, __import__('pytest_ngraph').Record) and measurement.case"),
+    )
+    pytester.runpytest_subprocess("--ngraph-against=main").assert_outcomes(passed=2)
+    assert outcomes(branch.root)["nets:same"] == "unchanged"
+
+
+def test_what_is_unchanged_stands_when_the_run_is_resumed(pytester: pytest.Pytester, branch: Repository) -> None:
+    pytester.runpytest_subprocess("--ngraph-against=main", "-x", "-k", "same")
+    result = pytester.runpytest_subprocess(
+        "--ngraph-against=main", f"--ngraph-resume={store.run_ids(branch.root / '.ngraph')[-1]}"
+    )
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["1 case of run * taken over from an earlier session."])
+    assert outcomes(branch.root)["nets:same"] == "unchanged"
