@@ -172,10 +172,8 @@ class OnnxRuntimeModel:
             self._run_options.add_run_config_entry("disable_synchronize_execution_providers", "1")
             self.stopwatch = cuda.CudaStopwatch(cuda.own_stream())
         self._session = session
-        self._binding = session.io_binding()
         self._inputs = inputs  # kept: the binding reads their memory
-        for value, tensor in zip(session.get_inputs(), inputs, strict=True):
-            self._binding.bind_input(value.name, *_location(tensor))
+        self._binding = self._with_inputs()
         self._names = [value.name for value in session.get_outputs()]
         self._outputs = self._bind_outputs(target)
         self.facts = facts
@@ -195,6 +193,13 @@ class OnnxRuntimeModel:
     def close(self) -> None:
         del self._binding, self._session, self._inputs, self._outputs
 
+    def _with_inputs(self) -> Any:
+        """Return a binding of the inputs."""
+        binding = self._session.io_binding()
+        for value, tensor in zip(self._session.get_inputs(), self._inputs, strict=True):
+            binding.bind_input(value.name, *_location(tensor))
+        return binding
+
     def _bind_outputs(self, target: Target) -> dict[str, torch.Tensor | None]:
         """Run once to learn the outputs' shapes, then bind memory for them, so that no run allocates any.
 
@@ -210,7 +215,7 @@ class OnnxRuntimeModel:
             self._binding.bind_output(name, target.kind)
         self()
         values = dict(zip(names, self._binding.get_outputs(), strict=True))
-        self._binding.clear_binding_outputs()
+        self._binding = self._with_inputs()  # ONNX Runtime 1.23 mixes up outputs that are cleared and bound again
         outputs: dict[str, torch.Tensor | None] = {}
         for name, value in values.items():
             shape, dtype = tuple(value.shape()), _dtype(value.element_type())

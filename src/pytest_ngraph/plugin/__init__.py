@@ -15,6 +15,7 @@ from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.plugin import (
     assembly,
     collection,
+    fixtures,
     hookspecs,
     marks,
     options,
@@ -25,8 +26,6 @@ from pytest_ngraph.plugin import (
 )
 from pytest_ngraph.plugin.assembly import SESSION
 
-pytest_plugins = ["pytest_ngraph.plugin.fixtures"]
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     options.declare(parser)
@@ -34,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
+    pluginmanager.register(fixtures, "ngraph_fixtures")
 
 
 @pytest.hookimpl(trylast=True)

@@ -24,7 +24,9 @@ def summary(records: Sequence[Record], metrics: Metrics, checks: Sequence[Check]
     """
     if not records:
         return [Line("nothing was measured", "note")]
-    latest = {record.case: record for record in records}
+    latest = {record.case: record for record in records if record.outcome != "unchanged"}  # the verdicts show these
+    if not latest:
+        return []
     blocks: dict[Key, list[Record]] = {}
     for case, record in latest.items():
         blocks.setdefault(key_of(case), []).append(record)

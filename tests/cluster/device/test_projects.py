@@ -70,7 +70,7 @@ def test_unpacked_once(tmp_path: Path) -> None:
         assert (folder / "package" / "trace").exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", gzip.compress(b"another")])
+@pytest.mark.parametrize("content", [b"", b"no archive", gzip.compress(b"another")], ids=["empty", "text", "another"])
 def test_a_damaged_archive_leaves_nothing(tmp_path: Path, content: bytes) -> None:
     projects = Projects(tmp_path / "projects")
     packed = Packed(digest=project(tmp_path / "project").digest, content=content)
