@@ -112,6 +112,9 @@ class Comparison:
         alone_problem: why the launches in `alone` ended early.
         same: head and base start from equal graphs and weights, so that nothing needed measuring.
         new: the base does not have this case.
+        lost: why the head cannot be run here, where the base can.
+        base_skipped: why the base cannot be run here, although it has not failed.
+        broken: how the base failed to be built or run (a `FailureKind`); empty where it did not.
         problem: why the two could not be compared.
         facts: what the base's compiled model reports about itself.
     """
@@ -124,6 +127,9 @@ class Comparison:
     alone_problem: str = ""
     same: bool = False
     new: bool = False
+    lost: str = ""
+    base_skipped: str = ""
+    broken: str = ""
     problem: str = ""
     facts: dict[str, str] = field(default_factory=dict)
 

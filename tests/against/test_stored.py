@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from synthetic import case, measured
+from synthetic import case, measured, skipped
 
 from pytest_ngraph.against import stored
 from pytest_ngraph.against.options import GateOptions
@@ -42,6 +42,28 @@ def test_each_record_is_judged_as_it_comes() -> None:
         ours.judge(measured(case_, seconds))
     assert names(ours) == {ONE: "unchanged", TWO: "regressed", THREE: "new"}
     assert ours.conclude() == []
+
+
+def test_a_case_that_is_skipped_where_the_baseline_measured_it_is_lost() -> None:
+    ours = against(one=1.0)
+    ours.judge(skipped(ONE, "openvino cannot convert it"))
+    ours.judge(skipped(TWO, "openvino cannot convert it either"))
+    assert names(ours) == {ONE: "lost"}
+    assert ours.verdicts[ONE].text == "lost: openvino cannot convert it; baseline v1 has a measurement of it"
+    ours.require({ONE, TWO}, lambda case_, nodeid: False)
+    assert names(ours) == {ONE: "lost"}
+
+
+def test_a_case_that_the_baselines_last_run_skipped_too_is_not_lost() -> None:
+    runs = [
+        Run(id="1", environment=environment(), records=(measured(ONE, 1.0),)),
+        Run(id="2", environment=environment(), records=(skipped(ONE, "no such operator"),)),
+    ]
+    for order, verdicts in ((runs, {}), (runs[::-1], {ONE: "lost"})):
+        ours = StoredBase(Baseline(name="v1", runs=tuple(order)), 0.01, 0.01)
+        ours.judge(skipped(ONE, "no such operator"))
+        ours.require({ONE}, lambda case_, nodeid: False)
+        assert names(ours) == verdicts
 
 
 def test_a_regression_leaves_more_of_the_level_to_the_cases_before_it() -> None:

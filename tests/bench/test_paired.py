@@ -162,23 +162,25 @@ def test_each_arm_is_compiled_for_its_own_precision_and_objective() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fails", "problem"),
+    ("fails", "problem", "broken"),
     [
-        ("prepare 1", "the base does not run: out of memory in compile"),
-        ("prepare 2", "the head does not run beside the base: out of memory in compile"),
-        ("compare 1", "head and base do not run together: out of memory in measure"),
-        ("prepare 3", "the head does not run beside the base: out of memory in compile"),
-        ("prepare 4", "the base ran at first, but then failed: out of memory in compile"),
+        ("prepare 1", "the base does not run: out of memory in compile", "out of memory"),
+        ("prepare 2", "the head does not run beside the base: out of memory in compile", ""),
+        ("compare 1", "head and base do not run together: out of memory in measure", ""),
+        ("prepare 3", "the head does not run beside the base: out of memory in compile", ""),
+        ("prepare 4", "the base ran at first, but then failed: out of memory in compile", "out of memory"),
     ],
 )
-def test_only_a_base_that_fails_before_the_head_is_there_is_one_that_does_not_run(fails: str, problem: str) -> None:
+def test_only_a_base_that_fails_before_the_head_is_there_is_one_that_does_not_run(
+    fails: str, problem: str, broken: str
+) -> None:
     """In the second half of a launch, the base is built beside the head."""
     ours = arm(Process(fails), Watched())
     ours.prepare(lambda phase: None, lambda text: None)
     while ours.running and not ours.satisfied:
         ours.measure_round()
     assert ours.problem == f"{problem}: MemoryError: no more"
-    assert ours.finish(Contention(), ()).comparison == Comparison(against="main", problem=ours.problem)
+    assert ours.finish(Contention(), ()).comparison == Comparison(against="main", problem=ours.problem, broken=broken)
     assert ours.single().running
 
 

@@ -61,6 +61,12 @@ def test_rows() -> None:
         ([judged("unchanged", "a", 1.0), judged("new", "b")], f"None of 1 case regressed against {MAIN}; 1 new"),
         ([judged("new", "b")], f"Nothing was compared with {MAIN}; 1 new"),
         ([judged("regressed", "a", 1.1)], f"1 of 1 case regressed against {MAIN}"),
+        ([judged("lost", "a")], f"1 of 1 case lost, none regressed against {MAIN}"),
+        ([judged("lost", "a"), judged("regressed", "b", 1.1)], f"1 of 2 cases lost, 1 regressed against {MAIN}"),
+        (
+            [judged("inconclusive", "a", broken=True)],
+            f"Nothing was compared with {MAIN}; 1 not compared, because the base is broken",
+        ),
         ([judged("missing", "a")], f"Nothing was compared with {MAIN}; 1 missing"),
     ],
 )

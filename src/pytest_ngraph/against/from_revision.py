@@ -60,6 +60,7 @@ class FromRevision:
             bases=pairs.bases,
             home=Home(folder=tree.cwd, path=tree.path(search_path())),
             missing=list(pairs.missing),
+            broken="" if all(collection.knows(nodeid) for nodeid, _ in heads) else collection.problem,
             problem="; ".join((*filter(None, [collection.problem]), *tree.missing_submodules)),
             instead_of=(tree.root, self._revision.root),
             at_base=lambda case: collecting.at_base(case, tree),

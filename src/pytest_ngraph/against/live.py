@@ -25,6 +25,7 @@ class LiveBase(CaseJudge):
 
     Attributes:
         problem: of finding the base's cases, in one line; else empty.
+        broken: why the base's cases for some of the head's tests are not known; else empty.
         note: for the end of the summary.
         is_whole: whether the session ran to its end, once that is known.
     """
@@ -39,6 +40,7 @@ class LiveBase(CaseJudge):
         """Start without verdicts; `patience` counts the cores that other work leaves free."""
         self.origin = origin
         self.problem = ""
+        self.broken = ""
         self.note = ""
         self.is_whole = True
         self._threads = options.threads
@@ -97,6 +99,7 @@ class LiveBase(CaseJudge):
         """
         found = self.origin.open(heads)
         self.problem = found.problem
+        self.broken = found.broken
         gone = (case for case in found.missing if case not in self._expected)
         self.verdicts.update({case: missing(case, self.origin.name) for case in gone})
         self._bases = len(found.bases)
@@ -120,12 +123,15 @@ class LiveBase(CaseJudge):
 
     def judge(self, record: Record) -> None:
         """Give a verdict on a record, if it was compared with the base."""
-        if record.comparison is None or record.outcome not in ("measured", "unchanged"):
+        compared = record.comparison
+        if compared is None or record.outcome == "failed":
             return
-        if record.comparison.same:  # it needs no part of the error level
+        if record.outcome == "skipped" and not (compared.lost or compared.broken):  # the base cannot be run either
+            return
+        if compared.same:  # it needs no part of the error level
             self._same.add(record.case)
             self._ledger.share_among(self._bases - len(self._same))
-        self._heads[record.case], self._comparisons[record.case] = record, record.comparison
+        self._heads[record.case], self._comparisons[record.case] = record, compared
         self._ledger.enter(record.case)
 
     def time(self, case: Case) -> Pooled:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +18,8 @@ class GateOptions:
         calibrate: Whether to compare every case with itself, to learn this machine's noise.
         margin: The slowdown that is tolerated, as a share.
         level: The chance, over the whole run, of falsely calling a case regressed.
-        inconclusive: What happens to a test whose comparison could not be decided.
+        inconclusive: What happens to a test whose comparison noise left undecided.
+        broken_base: What happens where the base cannot be collected, built or run.
         threads: Cores that a comparison runs on; None for those of the device that other work leaves free.
         compare: Names of the stored baselines to compare with.
         save: The stored baseline that this run is added to; empty for none.
@@ -32,6 +32,7 @@ class GateOptions:
     margin: float = 0.01
     level: float = 0.01
     inconclusive: Policy = "warn"
+    broken_base: Policy = "fail"
     threads: int | None = None
     compare: tuple[str, ...] = ()
     save: str = ""
@@ -42,10 +43,17 @@ class GateOptions:
         """Whether a base is measured beside the cases."""
         return self.calibrate or bool(self.against or self.against_python)
 
-    @property
-    def failing(self) -> Collection[str]:
-        """The verdicts that fail a test."""
-        return ("regressed", "inconclusive") if self.inconclusive == "fail" else ("regressed",)
+    def policy(self, verdict: str, *, broken: bool) -> Policy:
+        """Return what happens to a test with this verdict.
+
+        Args:
+            broken: whether it is undecided because the base failed.
+        """
+        if verdict in ("regressed", "lost"):
+            return "fail"
+        if verdict == "inconclusive":
+            return self.broken_base if broken else self.inconclusive
+        return "pass"
 
     @property
     def has_base(self) -> bool:

@@ -20,6 +20,7 @@ class Found:
         home: as in `Base`.
         missing: cases that only the base has.
         problem: of finding the base's cases, in one line; else empty.
+        broken: why the base's cases for some of the head's tests are not known; else empty.
         instead_of: as in `Base`.
         at_base: as in `Base`.
         measures_equals: as in `Base`.
@@ -29,6 +30,7 @@ class Found:
     home: Home
     missing: Sequence[Case] = ()
     problem: str = ""
+    broken: str = ""
     instead_of: tuple[Path, Path] | None = None
     at_base: Callable[[Case], Case] = lambda case: case
     measures_equals: bool = False

@@ -14,7 +14,7 @@ from pytest_ngraph.gate import baseline as gate_baseline
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_runs
 from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled
-from pytest_ngraph.gate.verdict import Assessment
+from pytest_ngraph.gate.verdict import Assessment, lost
 from pytest_ngraph.machine.host import THIS_MACHINE
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run, baselines
@@ -65,7 +65,10 @@ class StoredBase(CaseJudge):
         self._ledger.share_among(len(self._records.keys() & set(cases)))
 
     def judge(self, record: Record) -> None:
-        """Give a verdict on a record, if it was measured."""
+        """Give a verdict on a record, if it was measured, or is skipped where the baseline has a measurement."""
+        case, label = record.case, self._baseline.label
+        if record.outcome == "skipped" and self._baseline.ran(case):
+            self.verdicts[case] = lost(case, record.skip_reason, label, "has a measurement of it")
         if record.outcome != "measured":
             return
         self._heads[record.case] = record
@@ -79,9 +82,11 @@ class StoredBase(CaseJudge):
             is_gone: returns whether the project no longer has a case, given the case and the node id of its test.
         """
         for case, records in self._records.items():
-            if case in self._heads:
+            if case in self._heads or case in self.verdicts:
                 continue
             if case in selected:
+                if not self._baseline.ran(case):  # its last run has no measurement either
+                    continue
                 reason = "its test yielded no measurement"
             elif is_gone(case, records[-1].nodeid):
                 reason = f"only {self._baseline.label} has it"
@@ -149,13 +154,19 @@ def check_can_save(folder: Path, options: GateOptions, environment_of: Environme
         check_machine(baselines.read(folder, options.save), environment_of)
 
 
-def save(folder: Path, name: str, run: str, *, regressed: bool) -> str:
+def save(folder: Path, name: str, run: str, *, worse: str) -> str:
     """Keep a run of the store in this folder as a baseline, and return the result as a sentence.
 
-    A run with a regression is not kept, because later runs could then be as slow. Raises `StoreError`.
+    A run with a regression is not kept, because later runs could then be as slow; nor is one that lost a case.
+
+    Args:
+        worse: what the run has that must not be kept, in words; empty for nothing.
+
+    Raises:
+        StoreError: the run cannot be kept.
     """
-    if regressed:
-        return f"Not saved as baseline {name}: this run has a regression, which comparing with it would hide."
+    if worse:
+        return f"Not saved as baseline {name}: this run has {worse}, which comparing with it would hide."
     baselines.keep(folder, name, run)
     return f"Saved as baseline {name}; --ngraph-compare={name} compares with it."
 

@@ -85,6 +85,11 @@ class Arm:
         if not self._settings.smoke:
             self._seconds_per_call = answer["seconds_per_call"]
 
+    @property
+    def prepared(self) -> Record:
+        """What came of preparing: the record, still without rounds."""
+        return self._record
+
     def measure_round(self) -> None:
         """Time one more round."""
         calls = iterations_per_round(self._seconds_per_call, self._settings.round_s)

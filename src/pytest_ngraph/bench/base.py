@@ -7,15 +7,18 @@ import sys
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.workers import BASE_EXPORTER, Workers
-from pytest_ngraph.case import Case
+from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.comparison import Comparison, Placement
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.record import FailureKind, Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,23 @@ class Opponent:
     artifact: Artifact
 
 
+class Unbuilt(NamedTuple):
+    """Why the base's workload cannot be built.
+
+    Attributes:
+        kind: how it failed; empty where it only cannot be built here.
+    """
+
+    reason: str
+    kind: FailureKind | Literal[""] = ""
+
+    def noted_in(self, comparison: Comparison) -> Comparison:
+        """Return the comparison with this as its problem."""
+        skipped = "" if self.kind else self.reason
+        problem = f"the base cannot be built: {self.reason}"
+        return dataclasses.replace(comparison, problem=problem, base_skipped=skipped, broken=self.kind)
+
+
 class Opponents:
     """Finds the opponent of each case of a group, and builds the artifact that it starts from, once.
 
@@ -76,8 +96,9 @@ class Opponents:
         self._target = target
         self._timeout_s = timeout_s
         self._folder = folder
-        self._built: dict[Case, Artifact | str] = {}
-        self._building: dict[Case, Future[Artifact | str]] = {}
+        self._built: dict[Case, Artifact | Unbuilt] = {}
+        self._building: dict[Case, Future[Artifact | Unbuilt]] = {}
+        self._numbers = count()
         self._thread = ThreadPoolExecutor(max_workers=1)
 
     def build_ahead(self, case: Case) -> None:
@@ -91,13 +112,32 @@ class Opponents:
         """Wait until nothing is built any more."""
         self._thread.shutdown()
 
-    def of(self, case: Case, artifact: Artifact) -> tuple[Comparison, Opponent | None]:
+    def beside_nothing(self, case: Case, reason: str, prepare: Callable[[Opponent], Record]) -> Comparison:
+        """Return the comparison of a case whose workload cannot be built here: it is lost if the base runs.
+
+        Args:
+            reason: why it cannot be built.
+            prepare: prepares the base by itself, and returns what came of it.
+        """
+        comparison, opponent = self.of(case, None)
+        if opponent is None:
+            return comparison
+        record = prepare(opponent)
+        if record.failure is not None:
+            problem = f"the base does not run: {record.failure.message}"
+            return dataclasses.replace(comparison, problem=problem, broken=record.failure.kind)
+        if record.outcome == "skipped":
+            problem = f"the base does not run: {record.skip_reason}"
+            return dataclasses.replace(comparison, problem=problem, base_skipped=record.skip_reason)
+        return dataclasses.replace(comparison, lost=reason)
+
+    def of(self, case: Case, artifact: Artifact | None) -> tuple[Comparison, Opponent | None]:
         """Return the comparison, still without launches, and the opponent to measure.
 
         The opponent is None if there is nothing to measure; the comparison then says why.
 
         Args:
-            artifact: what the case's own compiler starts from.
+            artifact: what the case's own compiler starts from; None if it cannot be built.
         """
         comparison = Comparison(against=self._base.name, placement=self._base.placement)
         opponent = self._base.case_of(case)
@@ -106,38 +146,42 @@ class Opponents:
         if opponent != case:
             comparison = dataclasses.replace(comparison, base=opponent.id)
         built = self._artifact(opponent.group, self._target(case.group))
-        if isinstance(built, str):
-            return dataclasses.replace(comparison, problem=f"the base cannot be built: {built}"), None
+        if isinstance(built, Unbuilt):
+            return built.noted_in(comparison), None
         for side, exported in (("base", built), ("head", artifact)):
-            if exported.export_error:
+            if exported is not None and exported.export_error:
                 problem = f"two revisions are compared as exported programs, and torch.export refuses the {side}'s: "
-                return dataclasses.replace(comparison, problem=problem + exported.export_error), None
-        if not self._base.measures_equals and opponent == case and built.digest == artifact.digest:
+                # Only identity runs without an exported program; of all others the base fails.
+                fails = side == "base" and CompilerSpec.parse(case.compiler).name != IDENTITY
+                broken = "raised" if fails else ""
+                return dataclasses.replace(comparison, problem=problem + exported.export_error, broken=broken), None
+        is_alike = artifact is not None and opponent == case and built.digest == artifact.digest
+        if is_alike and not self._base.measures_equals:
             return dataclasses.replace(comparison, same=True), None
         return comparison, Opponent(case=opponent, artifact=built)
 
-    def _artifact(self, case: Case, target: Target) -> Artifact | str:
+    def _artifact(self, case: Case, target: Target) -> Artifact | Unbuilt:
         """Return what the base's group starts from, or why it cannot be built. It is built for the head's target."""
         if case not in self._built:
             building = self._building.get(case)
             self._built[case] = building.result() if building else self._exporter(case, target)()
         return self._built[case]
 
-    def _exporter(self, case: Case, target: Target) -> Callable[[], Artifact | str]:
+    def _exporter(self, case: Case, target: Target) -> Callable[[], Artifact | Unbuilt]:
         """Return a function that builds the artifact, in any thread.
 
         The worker is started in this thread, because it ends with the thread that starts it.
         """
         base = self._base
-        folder = self._folder / f"base-{len(self._built)}"
+        folder = self._folder / f"base-{next(self._numbers)}"
         try:
             folder.mkdir()
             worker = self._workers.resident(BASE_EXPORTER, target, base.home)
         except (OSError, WorkerFailed) as error:
-            problem = str(error)
+            problem = Unbuilt(str(error), "raised")
             return lambda: problem
 
-        def export() -> Artifact | str:
+        def export() -> Artifact | Unbuilt:
             try:
                 answer = worker.request(
                     "export",
@@ -146,10 +190,12 @@ class Opponents:
                     folder=str(folder),
                     instead_of=[str(place) for place in base.instead_of or ()],
                 )
-            except (Unsupported, OSError) as reason:
-                return str(reason)
+            except Unsupported as reason:
+                return Unbuilt(str(reason))
+            except OSError as error:
+                return Unbuilt(str(error), "raised")
             except WorkerFailed as error:
-                return error.failure.message
+                return Unbuilt(error.failure.message, error.failure.kind)
             return Artifact.from_dict(answer)
 
         return export

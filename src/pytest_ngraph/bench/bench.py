@@ -6,6 +6,7 @@ import dataclasses
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from pytest_ngraph.artifact import Artifact, Target
@@ -17,7 +18,7 @@ from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.headroom import Headroom
 from pytest_ngraph.bench.home import OWN_HOME, Home
 from pytest_ngraph.bench.lock import exclusive
-from pytest_ngraph.bench.paired import PairedArm
+from pytest_ngraph.bench.paired import PairedArm, comparable
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
@@ -72,7 +73,7 @@ class Bench:
             try:
                 artifact = self._export(cases, folder, opponents)
             except Unsupported as reason:
-                yield from (Record.skipped(case, str(reason)) for case in cases)
+                yield from self._skipped(cases, str(reason), folder)
             except (WorkerFailed, OSError) as error:
                 failure = error.failure if isinstance(error, WorkerFailed) else _no_folder(error)
                 yield from (Record.failed(case, failure) for case in cases)
@@ -132,6 +133,27 @@ class Bench:
             if self._settings.isolation == "case":
                 self._workers.discard_compilers()
             self._workers.discard_swollen()
+
+    def _skipped(self, cases: Sequence[Case], reason: str, folder: Path) -> Iterator[Record]:
+        """Yield the records of cases whose workload cannot be built here, and whether the base can run them."""
+        opponents = self._opponents(folder)
+        for case in cases:
+            record = Record.skipped(case, reason)
+            if opponents is not None:
+                prepare = partial(self._base_alone, case)
+                record = dataclasses.replace(record, comparison=opponents.beside_nothing(case, reason, prepare))
+            yield record
+
+    def _base_alone(self, case: Case, opponent: Opponent) -> Record:
+        """Return the record of the base, prepared by itself and not measured."""
+        target = dataclasses.replace(
+            self._target(case), precision=opponent.case.precision, objective=opponent.case.objective
+        )
+        apart = self._base is not None and self._base.placement == "apart"
+        with self._workers.fresh(target, self._base_home if apart else None) as worker:
+            arm = Arm(comparable(opponent.case), opponent.artifact, target, self._settings, lambda: worker)
+            self._prepare(arm)
+            return arm.prepared
 
     def _traced(self, record: Record, artifact: Artifact) -> Record:
         """Return the record with its provenance."""

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
@@ -17,7 +17,7 @@ from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad, is_disturbed
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import contention
-from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
+from pytest_ngraph.record import Agreement, Contention, Failure, FailureKind, Record, Round
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.worker.measure import iterations_per_round
 
@@ -108,7 +108,7 @@ class PairedArm(Arm):
         try:
             base_s = self._prepare_base(on_phase=on_phase, on_progress=on_progress)
         except BaseFails as error:
-            self._break_off(f"the base does not run: {error}")
+            self._break_off(f"the base does not run: {error}", error)
             return
         super().prepare(on_phase, on_progress)
         self._seconds_per_call = max(base_s, self._seconds_per_call)
@@ -134,6 +134,9 @@ class PairedArm(Arm):
 
     def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
         record = super().finish(contention, arms)
+        if record.outcome == "skipped" and not self.problem:  # the base was prepared before
+            lost = dataclasses.replace(self._comparison, lost=record.skip_reason)
+            return dataclasses.replace(record, comparison=lost)
         if not self.running or not self.rounds:
             return record
         comparison = dataclasses.replace(self._comparison, launches=(self.launch,))
@@ -160,7 +163,7 @@ class PairedArm(Arm):
         try:
             self._prepare_base()
         except BaseFails as error:
-            self._break_off(f"the base ran at first, but then failed: {error}")
+            self._break_off(f"the base ran at first, but then failed: {error}", error)
 
     def _measure_quads(self) -> None:
         calls = math.ceil(self.burst_s / self._seconds_per_call)
@@ -215,12 +218,12 @@ class PairedArm(Arm):
         try:
             answer = self._request_base("prepare", **arguments, **listeners)
         except Unsupported as reason:
-            raise BaseFails(str(reason)) from reason
+            raise BaseFails(str(reason), kind="") from reason
         except WorkerFailed as error:
-            raise BaseFails(in_one_line(error.failure)) from error
+            raise BaseFails(in_one_line(error.failure), kind=error.failure.kind) from error
         agreement = Agreement(**answer["agreement"])
         if not agreement.agrees:
-            raise BaseFails(f"its outputs are wrong: {agreement.problem}")
+            raise BaseFails(f"its outputs are wrong: {agreement.problem}", kind="disagreed")
         self._update(comparison=dataclasses.replace(self._comparison, facts=answer["facts"]))
         self._base_concurrency = answer["concurrency"]
         seconds: float = answer["seconds_per_call"]
@@ -233,8 +236,12 @@ class PairedArm(Arm):
         which = "head and base do not run together" if either else "the head does not run beside the base"
         self._break_off(f"{which}: {in_one_line(failure)}")
 
-    def _break_off(self, problem: str) -> None:
-        self._update(comparison=dataclasses.replace(self._comparison, problem=problem))
+    def _break_off(self, problem: str, base: BaseFails | None = None) -> None:
+        """Note why the two cannot be measured together; `base` is the base's failure, if it is that."""
+        broken, skipped = (base.kind, "" if base.kind else str(base)) if base else ("", "")
+        self._update(
+            comparison=dataclasses.replace(self._comparison, problem=problem, broken=broken, base_skipped=skipped)
+        )
 
     def _target_of(self, case: Case) -> Target:
         """Return the same target with the precision and objective of this case, which may differ in the base."""
@@ -245,7 +252,15 @@ class PairedArm(Arm):
 
 
 class BaseFails(Exception):
-    """The base does not run, so nothing can be compared with it; the text says why."""
+    """The base does not run, so nothing can be compared with it; the text says why.
+
+    Attributes:
+        kind: how it failed; empty where it only cannot be run here.
+    """
+
+    def __init__(self, reason: str, *, kind: FailureKind | Literal[""]) -> None:
+        super().__init__(reason)
+        self.kind = kind
 
 
 def in_one_line(failure: Failure) -> str:

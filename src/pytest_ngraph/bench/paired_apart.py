@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from pytest_ngraph.bench.paired import PairedArm, in_one_line
+from pytest_ngraph.bench.paired import BaseFails, PairedArm, in_one_line
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.comparison import BASE, Quad
 from pytest_ngraph.record import Contention, Record
@@ -71,5 +71,8 @@ class ApartArm(PairedArm):
         try:
             return self._request_base("measure", calls=calls)
         except WorkerFailed as error:
-            self._break_off(f"the base ran at first, but then failed: {in_one_line(error.failure)}")
+            reason = in_one_line(error.failure)
+            self._break_off(
+                f"the base ran at first, but then failed: {reason}", BaseFails(reason, kind=error.failure.kind)
+            )
             return None

@@ -12,7 +12,7 @@ from pytest_ngraph.gate.decision import weigh
 from pytest_ngraph.gate.launches import Effect
 from pytest_ngraph.gate.pooling import EXACTLY_EQUAL, Pooled, Prior, combine, departure, pool
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.verdict import Assessment, VerdictName
+from pytest_ngraph.gate.verdict import Assessment, VerdictName, why_new
 from pytest_ngraph.record import Record
 
 READINGS: Mapping[str, Prior] = {
@@ -30,11 +30,13 @@ class Uncompared(Exception):
 
     Attributes:
         name: the verdict on a metric that needs this case.
+        broken: whether the base failed to be built or run.
     """
 
-    def __init__(self, name: VerdictName, reason: str) -> None:
+    def __init__(self, name: VerdictName, reason: str, *, broken: bool = False) -> None:
         super().__init__(reason)
         self.name = name
+        self.broken = broken
 
 
 class Reading(NamedTuple):
@@ -126,10 +128,10 @@ def reading_of_runs(record: Record, runs: Sequence[Record], metric: str) -> Read
 def _comparison(record: Record) -> Comparison:
     """Return a record's comparison with its base. Raises `Uncompared` where it has a problem or is new."""
     comparison = record.comparison or Comparison(problem="it was not measured beside a base")
+    if comparison.new or comparison.base_skipped:
+        raise Uncompared("new", why_new(comparison))
     if comparison.problem:
-        raise Uncompared("inconclusive", comparison.problem)
-    if comparison.new:
-        raise Uncompared("new", f"{comparison.against or 'the base'} does not have it")
+        raise Uncompared("inconclusive", comparison.problem, broken=bool(comparison.broken))
     return comparison
 
 

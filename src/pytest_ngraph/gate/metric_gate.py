@@ -142,7 +142,7 @@ class MetricGate:
                 head = self._values[name, of.scope]
                 change = combine((weight, self._judge.time(case)) for case, weight in of.weights.items())
         except Uncompared as reason:
-            return replace(unjudged, name=reason.name, reason=str(reason))
+            return replace(unjudged, name=reason.name, reason=str(reason), broken=reason.broken)
         return judge_change(unjudged, head, change, rule, self._judge.decide)
 
     def _inversions_of(self, scope: Case | Scope) -> list[Inversion]:

@@ -32,6 +32,7 @@ class MetricVerdict:
         confidence: of that interval.
         p: one-sided p-value of "no worse than is tolerated".
         reason: why it is inconclusive or new, or what was found instead of a change.
+        broken: as in `Verdict`.
     """
 
     threshold: Threshold
@@ -44,6 +45,7 @@ class MetricVerdict:
     confidence: float | None = None
     p: float = 1.0
     reason: str = ""
+    broken: bool = False
 
     @property
     def case(self) -> Case | None:
@@ -99,6 +101,7 @@ class MetricVerdict:
             "confidence": self.confidence,
             "p": self.p,
             "reason": self.reason,
+            "broken": self.broken,
         }
 
 

@@ -16,7 +16,7 @@ from pytest_ngraph.gate.student import t_quantile
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import counted
 
-VerdictName = Literal["improved", "unchanged", "regressed", "inconclusive", "new", "missing"]
+VerdictName = Literal["improved", "unchanged", "regressed", "inconclusive", "lost", "new", "missing"]
 
 SAME = "same graph and weights, nothing to measure"
 BUSY_SHARE = 0.5
@@ -42,7 +42,8 @@ class Verdict:
         margin: with a stored baseline, the tolerated slowdown as a share, widened by what runs differ by chance; None
             where base and head were measured together.
         measured_s: wall seconds.
-        reason: why it is inconclusive, new or missing, or was not measured.
+        reason: why it is inconclusive, lost, new or missing, or was not measured.
+        broken: whether it is inconclusive because the base failed to be built or run, and not because of noise.
     """
 
     case: Case
@@ -61,6 +62,7 @@ class Verdict:
     margin: float | None = None
     measured_s: float = 0.0
     reason: str = ""
+    broken: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON-ready data."""
@@ -91,16 +93,35 @@ class Verdict:
 def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
     """Return the verdict on a case of which no more will be measured."""
     against = comparison.against
-    if comparison.new:
-        reason = f"{against or 'the base'} does not have it"
-        return Verdict(case=case, name="new", against=against, reason=reason)
+    if comparison.lost:
+        return lost(case, comparison.lost, against, "runs it")
+    if comparison.new or comparison.base_skipped:
+        return Verdict(case=case, name="new", against=against, reason=why_new(comparison))
     if comparison.same:
         return Verdict(case=case, name="unchanged", against=against, ratio=Estimate.exactly(1.0), reason=SAME)
     evidence = weigh(comparison.launches, rule, comparison.placement)
     if evidence is None:
         reason = comparison.problem or "too little was measured to estimate the error"
-        return Verdict(case=case, name="inconclusive", against=against, reason=reason)
+        broken = bool(comparison.broken)
+        return Verdict(case=case, name="inconclusive", against=against, reason=reason, broken=broken)
     return _measured(case, comparison, evidence)
+
+
+def lost(case: Case, reason: str, against: str, proof: str) -> Verdict:
+    """Return the verdict on a case that cannot be run any more.
+
+    Args:
+        reason: why it cannot be run.
+        proof: what shows that the base can run it, as a phrase that follows the base's name.
+    """
+    text = f"{reason.rstrip('.')}; {against or 'the base'} {proof}"
+    return Verdict(case=case, name="lost", against=against, reason=text)
+
+
+def why_new(comparison: Comparison) -> str:
+    """Return why there is nothing at the base to compare a case with."""
+    base = comparison.against or "the base"
+    return f"{base} cannot run it: {comparison.base_skipped}" if comparison.base_skipped else f"{base} does not have it"
 
 
 def missing(case: Case, against: str) -> Verdict:
@@ -127,6 +148,7 @@ def _measured(case: Case, comparison: Comparison, evidence: Evidence) -> Verdict
         pressure_percent=_pressure_percent(rounds),
         detectable=_detectable(evidence),
         measured_s=comparison.elapsed_s,
+        broken=bool(comparison.broken),
         reason=_reason(comparison, rounds, evidence.rule) if name == "inconclusive" else "",
     )
 

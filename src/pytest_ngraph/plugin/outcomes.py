@@ -14,6 +14,7 @@ from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.collected import collected
 from pytest_ngraph.plugin.options import is_xdist_worker
 from pytest_ngraph.plugin.replay import mark_for_replay, mark_group, observed_rounds
+from pytest_ngraph.session.judgement import ACCEPT_BROKEN_BASE
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
@@ -70,6 +71,9 @@ def require(record: Record, item: pytest.Item) -> None:
     if record.case in session.unsaved:
         pytest.fail(session.unsaved[record.case], pytrace=False)
     if record.outcome == "skipped":
+        judged = [("ngraph_verdict", each) for each in session.judgement.verdicts_of(record.case)]
+        if problems := list(_failing(item, judged)):
+            pytest.fail("\n".join(problems), pytrace=False)
         pytest.skip(record.skip_reason)
 
 
@@ -139,8 +143,8 @@ def _failing(item: pytest.Item, verdicts: Iterable[tuple[str, Verdict | MetricVe
         item.user_properties[:] = [each for each in item.user_properties if each[0] != name]  # of an earlier try
         item.user_properties.append((name, verdict.name))
         if session.judgement.fails(verdict):
-            yield verdict.text
-        elif verdict.name == "inconclusive" and session.options.gate.inconclusive == "warn":
+            yield f"{verdict.text}. {ACCEPT_BROKEN_BASE}" if verdict.broken else verdict.text
+        elif session.judgement.warns(verdict):
             item.warn(pytest.PytestWarning(verdict.text))
 
 

@@ -11,11 +11,17 @@ from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 from pytest_ngraph.report.table import Column, fitting, row
 from pytest_ngraph.wording import listed
 
-ORDER: tuple[VerdictName, ...] = ("regressed", "inconclusive", "missing", "new", "improved", "unchanged")
+ORDER: tuple[VerdictName, ...] = ("lost", "regressed", "inconclusive", "missing", "new", "improved", "unchanged")
 DETECTABLE = "detectable"
 MOST_NAMED = 3
 """Maximum number of cases that a reason names."""
-STYLES: dict[VerdictName, Style] = {"regressed": "bad", "inconclusive": "doubt", "missing": "doubt", "improved": "best"}
+STYLES: dict[VerdictName, Style] = {
+    "lost": "bad",
+    "regressed": "bad",
+    "inconclusive": "doubt",
+    "missing": "doubt",
+    "improved": "best",
+}
 
 
 def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Line]:

@@ -30,6 +30,7 @@ LONGEST_REASON = 400
 def page(result: RunResult) -> str:
     """Return the whole summary. It can be appended to what other commands wrote."""
     lines = [f"**{escaped(headline(result))}**", ""]
+    lines += _explained("Lost", result, "lost")
     lines += _compared("Regressed", result, "regressed")
     lines += _metrics("Metrics regressed", result, "regressed")
     lines += _explained("Inconclusive", result, "inconclusive")
@@ -52,18 +53,25 @@ def headline(result: RunResult) -> str:
     cases: dict[VerdictName, set[Case]] = defaultdict(set)
     for verdict in result.verdicts:
         cases[verdict.name].add(verdict.case)
+    broken = {verdict.case for verdict in result.verdicts if verdict.broken}
+    cases["inconclusive"] -= broken
     here = set().union(*(named for name, named in cases.items() if name not in ("new", "missing")))
     failed, unmeasured = len(result.failed), len(result.unmeasured)
     bases = " and ".join(result.bases)
     if here:
-        first = f"{len(cases['regressed']) or 'None'} of {counted(len(here) + failed + unmeasured, 'case')} regressed"
-        first += f" against {bases}"
+        count = counted(len(here | broken) + failed + unmeasured, "case")
+        slower = len(cases["regressed"])
+        if cases["lost"]:
+            first = f"{len(cases['lost'])} of {count} lost, {slower or 'none'} regressed against {bases}"
+        else:
+            first = f"{slower or 'None'} of {count} regressed against {bases}"
     elif bases:
         first = f"Nothing was compared with {bases}"
     else:
         measured = sum(not why_not_measured(record) for record in result.run.records)
         first = f"{counted(measured, 'case')} measured" if measured else "Nothing was measured"
     further = {
+        "not compared, because the base is broken": len(broken),
         "inconclusive": len(cases["inconclusive"]),
         "new": len(cases["new"]),
         "missing": len(cases["missing"]),

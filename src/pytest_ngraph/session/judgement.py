@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ngraph.against.options import Policy
 from pytest_ngraph.case import Case
 from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.results import ExtraMetrics, Results
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate.verdict import Verdict
     from pytest_ngraph.metrics import Metrics
     from pytest_ngraph.record import Record
+
+
+ACCEPT_BROKEN_BASE = "To pass all the same: --ngraph-broken-base=warn."
 
 
 class Conclusion(NamedTuple):
@@ -35,10 +39,11 @@ class Conclusion(NamedTuple):
     mistakes: list[str]
 
     @property
-    def has_regressed(self) -> bool:
-        """Whether any case or metric has."""
+    def worse(self) -> str:
+        """What the run has that its base had not, in words: a regression, a lost case; empty for nothing."""
         names = {each.name for each in self.verdicts} | {each.name for each in self.metric_verdicts}
-        return "regressed" in names
+        texts = {"regressed": "a regression", "lost": "a lost case"}
+        return " and ".join(text for name, text in texts.items() if name in names)
 
 
 class Judgement:
@@ -105,10 +110,17 @@ class Judgement:
 
     def fails(self, verdict: Verdict | MetricVerdict) -> bool:
         """Whether a verdict fails the test that asks. From then on that test answers for it."""
-        if verdict.name not in self._gate.failing:
+        if self._policy(verdict) != "fail":
             return False
         self._answered.add(verdict.subject)
         return True
+
+    def warns(self, verdict: Verdict | MetricVerdict) -> bool:
+        """Whether the test that asks gets a warning for a verdict."""
+        return self._policy(verdict) == "warn"
+
+    def _policy(self, verdict: Verdict | MetricVerdict) -> Policy:
+        return self._gate.policy(verdict.name, broken=verdict.broken)
 
     def conclude(self) -> Conclusion | None:
         """Judge all records together. Return None where nothing was measured or missed.
@@ -134,4 +146,4 @@ class Judgement:
         return self._results.metrics_around(case, own=self._thresholds.names_own)
 
     def _is_unanswered(self, verdict: Verdict | MetricVerdict) -> bool:
-        return verdict.name in self._gate.failing and verdict.subject not in self._answered
+        return self._policy(verdict) == "fail" and verdict.subject not in self._answered

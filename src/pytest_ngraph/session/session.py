@@ -14,7 +14,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.machine.machine import environment
-from pytest_ngraph.session.judgement import Judgement
+from pytest_ngraph.session.judgement import ACCEPT_BROKEN_BASE, Judgement
 from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.plan import Plan
 from pytest_ngraph.session.recorder import Recorder
@@ -232,6 +232,7 @@ class Session:
         except NgraphError as error:
             saved = str(error)
             problems.append(saved)
+        broken = self._broken_base()
         notes = [self._against.note] if self._against and self._against.note else []
         return RunResult(
             run=self._run(),
@@ -239,8 +240,8 @@ class Session:
             checks=conclusion.checks if conclusion else (),
             verdicts=conclusion.verdicts if conclusion else (),
             metric_verdicts=conclusion.metric_verdicts if conclusion else (),
-            unanswered=conclusion.unanswered if conclusion else (),
-            problems=problems,
+            unanswered=[*(conclusion.unanswered if conclusion else ()), *broken],
+            problems=[*problems, *broken],
             unmeasured=self.unmeasured,
             bases=self._bases(),
             notes=[*notes, *(self.resumed.notes if self.resumed else ())],
@@ -257,6 +258,12 @@ class Session:
             environments={device: self.site.host(device).environment for device in devices},
             records=tuple(self.records.values()),
         )
+
+    def _broken_base(self) -> list[str]:
+        """Return why the run fails because of its base as a whole: its tests could not be collected."""
+        if self._against is None or not self._against.broken or self.options.gate.broken_base != "fail":
+            return []
+        return [f"{self._against.name}: {self._against.broken}. {ACCEPT_BROKEN_BASE}"]
 
     def _bases(self) -> dict[str, str]:
         """Return what the run is compared with, and what else than the code differs there."""
@@ -275,4 +282,4 @@ class Session:
             return f"Not saved as baseline {name}: the run was cut short, or a part of it could not be stored."
         from pytest_ngraph.against.stored import save
 
-        return save(self.options.store, name, run_id, regressed=conclusion.has_regressed)
+        return save(self.options.store, name, run_id, worse=conclusion.worse)

@@ -42,6 +42,11 @@ class Baseline:
         """The name as shown to users: `baseline v1`."""
         return f"run {self.runs[-1].id}" if self.name == LATEST else f"baseline {self.name}"
 
+    def ran(self, case: Case) -> bool:
+        """Return whether the last run that has a record of the case measured it."""
+        found = [record for run in self.runs for record in run.records if record.case == case]
+        return bool(found) and found[-1].outcome == "measured"
+
     @property
     def records(self) -> dict[Case, list[Record]]:
         """The measured records of each case: one of every run that has any, the last one where it has several.

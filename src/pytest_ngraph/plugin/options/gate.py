@@ -53,8 +53,15 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-inconclusive",
         "ngraph_inconclusive",
-        "What happens to a test whose comparison cannot be decided. Default: warn",
+        "What happens to a test whose comparison noise leaves undecided. Default: warn",
         metavar="warn|fail|pass",
+        **ONE,
+    )
+    add(
+        "--ngraph-broken-base",
+        "ngraph_broken_base",
+        "What happens where the base cannot be collected, built or run. Default: fail",
+        metavar="fail|warn",
         **ONE,
     )
     add(
@@ -108,6 +115,7 @@ def read(config: pytest.Config) -> GateOptions:
         margin=share(config, "margin", DEFAULTS.margin),
         level=share(config, "level", DEFAULTS.level),
         inconclusive=cast("Policy", choice(config, "inconclusive", get_args(Policy), DEFAULTS.inconclusive)),
+        broken_base=cast("Policy", choice(config, "broken_base", ("fail", "warn"), DEFAULTS.broken_base)),
         threads=whole(config, "gate_threads"),
         compare=tuple(dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())),
         save=save,

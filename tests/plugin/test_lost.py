@@ -1,0 +1,75 @@
+"""What a compiler can no longer run, or could not run at the base, as users of the gate see it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from repository import Repository
+
+PICKY = ("--compiler=faulty:Picky", "--batch-size=4", "--ngraph-against=main", "--ngraph-summary=gate.md")
+FITS, BIG, NEGATIVE = "1 2 3", "1 2 9", "-1 2 3"
+
+
+@pytest.fixture
+def changed(quick_project: pytest.Pytester) -> Repository:
+    """A repository whose workload is changed by writing `numbers.txt`."""
+    made = Repository.create(quick_project.path)
+    made.write(".gitignore", ".ngraph\n__pycache__\n*.xml\ngate.*\n")
+    return made
+
+
+def verdict_in(report: Path) -> str:
+    """Return the verdict that JUnit's report has for the only test."""
+    (found,) = [each.get("value") for each in ElementTree.parse(report).iter("property")]
+    return found or ""
+
+
+def test_a_head_that_loses_a_compiler_fails_its_test(quick_project: pytest.Pytester, changed: Repository) -> None:
+    changed.write("numbers.txt", FITS)
+    changed.commit("every operator is known")
+    changed.write("numbers.txt", BIG)
+    result = quick_project.runpytest_subprocess(*PICKY, "--junitxml=out.xml")
+    result.assert_outcomes(failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "*lost: picky cannot convert the operator Big; main at * runs it",
+            "Against main at *: 1 lost",
+            "*lost * plain-faulty:Picky-b4-cpu*",
+        ]
+    )
+    assert verdict_in(changed.root / "out.xml") == "lost"
+    page = (changed.root / "gate.md").read_text()
+    assert page.startswith("**1 of 1 case lost, none regressed against main at ")
+    assert "### Lost" in page
+    data = json.loads((changed.root / "gate.json").read_text())
+    assert data["counts"] == {"lost": 1}
+    assert data["verdicts"][0]["reason"].startswith("picky cannot convert the operator Big; main at ")
+
+
+@pytest.mark.parametrize(("base", "head"), [(BIG, "1 2 8"), (BIG, NEGATIVE)])
+def test_what_neither_can_run_is_not_lost(
+    quick_project: pytest.Pytester, changed: Repository, base: str, head: str
+) -> None:
+    """For the same reason or for another."""
+    changed.write("numbers.txt", base)
+    changed.commit("an operator is missing")
+    changed.write("numbers.txt", head)
+    result = quick_project.runpytest_subprocess(*PICKY)
+    result.assert_outcomes(skipped=1)
+    assert result.ret == 0
+    assert json.loads((changed.root / "gate.json").read_text())["verdicts"] == []
+
+
+def test_what_only_the_base_cannot_run_is_new(quick_project: pytest.Pytester, changed: Repository) -> None:
+    """It is neither broken nor left open by noise."""
+    changed.write("numbers.txt", BIG)
+    changed.commit("an operator is missing")
+    changed.write("numbers.txt", FITS)
+    result = quick_project.runpytest_subprocess(*PICKY, "--ngraph-inconclusive=fail")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*new: main at * cannot run it: picky cannot convert the operator Big"])
