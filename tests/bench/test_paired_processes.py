@@ -134,6 +134,7 @@ def test_a_head_that_cannot_be_measured_is_not_compiled_again(
     assert "'nowhere' is not on PATH" in record.skip_reason
     assert record.comparison is not None
     assert (record.comparison.problem, record.comparison.launches) == ("", ())
+    assert record.comparison.lost == record.skip_reason, "the base was compiled"
 
 
 def test_code_of_the_head_is_never_taken_for_the_base(compare: Compare, tmp_path: Path) -> None:
@@ -151,6 +152,26 @@ def test_another_interpreter_runs_in_a_process_of_its_own(compare: Compare, tmp_
     assert comparison.placement == "apart"
     assert [launch.fresh for launch in comparison.launches] == [False, True]
     assert all(effect(each).log_ratio < 0 for each in comparison.launches), "the head has a sixteenth of the work"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "lost"), [("1 2 9", "picky cannot convert the operator Big"), ("elsewhere", "its")]
+)
+def test_another_interpreter_that_runs_what_this_one_cannot_shows_that_it_is_lost(
+    compare: Compare, tmp_path: Path, numbers: str, lost: str
+) -> None:
+    executable = Path(sys.executable)
+    alias = f"{executable.parent}/../{executable.parent.name}/{executable.name}"
+    for folder, own in (("head", numbers), ("base", "1 2 3")):
+        plain.put_into(tmp_path / folder)
+        (tmp_path / folder / "numbers.txt").write_text(own)
+    home = Home(python=alias, folder=tmp_path / "base", path=[str(tmp_path / "base")])
+    case = dataclasses.replace(CASE, workload="plain", compiler="faulty:Picky")
+    (record,) = compare(case, home=home, instead_of=None)
+    assert record.comparison is not None
+    assert (record.outcome, record.comparison.placement) == ("skipped", "apart")
+    assert record.comparison.lost == record.skip_reason
+    assert record.skip_reason.startswith(lost)
 
 
 @pytest.mark.parametrize(

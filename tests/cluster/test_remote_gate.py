@@ -47,6 +47,20 @@ def test_what_became_slower_fails(loopback: Cluster, tmp_path: Path) -> None:
     assert repository.worktrees() == 1
 
 
+@pytest.mark.alone
+def test_what_a_device_cannot_run_any_more_is_lost(loopback: Cluster, tmp_path: Path) -> None:
+    loopback.start_device("red")
+    project = RemoteProject(tmp_path, loopback, ["red"], workloads=["plain"], compilers=["faulty:Picky"])
+    repository = Repository.create(project.root)
+    repository.write(".gitignore", ".ngraph\n")
+    repository.write("numbers.txt", "1 2 3")
+    repository.commit("every operator is known")
+    repository.write("numbers.txt", "1 2 9")
+    status, printed = project.run("--ngraph-against=main")
+    assert status == 1, printed
+    assert "lost: picky cannot convert the operator Big; main at " in printed
+
+
 @pytest.mark.slow
 def test_a_killed_client_goes_on_with_its_comparisons(loopback: Cluster, tmp_path: Path) -> None:
     project, repository = sleeper(loopback, tmp_path, ["plain1", "plain2", "plain3"])

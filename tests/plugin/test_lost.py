@@ -10,7 +10,7 @@ import pytest
 from repository import Repository
 
 PICKY = ("--compiler=faulty:Picky", "--batch-size=4", "--ngraph-against=main", "--ngraph-summary=gate.md")
-FITS, BIG, NEGATIVE = "1 2 3", "1 2 9", "-1 2 3"
+FITS, BIG, NEGATIVE, ELSEWHERE = "1 2 3", "1 2 9", "-1 2 3", "elsewhere"
 
 
 @pytest.fixture
@@ -28,6 +28,7 @@ def verdict_in(report: Path) -> str:
 
 
 def test_a_head_that_loses_a_compiler_fails_its_test(quick_project: pytest.Pytester, changed: Repository) -> None:
+    """Also when the run is gone on with, and its record is taken over."""
     changed.write("numbers.txt", FITS)
     changed.commit("every operator is known")
     changed.write("numbers.txt", BIG)
@@ -48,6 +49,31 @@ def test_a_head_that_loses_a_compiler_fails_its_test(quick_project: pytest.Pytes
     data = json.loads((changed.root / "gate.json").read_text())
     assert data["counts"] == {"lost": 1}
     assert data["verdicts"][0]["reason"].startswith("picky cannot convert the operator Big; main at ")
+    result = quick_project.runpytest_subprocess(*PICKY, f"--ngraph-resume={data['run']}")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["1 case of run * taken over from an earlier session."])
+
+
+@pytest.mark.parametrize(("base", "verdict"), [(FITS, "lost"), (BIG, None), (ELSEWHERE, None)])
+def test_a_head_that_cannot_be_built_here_is_lost_where_the_base_runs(
+    quick_project: pytest.Pytester, changed: Repository, base: str, verdict: str | None
+) -> None:
+    changed.write("numbers.txt", base)
+    changed.commit("before")
+    changed.write("numbers.txt", ELSEWHERE)
+    result = quick_project.runpytest_subprocess(*PICKY)
+    result.assert_outcomes(**{"failed" if verdict else "skipped": 1})
+    data = json.loads((changed.root / "gate.json").read_text())
+    assert [each["name"] for each in data["verdicts"]] == [verdict] * bool(verdict)
+
+
+def test_a_base_that_cannot_be_built_here_is_new(quick_project: pytest.Pytester, changed: Repository) -> None:
+    changed.write("numbers.txt", ELSEWHERE)
+    changed.commit("before")
+    changed.write("numbers.txt", FITS)
+    result = quick_project.runpytest_subprocess(*PICKY)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*new: main at * cannot run it: its library is not installed here*"])
 
 
 @pytest.mark.parametrize(("base", "head"), [(BIG, "1 2 8"), (BIG, NEGATIVE)])

@@ -41,6 +41,8 @@ class Plain:
         numbers = NUMBERS.read_text() if NUMBERS.exists() else "1 2 3"
         if numbers == "hang":
             time.sleep(3600)
+        if numbers == "elsewhere":
+            raise Unsupported("its library is not installed here")
         values = np.tile(np.array([float(each) for each in numbers.split()]), (case.batch_size, 1))
         save_arrays(folder / "inputs.npz", [values])
         save_arrays(folder / "reference.npz", [values])
@@ -271,4 +273,13 @@ class Picky(Exact):
             raise Unsupported("picky cannot convert the operator Big")
         if numbers.min() < 0:
             raise Unsupported("picky cannot convert the operator Negative")
+        super().compile(artifact, target, folder)
+
+
+class AbortsOn9(Exact):
+    """Crashes on a workload with this number."""
+
+    def compile(self, artifact, target, folder):
+        if 9 in artifact.reference()[0]:
+            os.abort()
         super().compile(artifact, target, folder)

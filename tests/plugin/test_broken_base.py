@@ -1,0 +1,91 @@
+"""A base that cannot be collected, built or run, as users of the gate see it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from repository import Repository
+
+EXACT = ("--compiler=mine:Exact", "--batch-size=4", "--ngraph-against=main", "--ngraph-summary=gate.md")
+WARN = "--ngraph-broken-base=warn"
+
+
+@pytest.fixture
+def changed(quick_project: pytest.Pytester) -> Repository:
+    """A repository whose workload is changed by writing `numbers.txt`."""
+    made = Repository.create(quick_project.path)
+    made.write(".gitignore", ".ngraph\n__pycache__\ngate.*\n")
+    return made
+
+
+@pytest.fixture
+def unbuildable(changed: Repository) -> Repository:
+    """The same. At the base, the workload cannot be built."""
+    changed.write("numbers.txt", "one two three")
+    changed.commit("not a number")
+    changed.write("numbers.txt", "1 2 3")
+    return changed
+
+
+@pytest.mark.parametrize("policy", ["warn", "pass"])
+def test_a_base_that_cannot_be_built_fails_its_test(
+    quick_project: pytest.Pytester, unbuildable: Repository, policy: str
+) -> None:
+    """Whatever happens to what noise left undecided."""
+    result = quick_project.runpytest_subprocess(*EXACT, f"--ngraph-inconclusive={policy}")
+    result.assert_outcomes(failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["inconclusive: the base cannot be built: *'one'*--ngraph-broken-base=warn."])
+    page = (unbuildable.root / "gate.md").read_text()
+    assert page.startswith("**Nothing was compared with main at ")
+    assert "1 not compared, because the base is broken**" in page.splitlines()[0]
+    assert json.loads((unbuildable.root / "gate.json").read_text())["verdicts"][0]["broken"] is True
+
+
+def test_it_may_be_accepted(quick_project: pytest.Pytester, unbuildable: Repository) -> None:
+    """Also where what noise leaves undecided is not."""
+    result = quick_project.runpytest_subprocess(*EXACT, WARN, "--ngraph-inconclusive=fail")
+    result.assert_outcomes(passed=1, warnings=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*PytestWarning: inconclusive: the base cannot be built: *'one'*"])
+
+
+def test_a_base_that_cannot_be_run_fails_its_test(quick_project: pytest.Pytester, changed: Repository) -> None:
+    """Its outputs are wrong, or it crashes: `faulty:AbortsOn9` does on a workload of the base only."""
+    changed.write("numbers.txt", "1 2 9")
+    changed.commit("crashes")
+    changed.write("numbers.txt", "1 2 3")
+    result = quick_project.runpytest_subprocess(*EXACT, "--compiler=faulty:AbortsOn9", "-k", "AbortsOn9")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["inconclusive: the base does not run: crashed in *--ngraph-broken-base=warn."])
+
+
+@pytest.mark.parametrize(("options", "status"), [((), 1), ((WARN,), 0)])
+def test_a_base_whose_tests_cannot_be_collected_fails_the_run(
+    quick_project: pytest.Pytester, changed: Repository, options: tuple[str, ...], status: int
+) -> None:
+    """Its cases are built at the base all the same, and their verdicts are their own."""
+    test = Path(quick_project.path, "test_it.py")
+    good = test.read_text()
+    test.write_text(f"import module_that_is_missing\n{good}")
+    changed.commit("cannot be imported")
+    test.write_text(good)
+    result = quick_project.runpytest_subprocess(*EXACT, *options)
+    result.assert_outcomes(passed=1)
+    assert result.ret == status
+    said = [line for line in result.outlines if "--ngraph-broken-base=warn" in line]
+    assert len(said) == status
+    assert all("main at " in line and "No module named 'module_that_is_missing'" in line for line in said)
+    problems = json.loads((changed.root / "gate.json").read_text())["problems"]
+    assert problems == said
+
+
+def test_a_file_that_has_nothing_of_the_head_may_be_broken(quick_project: pytest.Pytester, changed: Repository) -> None:
+    changed.write("test_other.py", "import module_that_is_missing\n")
+    changed.commit("cannot be imported")
+    (changed.root / "test_other.py").unlink()
+    result = quick_project.runpytest_subprocess(*EXACT)
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
