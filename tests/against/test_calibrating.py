@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from pytest_ngraph.against.calibrating import Calibrator, kept
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Build, Comparison, Launch, PairedRound, Quad
+from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.record import Record
 
 CASE = Case(workload="w", compiler="c", batch_size=1)
@@ -40,6 +42,23 @@ def test_the_spread_between_launches_is_kept_for_this_machine() -> None:
     assert found is not None
     assert found.priors["together"].spread == pytest.approx(0.007, rel=0.1)
     assert (found.cells, found.false_alarms) == (1, 0)
+
+
+def test_what_an_earlier_version_kept_for_this_machine_is_used_until_it_is_calibrated_again(tmp_path: Path) -> None:
+    run = Calibrator(GateOptions(calibrate=True))
+    run.judge(record(pressure_percent=0))
+    run.conclude()
+    (file,) = tmp_path.glob("**/calibrations/*.json")
+    earlier = json.loads(file.read_text()) | {"when": "earlier"}
+    file.unlink()
+    file.with_name(f"{this_machine().earlier_fingerprint}.json").write_text(json.dumps(earlier))
+    found = kept()
+    assert found is not None
+    assert found.when == "earlier"
+    run.conclude()
+    found = kept()
+    assert found is not None
+    assert found.when != "earlier"
 
 
 def test_a_calibration_that_cannot_be_kept_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

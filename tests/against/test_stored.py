@@ -134,6 +134,25 @@ def test_another_machine_is_refused_without_the_option(tmp_path: Path) -> None:
     assert found.description == "compared with baseline theirs (1 run)"
 
 
+def test_another_generation_of_one_name_is_another_machine_and_says_how(tmp_path: Path) -> None:
+    facts = {"fingerprint": "0123", "processor model": "GenuineIntel family 6 model 85 stepping 4", "microcode": "0x7"}
+    keep_baseline(tmp_path, "skylake", **facts)
+    differs = r"\(processor model was GenuineIntel family 6 model 85 stepping 4, .*, microcode was 0x7, is .*\)\. A"
+    with pytest.raises(UsageError, match=differs):
+        stored.load(tmp_path, GateOptions(compare=("skylake",)))
+
+
+def test_a_baseline_of_an_earlier_version_is_not_refused_for_the_update_alone(tmp_path: Path) -> None:
+    later = {"earlier fingerprint", "processor model", "microcode", "instruction sets"}
+    known = {name: value for name, value in environment().items() if name not in later}
+    journal = Journal(tmp_path, known | {"fingerprint": environment()["earlier fingerprint"]})
+    journal.append(measured(ONE, 1.0))
+    baselines.keep(tmp_path, "older", journal.id)
+    (found,) = stored.load(tmp_path, GateOptions(compare=("older",)))
+    assert found.problem == ""
+    stored.check_can_save(tmp_path, GateOptions(save="older"))
+
+
 def test_each_device_is_compared_with_its_own_machine(tmp_path: Path) -> None:
     journal = Journal(tmp_path, environment())
     journal.describe_device(ONE.device, environment() | {"fingerprint": "0123"})

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ngraph.machine import cgroup
 from pytest_ngraph.machine.gpus import Gpu
-from pytest_ngraph.machine.machine import Machine, described, environment, memory_share_in_use, this_machine
+from pytest_ngraph.machine.machine import Machine, environment, is_same_machine, memory_share_in_use, this_machine
 
 
 def test_cores_are_usable_and_one_per_physical_core() -> None:
@@ -27,24 +27,40 @@ def test_fingerprint_changes_with_what_changes_timings() -> None:
     assert dataclasses.replace(machine, memory_bytes=machine.memory_bytes + 4096).fingerprint == machine.fingerprint
 
 
-X86 = "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Processor\nflags\t\t: fpu avx512f\n\nprocessor\t: 1\n"
-GRAVITON = "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n"
-ORIN = "processor\t: 0\nmodel name\t: ARMv8 Processor rev 1 (v8l)\nFeatures\t: fp asimd\nCPU part\t: 0xd42\n"
+def test_two_generations_of_one_name_are_two_machines() -> None:
+    """Virtual machines name Skylake and Sapphire Rapids alike: `Intel(R) Xeon(R) Processor`."""
+    sapphire = dataclasses.replace(
+        this_machine(), architecture="x86_64", model="family 6 model 143", instruction_sets=frozenset({"avx2"})
+    )
+    for changed in (
+        {"model": "family 6 model 85"},
+        {"microcode": "0x2b000604"},
+        {"instruction_sets": frozenset({"avx2", "amx_tile"})},
+    ):
+        other = dataclasses.replace(sapphire, **changed)
+        assert other.fingerprint != sapphire.fingerprint
+        assert other.earlier_fingerprint == sapphire.earlier_fingerprint
 
 
-@pytest.mark.parametrize(
-    ("cpuinfo", "board", "expected"),
-    [
-        (X86, "", ("Intel(R) Xeon(R) Processor", {"fpu", "avx512f"})),
-        (GRAVITON, "", ("implementer 0x41, part 0xd40", {"fp", "asimd"})),
-        (ORIN, "Jetson AGX Orin", ("Jetson AGX Orin, ARMv8 Processor rev 1 (v8l)", {"fp", "asimd"})),
-        ("", "", ("", set())),
-    ],
-)
-def test_a_processor_is_described_by_what_linux_reports(
-    cpuinfo: str, board: str, expected: tuple[str, set[str]]
-) -> None:
-    assert described(cpuinfo, board) == (expected[0], frozenset(expected[1]))
+def test_a_new_kernel_that_reports_more_flags_makes_no_other_machine() -> None:
+    before = dataclasses.replace(this_machine(), architecture="x86_64", instruction_sets=frozenset({"avx2"}))
+    after = dataclasses.replace(before, instruction_sets=frozenset({"avx2", "ibpb_exit_to_user", "bhi_ctrl"}))
+    assert before.fingerprint == after.fingerprint
+
+
+def test_a_machine_of_which_no_more_is_known_keeps_its_fingerprint() -> None:
+    plain = dataclasses.replace(this_machine(), model="", microcode="", instruction_sets=frozenset())
+    assert plain.fingerprint == plain.earlier_fingerprint
+
+
+def test_a_stored_environment_is_compared_by_what_it_knows() -> None:
+    now = environment()
+    assert is_same_machine(now, now)
+    assert not is_same_machine(now | {"fingerprint": "0123"}, now), "of the same name, but another generation"
+    stored = {"fingerprint": now["earlier fingerprint"]}
+    assert is_same_machine(stored, now), "stored by an earlier version"
+    assert not is_same_machine({"fingerprint": "0123"}, now)
+    assert not is_same_machine({}, now)
 
 
 def test_a_driver_that_keeps_some_of_the_gpus_memory_makes_no_other_machine() -> None:

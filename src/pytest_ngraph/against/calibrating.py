@@ -72,9 +72,14 @@ def keep(calibration: Calibration) -> None:
 
 
 def kept() -> Calibration | None:
-    """Return this machine's calibration; None where there is none that can be read."""
+    """Return this machine's calibration, or else what an earlier version kept; None where none can be read."""
+    machine = this_machine()
+    return _read(machine.fingerprint) or _read(machine.earlier_fingerprint)
+
+
+def _read(machine: str) -> Calibration | None:
     try:
-        return Calibration.from_dict(json.loads(_path(this_machine().fingerprint).read_text()))
+        return Calibration.from_dict(json.loads(_path(machine).read_text()))
     except (NgraphError, OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 

@@ -16,6 +16,7 @@ from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.verdict import Assessment, lost
 from pytest_ngraph.machine.host import THIS_MACHINE
+from pytest_ngraph.machine.machine import FINGERPRINT, MODEL, is_same_machine
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run, baselines
 from pytest_ngraph.store.baselines import Baseline
@@ -175,9 +176,10 @@ def check_machine(baseline: Baseline, environment_of: EnvironmentOf) -> None:
     """Raise `UsageError` if a run of the baseline was made on another machine."""
     for run, device, now in _counterparts(baseline.runs, environment_of):
         then = run.environment_of(device)
-        if then.get("fingerprint") != now["fingerprint"]:
+        if not is_same_machine(then, now):
             raise UsageError(
-                f"{baseline.label} was measured on another machine: {_machine(then)}; this is {_machine(now)}. A "
+                f"{baseline.label} was measured on another machine: {_machine(then)}; this is {_machine(now)}"
+                f"{_unlike(then, now)}. A "
                 "difference may come from the machine instead of the code. Save a baseline of this machine under "
                 "another name (--ngraph-save), or accept the other machine's: --ngraph-foreign-baseline."
             )
@@ -205,6 +207,13 @@ def _counterparts(runs: Iterable[Run], environment_of: EnvironmentOf) -> Iterato
                 yield run, device, now
 
 
+def _unlike(then: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Return in words how two processors of one name differ; empty if their models are not known, or are equal."""
+    differing = [name for name in MODEL if name in then and then[name] != now.get(name)]
+    words = ", ".join(f"{name} was {then[name]}, is {now.get(name, 'unknown')}" for name in differing)
+    return f" ({words})" if words else ""
+
+
 def _machine(environment: Mapping[str, str]) -> str:
     """Return `Intel Xeon, 2 cores, 7.6 GiB (1a2b3c4d5e6f)`."""
     cores = environment.get("cores", "")
@@ -213,4 +222,4 @@ def _machine(environment: Mapping[str, str]) -> str:
         counted(len(cores.split(",")), "core") if cores else "",
         environment.get("memory", ""),
     ]
-    return f"{', '.join(filter(None, parts))} ({environment.get('fingerprint', 'no fingerprint')})"
+    return f"{', '.join(filter(None, parts))} ({environment.get(FINGERPRINT, 'no fingerprint')})"

@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import os
 import platform
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,11 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.machine import cgroup
+from pytest_ngraph.machine.processor import Processor, for_computing, text, this_processor
 from pytest_ngraph.system.installed import library_versions, variables
 from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
     from pytest_ngraph.machine.gpus import Gpu
+
+FINGERPRINT, EARLIER_FINGERPRINT = "fingerprint", "earlier fingerprint"
+"""Facts of an environment. The second is what earlier versions gave as the first; they did not store it."""
+MODEL = ("processor model", "microcode", "instruction sets")
+"""Facts of an environment that the fingerprint depends on, and that the processor's name does not tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +39,8 @@ class Machine:
         memory_bytes: memory of the machine, or the limit of the container.
         gpus: NVIDIA GPUs.
         driver: version of their kernel driver; empty if there is none.
+        model: the processor's numbers, as `Processor.model` has them; empty if they are not known.
+        microcode: the revision of the processor's microcode; empty if it is not known.
     """
 
     architecture: str
@@ -44,14 +51,34 @@ class Machine:
     memory_bytes: int
     gpus: tuple[Gpu, ...]
     driver: str = ""
+    model: str = ""
+    microcode: str = ""
 
     @property
     def fingerprint(self) -> str:
-        """A hash, equal for machines whose timings can be compared: same processor, usable cores, memory size, GPUs."""
+        """A hash, equal for machines whose timings can be compared: same processor, usable cores, memory size, GPUs.
+
+        The processor's name is not enough: several generations are called `Intel(R) Xeon(R) Processor`. So its model,
+        microcode and instruction sets count as well, where the system reports them.
+        """
+        known = "|".join((self.model, self.microcode, *self.for_computing))
+        return _hash(f"{self._described}|{known}" if known.strip("|") else self._described)
+
+    @property
+    def earlier_fingerprint(self) -> str:
+        """The fingerprint as earlier versions computed it, under which they stored baselines and calibrations."""
+        return _hash(self._described)
+
+    @property
+    def for_computing(self) -> list[str]:
+        """The instruction sets that code is chosen by, without those that only show which kernel runs."""
+        return for_computing(self.instruction_sets, self.architecture)
+
+    @property
+    def _described(self) -> str:
         gib = round(self.memory_bytes / 2**30)
         gpus = tuple((gpu.name, gpu.capability, round(gpu.memory_bytes / 2**30)) for gpu in self.gpus)
-        text = f"{self.architecture}|{self.processor}|{len(self.cores)}|{self.logical_cpus}|{gib}|{gpus}"
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return f"{self.architecture}|{self.processor}|{len(self.cores)}|{self.logical_cpus}|{gib}|{gpus}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the machine as JSON-ready data."""
@@ -73,11 +100,13 @@ def this_machine() -> Machine:
     """Return the machine that this process runs on."""
     from pytest_ngraph.machine import gpus
 
-    model, flags = _processor()
+    processor = _processor()
     return Machine(
         architecture=platform.machine(),
-        processor=model,
-        instruction_sets=flags,
+        processor=processor.name,
+        model=processor.model,
+        microcode=processor.microcode,
+        instruction_sets=processor.instruction_sets,
         cores=_cores(),
         logical_cpus=os.cpu_count() or 1,
         memory_bytes=_memory_bytes(),
@@ -92,16 +121,20 @@ def in_words() -> str:
 
     Once a process has asked the driver, its forked children cannot use CUDA. So only processes that measure ask it.
     """
-    return f"{_processor()[0]}, {counted(len(_cores()), 'core')}"
+    return f"{_processor().name}, {counted(len(_cores()), 'core')}"
 
 
 def environment() -> dict[str, str]:
     """Return the facts stored with the results: the machine, its settings and the installed libraries' versions."""
     machine = this_machine()
     facts = {
-        "fingerprint": machine.fingerprint,
+        FINGERPRINT: machine.fingerprint,
+        EARLIER_FINGERPRINT: machine.earlier_fingerprint,
         "architecture": machine.architecture,
         "processor": machine.processor,
+        "processor model": machine.model,
+        "microcode": machine.microcode,
+        "instruction sets": " ".join(machine.for_computing),
         "cores": ",".join(map(str, machine.cores)),
         "logical CPUs": str(machine.logical_cpus),
         "memory": f"{machine.memory_bytes / 2**30:.1f} GiB",
@@ -112,6 +145,15 @@ def environment() -> dict[str, str]:
         "python": platform.python_version(),
     }
     return {name: value for name, value in facts.items() if value} | library_versions() | variables()
+
+
+def is_same_machine(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Return whether a stored environment is of the machine of another, as far as both know.
+
+    An environment stored by an earlier version knows only the fingerprint of its time, and is compared by that.
+    """
+    key = FINGERPRINT if EARLIER_FINGERPRINT in then else EARLIER_FINGERPRINT
+    return then.get(FINGERPRINT) == now.get(key, now.get(FINGERPRINT))
 
 
 def environment_in_words(facts: Mapping[str, str]) -> str:
@@ -131,39 +173,13 @@ def memory_share_in_use() -> float:
     return max(shares)
 
 
-def _processor() -> tuple[str, frozenset[str]]:
-    name, instruction_sets = described(_text("/proc/cpuinfo"), _text("/proc/device-tree/model").strip("\0 "))
-    return name or platform.processor(), instruction_sets
+@cache
+def _processor() -> Processor:
+    return this_processor()
 
 
-def described(cpuinfo: str, board: str) -> tuple[str, frozenset[str]]:
-    """Return the processor's name and instruction sets.
-
-    ARM processors often have no name. They are then named by the numbers of their implementer and parts.
-
-    Args:
-        cpuinfo: the text of `/proc/cpuinfo`.
-        board: the name of a system on a module, which says more than the name of its cores; empty if there is none.
-    """
-    names = [board, *_first("(?:model name|Model|Hardware)", cpuinfo)]
-    if not any(names):
-        parts = sorted(set(re.findall(r"^CPU part\s*: (.+)$", cpuinfo, re.MULTILINE)))
-        names = [f"implementer {maker}, part {', '.join(parts)}" for maker in _first("CPU implementer", cpuinfo)]
-    flags = " ".join(_first("(?:flags|Features)", cpuinfo))
-    return ", ".join(dict.fromkeys(filter(None, names))), frozenset(flags.split())
-
-
-def _first(key: str, cpuinfo: str) -> list[str]:
-    """Return the first value of a key, if there is one."""
-    found = re.search(rf"^{key}\s*: (.+)$", cpuinfo, re.MULTILINE)
-    return [found[1].strip()] if found else []
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(errors="replace")
-    except OSError:
-        return ""
+def _hash(described: str) -> str:
+    return hashlib.sha256(described.encode()).hexdigest()[:12]
 
 
 def _cores() -> tuple[int, ...]:
@@ -188,4 +204,4 @@ def _memory_bytes() -> int:
 
 
 def _governor() -> str:
-    return _text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip()
+    return text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip()

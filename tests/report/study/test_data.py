@@ -102,3 +102,22 @@ def test_inversions_name_both_arms(synthetic: Study) -> None:
     assert ("deit3_small_patch16_224", "resnet18") in pairs
     assert (found["before_low"] > 1).all()
     assert (found["after_high"] < 1).all()
+
+
+def _warnings(*environments: dict[str, str]) -> list[str]:
+    record = formula.runs()[1].records[0]
+    return Study.of(Run(id=str(i), environment=it, records=(record,)) for i, it in enumerate(environments)).warnings
+
+
+def test_a_device_that_stands_for_several_machines_is_a_warning() -> None:
+    one, two = ({"fingerprint": name, "earlier fingerprint": "alike"} for name in ("one", "two"))
+    assert _warnings(one, one) == []
+    assert "stands for 2 different machines" in _warnings(one, two)[0]
+
+
+def test_runs_of_an_earlier_version_are_of_the_same_machine_if_they_are_alike() -> None:
+    now, before = {"fingerprint": "one", "earlier fingerprint": "alike"}, {"fingerprint": "alike"}
+    unknown = {"fingerprint": "other", "earlier fingerprint": "other"}  # no more is known of this one's processor
+    assert _warnings(before, now) == _warnings(unknown, {"fingerprint": "other"}) == []
+    assert "stands for 2 different machines" in _warnings(unknown, now)[0]
+    assert "stands for 2 different machines" in _warnings({"fingerprint": "another"}, now)[0]

@@ -63,13 +63,24 @@ class Study:
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before comparing, a sentence each."""
-        fingerprints = self.machines.filter(pl.col("key") == "fingerprint").group_by("device", maintain_order=True)
-        several = fingerprints.agg(pl.col("value").n_unique()).filter(pl.col("value") > 1)
+        several = (
+            self._fingerprints.group_by("device", maintain_order=True)
+            .agg(pl.col("value").n_unique())
+            .filter(pl.col("value") > 1)
+        )
         return [
             f"device {device} stands for {count} different machines; of equal cases only the newest count. "
             "Give each machine a device name of its own (ini key ngraph_devices)."
             for device, count in several.rows()
         ]
+
+    @property
+    def _fingerprints(self) -> pl.DataFrame:
+        """Those of the machines, without those of earlier versions for a machine that also has a newer one."""
+        found = self.machines.filter(pl.col("key") == "fingerprint")
+        earlier = self.machines.filter(pl.col("key") == "earlier fingerprint")
+        replaced = earlier.join(found, on=["device", "run", "value"], how="anti")
+        return found.join(replaced, on=["device", "value"], how="anti", maintain_order="left")
 
     @property
     def measured(self) -> pl.DataFrame:
