@@ -79,7 +79,8 @@ class Contention:
     """Other load on the machine while the rounds ran. A value is None where the kernel does not report it.
 
     Attributes:
-        pressure_percent: share of the time in which some task waited for a CPU (`/proc/pressure/cpu`).
+        pressure_percent: share of the time in which some task of our control group waited for a CPU (`cpu.pressure`);
+            of the whole machine, if the kernel does not report it by group (`/proc/pressure/cpu`).
         steal_percent: share of the machine's CPU time that the hypervisor gave to others (`/proc/stat`).
         involuntary_switches: how often the worker was taken off a core (`ru_nivcsw`).
         throttles: how often a core or processor was slowed down because it was hot (`thermal_throttle`).

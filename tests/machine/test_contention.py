@@ -16,6 +16,19 @@ def test_counters_are_read_from_the_kernel(tmp_path: Path) -> None:
     assert read(tmp_path) == Counters(pressure_us=123456, steal_ticks=80, all_ticks=108)
 
 
+def test_pressure_is_that_of_the_own_group_where_the_kernel_has_it(tmp_path: Path) -> None:
+    """The neighbours of a container wait for other CPUs than its own; a quota that is used up shows in its group."""
+    for name, text in {
+        "self/cgroup": "0::/pod\n",
+        "self/mountinfo": f"31 23 0:28 / {tmp_path / 'groups'} rw - cgroup2 cgroup rw\n",
+        "groups/pod/cpu.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\nfull avg10=0.00 total=5\n",
+        "pressure/cpu": "some avg10=0.00 avg60=0.00 avg300=0.00 total=123456\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert read(tmp_path).pressure_us == 7
+
+
 def test_throttles_are_summed_over_the_cpus(tmp_path: Path) -> None:
     for cpu, core, package in (("cpu0", 2, 10), ("cpu1", 3, 10)):
         (tmp_path / cpu / "thermal_throttle").mkdir(parents=True)

@@ -79,8 +79,8 @@ def test_a_machine_survives_being_written_and_read() -> None:
 
 
 def test_memory_is_as_full_as_that_of_the_container(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cgroup, "memory_bytes", lambda: 100)
-    monkeypatch.setattr(cgroup, "memory_in_use", lambda: 99)
+    groups = [cgroup.Memory(200, 99), cgroup.Memory(100, 99), cgroup.Memory(150, None)]
+    monkeypatch.setattr(cgroup, "memory", lambda process=None: groups)
     assert memory_share_in_use() == 0.99
     assert this_machine.__wrapped__().memory_bytes == 100
 

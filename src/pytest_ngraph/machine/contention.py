@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from pytest_ngraph.machine import cgroup
 from pytest_ngraph.record import Contention
 
 
@@ -14,7 +16,8 @@ class Counters(NamedTuple):
     """Counters that only grow; None if the kernel does not have them.
 
     Attributes:
-        pressure_us: microseconds in which some task waited for a CPU.
+        pressure_us: microseconds in which some task of our control group waited for a CPU, also because the group's
+            quota was used up; of the whole machine, if the kernel does not report it by group.
         steal_ticks: clock ticks that the hypervisor took, summed over the CPUs.
         all_ticks: all clock ticks, summed over the CPUs.
     """
@@ -26,7 +29,7 @@ class Counters(NamedTuple):
 
 def read(proc: Path = Path("/proc")) -> Counters:
     """Return the counters now."""
-    return Counters(_pressure_us(proc / "pressure" / "cpu"), *_ticks(proc / "stat"))
+    return Counters(_pressure_us(_pressure_file(proc)), *_ticks(proc / "stat"))
 
 
 def throttles(cpus: Path = Path("/sys/devices/system/cpu")) -> int | None:
@@ -60,6 +63,12 @@ def between(start: Counters, end: Counters, *, elapsed_s: float, involuntary_swi
         assert end.all_ticks is not None
         steal = (end.steal_ticks - start.steal_ticks) / max(1, end.all_ticks - start.all_ticks) * 100
     return Contention(pressure_percent=pressure, steal_percent=steal, involuntary_switches=involuntary_switches)
+
+
+@cache
+def _pressure_file(proc: Path) -> Path:
+    """Return where the pressure is read, found once: it is read between rounds."""
+    return cgroup.pressure_file(proc / "self") or proc / "pressure" / "cpu"
 
 
 def _pressure_us(path: Path) -> int | None:

@@ -167,9 +167,7 @@ def memory_share_in_use() -> float:
     import psutil
 
     shares = [psutil.virtual_memory().percent / 100]
-    limit, used = cgroup.memory_bytes(), cgroup.memory_in_use()
-    if limit and used is not None:
-        shares.append(used / limit)
+    shares += [group.in_use / group.limit for group in cgroup.memory() if group.in_use is not None]
     return max(shares)
 
 
