@@ -87,7 +87,8 @@ def test_without_limits_there_are_none(version: str, tmp_path: Path) -> None:
 
 
 def test_a_system_without_groups_has_no_limits(tmp_path: Path) -> None:
-    assert cgroup.cpus(tmp_path) is cgroup.memory_bytes(tmp_path) is cgroup.pressure_file(tmp_path) is None
+    assert cgroup.cpus(tmp_path) is cgroup.memory_bytes(tmp_path) is None
+    assert cgroup.pressure_file(tmp_path) is None
 
 
 def test_less_than_one_cpu_is_one(tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-import psutil
-
 from pytest_ngraph.clock import Clock
+from pytest_ngraph.machine.cores import IdleSeconds, idle_seconds
 
 LOOK_S = 0.05
 """Length of a look. Most kernels count idle time in ticks of 10 ms; this is five."""
@@ -15,13 +14,6 @@ IDLE_SHARE = 0.6
 """A core counts as free if it idles for more than this share of a look."""
 LONGEST_S = 0.6
 """Load that lasts longer than this is not a short burst."""
-
-IdleSeconds = Callable[[], Sequence[float]]
-
-
-def idle_seconds() -> list[float]:
-    """Return how long each core has been idle since the machine started."""
-    return [times.idle for times in psutil.cpu_times(percpu=True)]
 
 
 class FreeCores:

@@ -38,8 +38,8 @@ def cpus(process: Path = SELF) -> int | None:
         process: the process's folder in `/proc`.
     """
     quotas = [_text(group / "cpu.max") for group in _groups(process, UNIFIED)]
-    for group in _groups(process, "cpu"):
-        quotas.append(" ".join(_text(group / f"cpu.cfs_{name}_us") for name in ("quota", "period")))
+    parts = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    quotas += [" ".join(_text(group / part) for part in parts) for group in _groups(process, "cpu")]
     found = [cpus for quota in quotas if (cpus := _whole_cpus(quota)) is not None]
     return min(found, default=None)
 

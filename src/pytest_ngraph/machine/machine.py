@@ -6,13 +6,15 @@ import dataclasses
 import hashlib
 import os
 import platform
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.compilers.threads import is_bound
 from pytest_ngraph.machine import cgroup
+from pytest_ngraph.machine.cores import allowed, chosen, idle_shares
 from pytest_ngraph.machine.processor import Processor, for_computing, text, this_processor
 from pytest_ngraph.system.installed import library_versions, variables
 from pytest_ngraph.wording import counted
@@ -35,12 +37,14 @@ class Machine:
         processor: the processor's name.
         instruction_sets: those of the processor, by Linux's names.
         cores: logical CPUs that this process may use: one per physical core, at most as many as its CPU quota allows.
+            If it allows fewer, they are chosen when this is first asked, and may be others in the next session.
         logical_cpus: all logical CPUs.
         memory_bytes: memory of the machine, or the limit of the container.
         gpus: NVIDIA GPUs.
         driver: version of their kernel driver; empty if there is none.
         model: the processor's numbers, as `Processor.model` has them; empty if they are not known.
         microcode: the revision of the processor's microcode; empty if it is not known.
+        quota: the whole CPUs that its CPU quota allows; None without a quota.
     """
 
     architecture: str
@@ -53,6 +57,7 @@ class Machine:
     driver: str = ""
     model: str = ""
     microcode: str = ""
+    quota: int | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -100,14 +105,15 @@ def this_machine() -> Machine:
     """Return the machine that this process runs on."""
     from pytest_ngraph.machine import gpus
 
-    processor = _processor()
+    processor, quota = _processor(), cgroup.cpus()
     return Machine(
         architecture=platform.machine(),
         processor=processor.name,
         model=processor.model,
         microcode=processor.microcode,
         instruction_sets=processor.instruction_sets,
-        cores=_cores(),
+        cores=_cores(quota),
+        quota=quota,
         logical_cpus=os.cpu_count() or 1,
         memory_bytes=_memory_bytes(),
         gpus=gpus.found(),
@@ -121,7 +127,7 @@ def in_words() -> str:
 
     Once a process has asked the driver, its forked children cannot use CUDA. So only processes that measure ask it.
     """
-    return f"{_processor().name}, {counted(len(_cores()), 'core')}"
+    return f"{_processor().name}, {counted(_count(cgroup.cpus()), 'core')}"
 
 
 def environment() -> dict[str, str]:
@@ -180,17 +186,17 @@ def _hash(described: str) -> str:
     return hashlib.sha256(described.encode()).hexdigest()[:12]
 
 
-def _cores() -> tuple[int, ...]:
-    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
-    first_of_core: dict[str, int] = {}
-    for cpu in usable:
-        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        try:
-            key = siblings.read_text()
-        except OSError:
-            key = str(cpu)
-        first_of_core.setdefault(key, cpu)
-    return tuple(first_of_core.values())[: cgroup.cpus()]
+def _count(quota: int | None) -> int:
+    return min(len(allowed()), quota or sys.maxsize)
+
+
+def _cores(quota: int | None) -> tuple[int, ...]:
+    """Return the logical CPUs to compute on: under a quota that allows fewer, idle ones of those that are usable."""
+    cores, count = allowed(), _count(quota)
+    # Where a worker is bound, the process that started it has chosen, and the worker is sent its cores.
+    if count == len(cores) or is_bound():
+        return tuple(core.cpu for core in cores[:count])
+    return chosen(cores, count, idle_shares())
 
 
 def _memory_bytes() -> int:

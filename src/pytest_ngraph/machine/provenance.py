@@ -10,6 +10,7 @@ from typing import Any
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
+from pytest_ngraph.machine.machine import Machine
 from pytest_ngraph.record import Failure
 from pytest_ngraph.settings import Settings
 
@@ -32,7 +33,7 @@ def of_compiling(case: Case, target: Target, graph: str, host: Host = THIS_MACHI
         "libraries": dict(host.libraries),
         "variables": dict(host.variables),
         "python": host.python,
-        "target": target.to_dict() | {"cores": list(target.cores)},
+        "target": target.to_dict() | {"cores": _cores(target, machine)},
         "processor": [machine.architecture, machine.processor, _digest(instruction_sets.encode())],
         "gpus": [gpu.name for gpu in machine.gpus] if target.kind == "cuda" else [],
         "driver": machine.driver if target.kind == "cuda" else "",
@@ -82,6 +83,11 @@ def _change(key: str, before: Any, now: Any) -> Iterator[str]:
         yield f"{key}: " + ", ".join(f"{name} {before.get(name, 'none')} -> {now.get(name, 'none')}" for name in names)
     else:
         yield f"{key}: {before or 'none'} -> {now or 'none'}"
+
+
+def _cores(target: Target, machine: Machine) -> list[int] | int:
+    """Return the cores, or only how many: under a CPU quota, each session takes those that are idle."""
+    return target.threads if machine.quota is not None else list(target.cores)
 
 
 def _digest(content: bytes) -> str:

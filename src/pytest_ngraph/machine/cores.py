@@ -1,0 +1,107 @@
+"""The cores to compute on: one logical CPU of each physical core, and idle ones where a quota allows only some."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+TOPOLOGY = Path("/sys/devices/system/cpu")
+LOOK_S = 0.3
+"""How long the cores are watched before some are chosen: long enough to see a process that pauses between rounds."""
+IDLE_SHARE = 0.8
+"""A core counts as idle if all its logical CPUs idle for more than this share of a look."""
+
+_DRAW = random.SystemRandom().choice
+"""Not Python's own generator, which a project may seed alike in every container."""
+IdleSeconds = Callable[[], Sequence[float]]
+
+
+class Core(NamedTuple):
+    """A physical core.
+
+    Attributes:
+        cpu: the logical CPU of it that this process uses.
+        siblings: all its logical CPUs, also those that this process may not use.
+        package: the processor that it is part of, where a machine has several.
+    """
+
+    cpu: int
+    siblings: tuple[int, ...]
+    package: str = ""
+
+
+def idle_seconds() -> list[float]:
+    """Return how long each logical CPU has been idle since the machine started."""
+    import psutil  # slow to import, and not needed for collecting quietly
+
+    return [times.idle for times in psutil.cpu_times(percpu=True)]
+
+
+def allowed(topology: Path = TOPOLOGY) -> list[Core]:
+    """Return the physical cores that this process may use."""
+    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    found: dict[tuple[int, ...], Core] = {}
+    for cpu in usable:
+        about = topology / f"cpu{cpu}" / "topology"
+        siblings = _numbers(_text(about / "thread_siblings_list")) or (cpu,)
+        found.setdefault(siblings, Core(cpu, siblings, _text(about / "physical_package_id")))
+    return list(found.values())
+
+
+def idle_shares(
+    idle: IdleSeconds = idle_seconds,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> dict[int, float]:
+    """Watch the logical CPUs for `LOOK_S`, and return the share of that time for which each idled."""
+    before, started = idle(), clock()
+    sleep(LOOK_S)
+    after, elapsed_s = idle(), clock() - started
+    return {cpu: (after[cpu] - before[cpu]) / elapsed_s for cpu in range(min(len(before), len(after)))}
+
+
+def chosen(
+    cores: Sequence[Core],
+    count: int,
+    idle: Mapping[int, float],
+    draw: Callable[[Sequence[Sequence[int]]], Sequence[int]] = _DRAW,
+) -> tuple[int, ...]:
+    """Return the logical CPUs of `count` cores: idle neighbours of one processor if there are any, else the idlest.
+
+    Of several such neighbours some are drawn: two containers that begin at the same time see the same idle cores.
+
+    Args:
+        idle: the share of time for which each logical CPU idled; one that is not listed counts as idle.
+        draw: chooses one of several groups of neighbours.
+    """
+    shares = {core.cpu: min(idle.get(cpu, 1.0) for cpu in core.siblings) for core in cores}
+    packages: dict[str, list[int]] = {}
+    for core in cores:
+        if shares[core.cpu] > IDLE_SHARE:
+            packages.setdefault(core.package, []).append(core.cpu)
+    neighbours = [
+        free[first : first + count] for free in packages.values() for first in range(0, len(free) - count + 1, count)
+    ]
+    if neighbours:
+        return tuple(draw(neighbours))
+    return tuple(sorted(sorted(shares, key=lambda cpu: -shares[cpu])[:count]))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers of a list such as `0,64` or `0-1`."""
+    found: list[int] = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found.extend(range(int(first), int(last or first) + 1))
+    return tuple(found)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
