@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import stat
 from itertools import count
 from pathlib import Path
 from typing import ClassVar
@@ -110,6 +112,23 @@ def test_an_entry_that_no_longer_loads_is_compiled_again(compiler: Counting, tmp
     assert compiler.compiled == 2
     assert again.cached_at is None
     assert agreement.agrees
+
+
+def test_what_is_compiled_again_is_trusted_whatever_the_umask(compiler: Counting, tmp_path: Path) -> None:
+    """Nobody else may write to an entry; with a group of one's own, as on Debian, the umask allows it."""
+    cache = Cache(tmp_path / "cache")
+    before = os.umask(0o002)
+    try:
+        run(tmp_path, cache)
+        compiler.loads = False
+        run(tmp_path, cache)
+        again, _ = run(tmp_path, cache)
+    finally:
+        os.umask(before)
+    assert again.cached_at is not None
+    assert compiler.compiled == 2
+    (entry,) = cache.entries()
+    assert stat.S_IMODE(entry.folder.stat().st_mode) == 0o700
 
 
 def test_what_disagrees_is_not_kept(compiler: Counting, tmp_path: Path) -> None:

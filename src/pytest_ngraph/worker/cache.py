@@ -110,6 +110,7 @@ class Cache:
             building = Path(tempfile.mkdtemp(dir=self._folder, prefix=BUILDING))
             try:
                 shutil.copytree(folder, building, dirs_exist_ok=True)
+                building.chmod(0o700)  # `copytree` has given it the mode of `folder`
                 (building / MANIFEST).write_text(json.dumps(manifest))
                 self.discard(key)
                 building.rename(self._folder / key)  # complete or not at all, even if two processes compile the same

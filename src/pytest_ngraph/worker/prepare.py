@@ -119,5 +119,5 @@ def _load_cached(
     except Exception:  # whatever is wrong with the entry, compiling again settles it
         cache.discard(entry.key)
         shutil.rmtree(folder)
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         return None, None
