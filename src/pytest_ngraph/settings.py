@@ -26,7 +26,7 @@ class Settings:
         min_rounds: fewest rounds of a measured case (a 95 % interval of a median takes at least six).
         warmup_s: most seconds of warming up.
         timeout_s: seconds that a phase (build, compile, verify, ...) may take before the worker is killed.
-        memory_bytes: resident memory at which a worker is killed; None for no limit.
+        memory_bytes: resident memory of a worker and its children at which they are killed; None for no limit.
         launch_s: seconds that one launch of a comparison with a base is measured for.
         isolation: one worker process per compiler, or a fresh one per case.
         cache: folder of compiled artifacts; None keeps none.

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from pytest_ngraph.artifact import Artifact, Target, save_arrays
+from pytest_ngraph.bench.family import family
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case
@@ -201,6 +202,22 @@ def test_a_growing_worker_is_killed_at_its_limit(worker: WorkerProcess, tmp_path
     failure = failure_of(worker, tmp_path, "Hungry")
     assert (failure.phase, failure.kind) == ("compile", "out of memory")
     assert "0.39 GiB" in failure.message
+
+
+def test_what_a_worker_starts_counts_towards_its_limit(worker: WorkerProcess, tmp_path: Path) -> None:
+    failure = failure_of(worker, tmp_path, "HungryElsewhere", timeout_s=20)
+    assert (failure.phase, failure.kind) == ("compile", "out of memory")
+    assert "grew, with 1 process that it started, over the limit of 0.39 GiB" in failure.message
+    assert family(worker.pid) <= {worker.pid}, "the process that grew has ended, too"
+
+
+def test_a_failure_after_standard_error_was_emptied_is_that_failure(
+    worker: WorkerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure_of(worker, tmp_path, "Raises")  # writes a traceback
+    monkeypatch.setattr("pytest_ngraph.bench.process.FLOOD_BYTES", 0)
+    failure = failure_of(worker, tmp_path, "Exits")
+    assert (failure.kind, failure.message) == ("crashed", "exited with status 7")
 
 
 def test_a_kill_from_outside_is_taken_for_lack_of_memory(worker: WorkerProcess) -> None:

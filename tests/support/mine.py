@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -141,6 +142,15 @@ class Hungry(Exact):
         while True:
             held.append(np.ones(4_000_000))
             time.sleep(0.01)
+
+
+class HungryElsewhere(Exact):
+    """Like a compiler that runs its passes, or its tuning, in processes of its own."""
+
+    grow = "held = []\nwhile True:\n    held.append(b'x' * 32_000_000)\n    time.sleep(0.01)\n"
+
+    def load(self, artifact, target, folder):
+        subprocess.run([sys.executable, "-c", f"import time\n{self.grow}"], start_new_session=True)
 
 
 class Wrong(Exact):

@@ -15,15 +15,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-import psutil
-
 from pytest_ngraph.bench import worker_variables
+from pytest_ngraph.bench.family import family, holds_more, resident_bytes
 from pytest_ngraph.bench.home import OWN_HOME, Home, setup_of
 from pytest_ngraph.bench.leftovers import MARK, end_leftovers
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Failure, FailureKind, Phase
 from pytest_ngraph.system.child import command
+from pytest_ngraph.wording import counted
 from pytest_ngraph.worker.protocol import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse
 
 POLL_S = 0.25
@@ -76,7 +76,7 @@ class WorkerProcess:
         cores: logical CPUs; it computes with one thread for each.
         temporary: where it and its libraries put temporary files. Removing that folder also removes what a killed
             worker left in it.
-        memory_bytes: its memory limit; None for none.
+        memory_bytes: the memory limit of it and of all processes that it starts; None for none.
         home: where it runs.
         bound: whether each thread is bound to its core, as it must be where anything is measured.
         ahead: a compiler whose libraries it imports as soon as it has started.
@@ -136,11 +136,7 @@ class WorkerProcess:
     @property
     def resident_bytes(self) -> int:
         """The memory that it holds; 0 if it is gone."""
-        try:
-            resident: int = psutil.Process(self._process.pid).memory_info().rss
-        except psutil.Error:
-            return 0
-        return resident
+        return resident_bytes(self._process.pid)
 
     def request(
         self,
@@ -236,9 +232,8 @@ class WorkerProcess:
                 if not received:
                     raise self._death()
                 self._buffer += received
-            elif self._over_memory():
-                self._kill()
-                raise _Ended("out of memory", f"grew over the limit of {self._limit_gib:.2g} GiB and was killed")
+            else:
+                self._bound_memory()
             self._bound_stderr()
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
@@ -248,12 +243,15 @@ class WorkerProcess:
         if os.fstat(self._stderr.fileno()).st_blocks * 512 > FLOOD_BYTES:
             os.truncate(self._stderr.fileno(), 0)
 
-    @property
-    def _limit_gib(self) -> float:
-        return (self._memory_bytes or 0) / 2**30
-
-    def _over_memory(self) -> bool:
-        return self._memory_bytes is not None and self.resident_bytes > self._memory_bytes
+    def _bound_memory(self) -> None:
+        """Kill the worker if it holds more than its limit, together with what it started. Raises `_Ended` then."""
+        limit = self._memory_bytes
+        if limit is None or not holds_more(members := family(self._process.pid), limit):
+            return
+        self._kill()
+        end_leftovers(self._mark)  # what grew may be a process in a session of its own
+        children = f", with {counted(len(members) - 1, 'process', 'processes')} that it started," * (len(members) > 1)
+        raise _Ended("out of memory", f"grew{children} over the limit of {limit / 2**30:.2g} GiB and was killed")
 
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -278,7 +276,7 @@ class WorkerProcess:
     def _tail(self, start: int) -> str:
         """Return the end of what was written to standard error since `start`."""
         size = os.fstat(self._stderr.fileno()).st_size
-        start = max(start, size - TAIL_BYTES)
+        start = max(start if start <= size else 0, size - TAIL_BYTES)  # it may have been emptied since
         return os.pread(self._stderr.fileno(), size - start, start).decode(errors="replace").strip("\0 \n")
 
 

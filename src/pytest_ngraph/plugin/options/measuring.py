@@ -42,7 +42,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-memory",
         "ngraph_memory",
-        "Resident memory at which a case's worker is killed: 8GiB. Default: 80% of the machine's",
+        "Resident memory of a worker and its children at which they are killed: 8GiB. Default: 80% of the machine's",
         metavar="SIZE",
         **ONE,
     )
