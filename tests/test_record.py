@@ -8,7 +8,7 @@ from synthetic import case, measured
 from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round, Warmup
-from pytest_ngraph.stats import median_interval
+from pytest_ngraph.stats import intervals_of_rounds
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_failed_record_round_trip(a_case: Case) -> None:
 
 def test_the_interval_of_the_throughput_is_that_of_the_median_turned_over() -> None:
     record = measured(case(batch_size=8), [0.1 + 0.01 * number for number in range(11)])
-    found, seconds = record.throughput_interval, median_interval(record.samples)
+    found, seconds = record.throughput_interval, intervals_of_rounds(record.samples[None, :])[0]
     assert found == (8 / seconds.value, 8 / seconds.high, 8 / seconds.low)
     assert found.value == record.throughput
     few = measured(case(), 0.5, rounds=2).throughput_interval

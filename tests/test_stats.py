@@ -16,9 +16,11 @@ from pytest_ngraph.stats import (
     bootstrap_medians,
     bootstrap_medians_of_each,
     interval_rank,
+    intervals_of_rounds,
     median_interval,
     median_intervals,
     relative_half_width,
+    widening,
 )
 
 rounds = arrays(np.float64, st.integers(1, 40), elements=st.floats(1e-6, 1e3))
@@ -105,3 +107,52 @@ def test_many_at_once_are_what_each_is_alone() -> None:
 def test_relative_half_width() -> None:
     assert relative_half_width(Estimate(2.0, 1.9, 2.1)) == pytest.approx(0.05)
     assert relative_half_width(Estimate(0.0, -1.0, 1.0)) == math.inf
+
+
+def correlated(correlation: float, trials: int, count: int, seed: int = 1) -> Floats:
+    """Return rounds whose logarithms are an autoregressive series around 0 with a deviation of 5 %."""
+    steps = np.random.default_rng(seed).normal(size=(trials, count))
+    series = steps.copy()
+    for place in range(1, count):
+        series[:, place] = correlation * series[:, place - 1] + math.sqrt(1 - correlation**2) * steps[:, place]
+    return np.exp(0.05 * series)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize("count", [12, 30, 100])
+def test_interval_of_correlated_rounds_covers_as_often_as_it_says(correlation: float, count: int) -> None:
+    found = intervals_of_rounds(correlated(correlation, 4000, count))
+    assert np.mean((found.lows <= 1) & (found.highs >= 1)) >= 0.94
+
+
+def test_interval_that_ignores_the_correlation_covers_too_rarely() -> None:
+    found = median_intervals(correlated(0.5, 4000, 30))
+    assert np.mean((found.lows <= 1) & (found.highs >= 1)) < 0.85
+
+
+def test_widening_approaches_the_error_of_the_median() -> None:
+    """Of a Gaussian series with correlations r^k the signs have 2 / pi asin(r^k)."""
+    expected = 1 + 2 * sum(2 / math.pi * math.asin(0.5**lag) for lag in range(1, 60))
+    assert np.median(widening(correlated(0.5, 200, 20_000))) == pytest.approx(math.sqrt(expected), rel=0.05)
+    assert np.median(widening(correlated(0.0, 200, 20_000))) == pytest.approx(1, abs=0.05)
+
+
+def test_bounds_of_correlated_rounds_go_beyond_the_extremes_where_these_are_too_near() -> None:
+    drifting = np.linspace(1.0, 1.1, 12)[None, :]
+    value, low, high = intervals_of_rounds(drifting)[0]
+    assert 0 < low < 1.0 < value < 1.1 < high
+
+
+@given(enough_rounds)
+def test_widening_is_never_below_one_and_keeps_the_value(samples: Floats) -> None:
+    assert widening(samples[None, :])[0] >= 1
+    found, independent = intervals_of_rounds(samples[None, :])[0], median_interval(samples)
+    assert found.value == independent.value
+    assert found.low <= independent.low
+    assert found.high >= independent.high
+
+
+@given(enough_rounds, st.floats(1e-3, 1e3))
+def test_widened_interval_scales_with_the_samples(samples: Floats, factor: float) -> None:
+    scaled = intervals_of_rounds(samples[None, :] * factor)[0]
+    assert scaled == pytest.approx(intervals_of_rounds(samples[None, :])[0].scaled(factor), rel=1e-6)

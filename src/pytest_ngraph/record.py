@@ -111,7 +111,7 @@ class Record:
         run: id of the run that made it.
         nodeid: the test that asked for it.
         started_at: seconds since the epoch.
-        stable: whether the 95 % interval of the median reached the precision target before the budget ended.
+        stable: whether both ends of the median's 95 % interval reached the precision target before the budget ended.
         compile_s: seconds from the exported program to the first possible iteration, always of a cold start; None
             where nothing is compiled.
         load_s: seconds that compiling, or loading from the cache, took this time.
@@ -188,9 +188,9 @@ class Record:
         """Samples per second with their 95 % interval, which has no upper end with fewer than six rounds."""
         import numpy as np
 
-        from pytest_ngraph.stats import median_intervals
+        from pytest_ngraph.stats import intervals_of_rounds
 
-        return median_intervals(self.samples[None, :]).dividing(np.array([float(self.case.batch_size)]))[0]
+        return intervals_of_rounds(self.samples[None, :]).dividing(np.array([float(self.case.batch_size)]))[0]
 
     @property
     def threads(self) -> int | None:

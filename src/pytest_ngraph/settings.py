@@ -21,9 +21,10 @@ class Settings:
 
     Attributes:
         budget_s: seconds of timed rounds per case; the rounds end earlier when the precision target is met.
-        precision_target: half the width of the 95 % interval of the median, over the median.
+        precision_target: distance of the further end of the 95 % interval from the median, over the median.
         round_s: seconds that a round aims for; a slower iteration is a round by itself.
-        min_rounds: fewest rounds of a measured case (a 95 % interval of a median takes at least six).
+        min_rounds: fewest rounds of a measured case. Fewer than twelve show too little of their own correlation; below
+            six there is no 95 % interval of a median.
         warmup_s: most seconds of warming up.
         timeout_s: seconds that a phase (build, compile, verify, ...) may take before the worker is killed.
         memory_bytes: resident memory of a worker and its children at which they are killed; None for no limit.
@@ -37,7 +38,7 @@ class Settings:
     budget_s: float = 5.0
     precision_target: float = 0.01
     round_s: float = 0.05
-    min_rounds: int = 6
+    min_rounds: int = 12
     warmup_s: float = 3.0
     timeout_s: float = 1800.0
     memory_bytes: int | None = None

@@ -67,14 +67,14 @@ def test_the_order_changes_from_cycle_to_cycle() -> None:
 
 def test_the_budget_ends_what_is_never_satisfied() -> None:
     turns: list[str] = []
-    run(arm("a", 10**6, turns), budget_s=9, min_rounds=6)
-    assert len(turns) == 9
+    run(arm("a", 10**6, turns), budget_s=15)
+    assert len(turns) == 15
 
 
 def test_every_arm_gets_its_fewest_rounds() -> None:
     turns: list[str] = []
-    run(arm("a", 10**6, turns), budget_s=0.5, min_rounds=6)
-    assert len(turns) == 6
+    run(arm("a", 10**6, turns), budget_s=0.5)
+    assert len(turns) == Settings().min_rounds
 
 
 def test_a_failed_arm_leaves_the_others_running() -> None:

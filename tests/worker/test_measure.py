@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 import pytest
@@ -8,7 +9,9 @@ from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.comparison import Quad
 from pytest_ngraph.record import Round
 from pytest_ngraph.worker.measure import (
+    is_look,
     is_precise,
+    is_settled,
     is_steady,
     iterations_per_round,
     time_round,
@@ -89,6 +92,32 @@ def test_iterations_fill_a_round(seconds: float, expected: int) -> None:
 def test_equal_rounds_are_precise_and_scattered_ones_are_not() -> None:
     assert is_precise([Round(1, 1.0)] * 6, target=0.01)
     assert not is_precise([Round(1, 1.0 + 0.1 * i) for i in range(6)], target=0.01)
+
+
+def test_both_ends_of_the_interval_are_within_the_target() -> None:
+    """Rounds that are rarely fast and often slow: half the width is within 2 %, the upper end is not."""
+    seconds = [1.0, 1.0, 1.0, 1.035] * 30
+    fast_then_slow = [Round(1, each) for each in (*seconds, *[1.0] * 20, *[1.035] * 60)]
+    assert not is_precise(fast_then_slow, target=0.02)
+
+
+def test_rounds_that_drift_are_not_precise() -> None:
+    """The same rounds in a random order are."""
+    drifting = [0.99 + 0.0005 * place for place in range(40)]
+    shuffled = random.Random(0).sample(drifting, len(drifting))
+    assert is_precise([Round(1, each) for each in shuffled], target=0.007)
+    assert not is_precise([Round(1, each) for each in drifting], target=0.007)
+
+
+def test_looks_are_planned() -> None:
+    assert [count for count in range(200) if is_look(count, first=12)] == [12, 17, 24, 34, 48, 67, 94, 132, 185]
+    assert [count for count in range(8) if is_look(count, first=1)] == [1, 2, 3, 4, 6]
+
+
+def test_rounds_end_only_at_a_planned_look() -> None:
+    steady = [Round(1, 1.0)] * 100
+    ended = [count for count in range(1, 40) if is_settled(steady[:count], target=0.01, first=12)]
+    assert ended == [12, 17, 24, 34]
 
 
 def test_quads_are_taken_until_several_in_a_row_are_slow() -> None:

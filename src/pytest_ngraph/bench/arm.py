@@ -16,7 +16,7 @@ from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
 from pytest_ngraph.settings import Settings
-from pytest_ngraph.worker.measure import is_precise, iterations_per_round
+from pytest_ngraph.worker.measure import is_precise, is_settled, iterations_per_round
 
 RELEASE_S = 60.0
 """A worker that takes longer than this to free its model is killed."""
@@ -58,7 +58,9 @@ class Arm:
     @property
     def satisfied(self) -> bool:
         """Whether it needs no more rounds."""
-        return len(self.rounds) > 0 if self._settings.smoke else self._stable
+        if self._settings.smoke:
+            return len(self.rounds) > 0
+        return is_settled(self.rounds, self._settings.precision_target, first=self._settings.min_rounds)
 
     @property
     def sufficient(self) -> bool:

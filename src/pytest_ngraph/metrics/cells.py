@@ -19,7 +19,7 @@ from pytest_ngraph.stats import (
     Estimates,
     Floats,
     bootstrap_medians_of_each,
-    median_intervals,
+    intervals_of_rounds,
 )
 
 READINGS = ("compile_s", "cpu_percent", "peak_memory_bytes", "device_memory_bytes")
@@ -103,7 +103,7 @@ class Cells:
         """Medians with their distribution-free intervals, which the stopping rule uses too; NaN where not measured."""
         columns = np.full((3, len(self.cases)), np.nan)
         for rows, samples in self._of_equal_rounds(np.flatnonzero(self.measured)):
-            found = median_intervals(samples)
+            found = intervals_of_rounds(samples)
             columns[:, rows] = found.values, found.lows, found.highs
         return Estimates(*columns)
 

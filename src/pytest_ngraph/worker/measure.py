@@ -10,7 +10,7 @@ import numpy as np
 from pytest_ngraph.clock import Stopwatch
 from pytest_ngraph.comparison import Quad
 from pytest_ngraph.record import Round, Warmup
-from pytest_ngraph.stats import median_interval
+from pytest_ngraph.stats import intervals_of_rounds
 
 Run = Callable[[], object]
 
@@ -18,6 +18,8 @@ STEADY_GAIN = 0.02
 """A warm-up goes on while one of its windows improves the best time by more than this share."""
 WINDOWS = 3
 """Fewest windows of a warm-up after its first call: two must agree with the best before them."""
+LOOK_GROWTH = 1.4
+"""Looks at the precision are planned after 12, 17, 24, 34, 48, ... rounds: few, and none much later than needed."""
 SLOW_IN_A_ROW = 3
 """One slow quad also occurs on a quiet machine; this many in a row are caused by other work."""
 
@@ -102,11 +104,34 @@ def iterations_per_round(seconds_per_iteration: float, round_s: float) -> int:
     return max(1, round(round_s / max(seconds_per_iteration, 1e-9)))
 
 
+def is_settled(rounds: Sequence[Round], target: float, *, first: int) -> bool:
+    """Return whether the rounds may end: they are precise, at one of the planned looks.
+
+    Who looks after every round finds a narrow interval by luck sooner or later.
+
+    Args:
+        rounds: all rounds so far.
+        target: as in `is_precise`.
+        first: number of rounds at the first look.
+    """
+    return is_look(len(rounds), first) and is_precise(rounds, target)
+
+
+def is_look(count: int, first: int) -> bool:
+    """Return whether a look is planned after `count` rounds: the first, then after `LOOK_GROWTH` times as many each."""
+    look = max(1, first)
+    while look < count:
+        look = max(look + 1, round(LOOK_GROWTH * look))
+    return look == count
+
+
 def is_precise(rounds: Sequence[Round], target: float) -> bool:
-    """Return whether the 95 % interval of the median is within `target` of it on both sides."""
-    samples = np.array([r.sample_s for r in rounds])
-    interval = median_interval(samples)
-    return (interval.high - interval.low) / 2 <= target * interval.value
+    """Return whether the 95 % interval of the median is within `target` of it on both sides.
+
+    The interval allows for correlated rounds (`stats.widening`).
+    """
+    value, low, high = intervals_of_rounds(np.array([[r.sample_s for r in rounds]]))[0]
+    return max(high - value, value - low) <= target * value
 
 
 def _elapsed_s(windows: Sequence[Round]) -> float:
