@@ -115,7 +115,8 @@ def correlated(correlation: float, trials: int, count: int, seed: int = 1) -> Fl
     series = steps.copy()
     for place in range(1, count):
         series[:, place] = correlation * series[:, place - 1] + math.sqrt(1 - correlation**2) * steps[:, place]
-    return np.exp(0.05 * series)
+    spread: Floats = np.exp(0.05 * series)
+    return spread
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 0.5])
