@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import stat
 import sys
 from pathlib import Path
@@ -9,7 +11,7 @@ import pytest
 
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.system import files
-from pytest_ngraph.system.files import compiled_folder, user_folder, write_whole
+from pytest_ngraph.system.files import compiled_folder, make_private, sync_folder, user_folder, write_whole
 
 
 def test_a_file_is_this_users_only_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -32,6 +34,48 @@ def test_a_file_that_cannot_be_replaced_is_unchanged(tmp_path: Path, monkeypatch
         write_whole(file, b"new")
     assert file.read_bytes() == b"old"
     assert [*tmp_path.iterdir()] == [file]
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o277])
+def test_private_folders_are_private_whatever_the_umask(umask: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        make_private(tmp_path / "made" / "inside")
+        make_private(tmp_path / "made" / "inside")
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("made", "made/inside")] == [0o700, 0o700]
+
+
+def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o750)
+    make_private(tmp_path / "new")
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o750
+
+
+def test_a_file_is_no_private_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError):
+        make_private(tmp_path / "file")
+
+
+def test_a_folder_is_synced_where_the_file_system_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", synced.append)
+    sync_folder(tmp_path)
+    assert len(synced) == 1
+
+    def fail(number: int) -> None:
+        def fsync(descriptor: int) -> None:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr("os.fsync", fsync)
+
+    fail(errno.EINVAL)
+    sync_folder(tmp_path)
+    fail(errno.EIO)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        sync_folder(tmp_path)
 
 
 def test_a_system_without_posix_locks_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:

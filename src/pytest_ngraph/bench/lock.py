@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -12,9 +13,21 @@ from pathlib import Path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.files import take
 
-LOCK = Path(tempfile.gettempdir()) / "pytest-ngraph-measuring.lock"
 POLL_S = 0.5
-MODE = 0o644
+MODE = 0o666
+"""Every user locks the file, and on NFS, who takes an exclusive lock must be allowed to write. Nothing is written."""
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def _machine() -> str:
+    """Return a name for this machine: the same in all its containers, and another on each that shares a folder."""
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return platform.node()
+
+
+LOCK = Path(tempfile.gettempdir()) / f"pytest-ngraph-measuring-{_machine()}.lock"
 
 
 @contextmanager
@@ -27,11 +40,14 @@ def exclusive(
 
     Args:
         on_wait: called once if another process holds the machine.
+
+    Raises:
+        UsageError: the file cannot be opened or locked.
     """
     descriptor = _open(path)
     try:
         waiting = False
-        while not take(descriptor):
+        while not _take(descriptor, path):
             if not waiting:
                 on_wait()
                 waiting = True
@@ -42,33 +58,51 @@ def exclusive(
 
 
 def is_held(path: Path = LOCK) -> bool:
-    """Return whether some process holds the machine."""
+    """Return whether some process holds the machine. Raise `UsageError` if the file cannot be opened or locked."""
     descriptor = _open(path)
     try:
-        return not take(descriptor, shared=True)
+        return not _take(descriptor, path, shared=True)
     finally:
         os.close(descriptor)
+
+
+def _take(descriptor: int, path: Path, *, shared: bool = False) -> bool:
+    try:
+        return take(descriptor, shared=shared)
+    except OSError as error:
+        raise UsageError(
+            f"cannot lock {path}, which makes measurements on this machine wait for each other: {error.strerror}. Set "
+            f"TMPDIR to a folder whose file system has locks; on NFS, let its owner make the file writable for "
+            f"everyone: chmod {MODE:o} {path}"
+        ) from None
 
 
 def _open(path: Path) -> int:
     """Open the file for locking.
 
-    It is opened read-only. That is enough to lock it, and the kernel refuses more for another user's file in a shared
-    temporary folder.
+    It is opened for writing, as NFS wants it, or else read-only, which is enough on other file systems: the kernel may
+    refuse more for another user's file in a shared temporary folder. Opening never waits, whatever somebody has put
+    there: a FIFO or a folder can be locked like a file.
 
     Raises:
-        UsageError: the file may not even be read.
+        UsageError: the file may not even be read, or cannot be opened.
     """
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        with suppress(FileNotFoundError):
-            return os.open(path, flags)
-        descriptor = os.open(path, flags | os.O_CREAT, MODE)
-        with suppress(PermissionError):  # another user has just created it
-            os.fchmod(descriptor, MODE)  # whatever this user's umask is: every user locks it
-    except PermissionError:
+        while True:
+            for access in (os.O_RDWR, os.O_RDONLY):
+                with suppress(FileNotFoundError, PermissionError, IsADirectoryError):
+                    return os.open(path, flags | access)
+            try:
+                descriptor = os.open(path, flags | os.O_RDWR | os.O_CREAT | os.O_EXCL, MODE)
+            except FileExistsError:
+                with suppress(FileNotFoundError):
+                    os.close(os.open(path, flags | os.O_RDONLY))  # another has just created it, or it may not be read
+                continue
+            os.fchmod(descriptor, MODE)  # whatever this user's umask is
+            return descriptor
+    except OSError as error:
         raise UsageError(
-            f"cannot open the lock file {path}, which makes measurements on this machine wait for each other. Ask its "
-            f"owner to remove it, or to make it readable for everyone: chmod {MODE:o} {path}"
+            f"cannot open the lock file {path}, which makes measurements on this machine wait for each other: "
+            f"{error.strerror}. Ask its owner to remove it, or to make it writable for everyone: chmod {MODE:o} {path}"
         ) from None
-    return descriptor

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_ngraph.bench.leftovers import end_leftovers
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import command
 from pytest_ngraph.system.files import take
 
@@ -32,7 +33,15 @@ class Scratch:
         remove_abandoned()
         building = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
         self._lock = os.open(building / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        take(self._lock)
+        try:
+            take(self._lock)
+        except OSError as error:
+            os.close(self._lock)
+            shutil.rmtree(building, ignore_errors=True)
+            raise UsageError(
+                f"cannot lock a file in the temporary folder {building.parent}: {error.strerror}. Set TMPDIR to a "
+                "folder whose file system has locks."
+            ) from error
         self.folder = building.rename(building.with_name(building.name[1:]))
         self._reaper = subprocess.Popen(
             command(sys.executable, "pytest_ngraph.bench.reaper", str(self.folder)),
@@ -69,6 +78,6 @@ def _is_abandoned(folder: Path) -> bool:
     """Return whether nobody holds the folder's lock. Raises `OSError` if there is none: the folder is not ours then."""
     lock = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        return take(lock)
+        return take(lock, shared=True)  # which NFS grants for a file that is only open for reading
     finally:
         os.close(lock)

@@ -19,7 +19,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run
-from pytest_ngraph.system.files import write_whole
+from pytest_ngraph.system.files import make_private, write_whole
 from pytest_ngraph.wording import counted
 
 LATEST = store.LATEST
@@ -116,6 +116,10 @@ def keep(folder: Path, name: str, run: str) -> None:
     except OSError as error:
         raise StoreError(f"cannot save {journal} as baseline {name}: {error.strerror}.") from error
     _whole(folder, run)
+    try:
+        make_private(target.parent)
+    except OSError as error:
+        raise StoreError(f"cannot save {journal} as baseline {name}: {error.strerror}.") from error
     write_whole(target, text)
 
 
@@ -160,12 +164,12 @@ def import_from(file: Path, folder: Path, name: str) -> int:
         raise UsageError(f"baseline {name} exists. Give another name: pytest-ngraph baseline import {file} NAME.")
     try:
         lines = file.read_bytes().splitlines(keepends=True)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private(target.parent)
     except OSError as error:
         raise StoreError(f"cannot import {file}: {error.strerror}.") from error
     with tempfile.TemporaryDirectory(prefix=".importing-", dir=target.parent) as scratch:
         staged = Path(scratch, name)
-        staged.mkdir()
+        make_private(staged)
         for run, text in _split(file, lines):
             (staged / (run + store.SUFFIX)).write_bytes(text)
             _whole(staged, run)

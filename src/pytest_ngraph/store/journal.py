@@ -17,7 +17,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, SCHEMA, SUFFIX, WHOLE, run_ids
-from pytest_ngraph.system.files import take
+from pytest_ngraph.system.files import UNSUPPORTED, sync_folder, take
 
 STAMP = "%Y%m%d-%H%M%S"
 LOCK_TRIES, LOCK_POLL_S = 10, 0.1
@@ -124,8 +124,13 @@ class Journal:
         if not ignore.exists():
             ignore.write_text("*\n")
         file = _open(self._path, os.O_CREAT | os.O_EXCL)
-        _lock(file, self.id)
-        _sync_folder(self._folder)
+        try:
+            _lock(file, self.id)
+            sync_folder(self._folder)
+        except BaseException:  # a run that cannot be written leaves nothing that looks like one
+            self._path.unlink(missing_ok=True)
+            os.close(file)
+            raise
         return file
 
     def _session(self) -> dict[str, Any]:
@@ -158,17 +163,33 @@ def new_id(folder: Path, now: Callable[[], datetime] = datetime.now) -> str:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise `StoreError` if a run cannot be written to this folder: before hours of measuring, not after."""
+    """Raise `StoreError` if a run cannot be written to this folder, or not locked: before hours of measuring."""
     probe = folder / f".probe-{os.getpid()}"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             probe.write_bytes(bytes(4096))
+            _check_lockable(probe, folder)
         finally:
             with suppress(OSError):
                 probe.unlink(missing_ok=True)
     except OSError as error:
         raise _unwritable(folder, error) from error
+
+
+def _check_lockable(probe: Path, folder: Path) -> None:
+    file = _open(probe)
+    try:
+        take(file)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+        raise StoreError(
+            f"the file system of the store {folder} has no file locks ({error.strerror}), which keep two sessions from "
+            "writing to one run. Give a folder on another file system: --ngraph-store=DIR."
+        ) from error
+    finally:
+        os.close(file)
 
 
 def _stamp(run: str) -> datetime | None:
@@ -201,15 +222,6 @@ def _copy(source: int, target: int) -> None:
     while block := os.pread(source, 1 << 20, offset):
         offset += os.write(target, block)
     os.fsync(target)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Wait until the folder's list of files is on disk, so that a new file survives a power failure."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _unwritable(folder: Path, error: OSError) -> StoreError:

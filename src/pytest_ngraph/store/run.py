@@ -13,7 +13,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.store.conformity import conforms
-from pytest_ngraph.system.files import take
+from pytest_ngraph.system.files import UNSUPPORTED, take
 
 SCHEMA = 2
 """Version of the format. Schema 1 had neither phases nor sessions: its runs count as complete."""
@@ -134,12 +134,17 @@ def _is_whole(path: Path) -> bool:
 
 
 def is_live(folder: Path, run: str) -> bool:
-    """Return whether a process writes to this run: it holds a lock on the file, which the kernel frees if it dies."""
+    """Return whether a process writes to this run: it holds a lock on the file, which the kernel frees if it dies.
+
+    No process writes where the file system has no locks.
+    """
     path = folder / (run + SUFFIX)
     try:
         with path.open("rb") as file:
             return not take(file.fileno(), shared=True)
     except OSError as error:
+        if error.errno in UNSUPPORTED:
+            return False
         raise _unreadable(path, error) from error
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
 
 from pytest_ngraph.errors import StoreError, UsageError
+
+UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL)
+"""What a file system answers that cannot lock a file, or wait until a folder is on disk."""
 
 
 def write_whole(path: Path, text: bytes) -> None:
@@ -25,17 +29,46 @@ def write_whole(path: Path, text: bytes) -> None:
         raise StoreError(f"cannot write {path}: {error.strerror}.") from error
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder, and those around it that are missing, for this user only, whatever the umask."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        try:
+            path.mkdir(mode=0o700)
+        except FileExistsError:  # another process has just made it
+            continue
+        path.chmod(0o700)
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the folder's list of files is on disk, so that a new file survives a power failure.
+
+    Some network and FUSE file systems cannot wait for that. There nothing is done.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+    finally:
+        os.close(descriptor)
+
+
 def take(descriptor: int, *, shared: bool = False) -> bool:
     """Take the lock on an open file or folder until the descriptor is closed. Return False if another process holds it.
 
     The kernel frees the lock when its owner dies, so an owner is always alive.
 
     Args:
-        descriptor: the open file or folder.
+        descriptor: the open file or folder. On NFS, an exclusive lock needs a file that is open for writing (flock(2)).
         shared: take a shared lock, so that several processes can ask at the same time.
 
     Raises:
         UsageError: the system has no POSIX locks.
+        OSError: this file cannot be locked; `UNSUPPORTED` has the numbers for a file system without locks.
     """
     try:
         import fcntl  # not at the top: a Windows machine that only has the plugin installed must be able to run pytest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,16 @@ def test_it_has_the_files_of_its_revision(repository: Repository, parent: Path) 
     assert _left(repository, parent) == (1, [])
     assert not (repository.root / ".git" / "worktrees").exists()
     assert (repository.root / "nets.py").read_text() == "REVISION = 'second'\n"
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002])
+def test_nobody_else_reads_it_whatever_the_umask(umask: int, repository: Repository, parent: Path) -> None:
+    before = os.umask(umask)
+    try:
+        with Worktree(resolve("HEAD", repository.root), parent) as tree:
+            assert stat.S_IMODE(tree.root.stat().st_mode) == 0o700
+    finally:
+        os.umask(before)
 
 
 def test_several_at_a_time(repository: Repository, parent: Path) -> None:

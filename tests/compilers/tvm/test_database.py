@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,15 @@ def test_a_line_that_a_killed_search_did_not_finish_is_dropped(tmp_path: Path, c
     path.write_text(content)
     database.drop_unfinished_line(path)
     assert path.read_text() == kept
+
+
+def test_it_is_private_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        opened = database.Database(tmp_path / "tvm" / "trials")
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (opened.folder, opened.folder.parent)] == [0o700, 0o700]
 
 
 def test_a_missing_file_stays_missing(tmp_path: Path) -> None:

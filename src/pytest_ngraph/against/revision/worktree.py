@@ -89,7 +89,7 @@ class Worktree:
             atexit.unregister(self.remove)
 
     def _check_out(self) -> None:
-        self.root.mkdir()
+        self.root.mkdir(mode=0o700)
         self._lock = os.open(self.root, os.O_RDONLY | os.O_CLOEXEC)
         take(self._lock)
         try:
@@ -128,6 +128,8 @@ def _is_held(root: Path) -> bool:
         return True  # the folder of another user
     try:
         return not take(descriptor)
+    except OSError:
+        return True  # the file system has no locks, so nobody knows
     finally:
         os.close(descriptor)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ngraph.system.files import user_folder
+from pytest_ngraph.system.files import make_private, user_folder
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Artifact
@@ -43,7 +43,7 @@ class Database:
     def __init__(self, folder: Path) -> None:
         from tvm.s_tir import meta_schedule
 
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         for name in (WORKLOADS, RECORDS):
             drop_unfinished_line(folder / name)
         self.folder = folder
