@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.metrics import Metric, Scope
     from pytest_ngraph.record import Record
     from pytest_ngraph.stats import Estimate
-    from pytest_ngraph.workloads import Built, Family
+    from pytest_ngraph.workloads import Built, Family, draw_constants
 
 __all__ = [
     "Array",
@@ -45,6 +45,7 @@ __all__ = [
     "Unsupported",
     "UsageError",
     "WallStopwatch",
+    "draw_constants",
     "program",
 ]
 
@@ -59,7 +60,7 @@ if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any nam
         "metrics": ("Metric", "Scope"),
         "record": ("Record",),
         "stats": ("Estimate",),
-        "workloads": ("Built", "Family"),
+        "workloads": ("Built", "Family", "draw_constants"),
     }
 
     def __getattr__(name):

@@ -71,6 +71,7 @@ class Artifact:
         digest: SHA-256 of the graph and its weights.
         model: parameters and operations.
         files: digests of the user's own files that were read to build it, by path.
+        hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
     """
 
     folder: Path
@@ -82,6 +83,7 @@ class Artifact:
     digest: str = ""
     model: Model = field(default_factory=Model)
     files: dict[str, str] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
     def inputs(self) -> list[Array]:
         """Return the inputs in the graph's order, floats in fp32; the first axis of each is the batch."""
@@ -105,6 +107,7 @@ class Artifact:
                 "program": Path(data["program"]) if data["program"] else None,
                 "onnx": Path(data["onnx"]) if data["onnx"] else None,
                 "model": Model(**data["model"]),
+                "hidden": tuple(data.get("hidden", ())),
             }
         )
 

@@ -22,6 +22,8 @@ Outcome = Literal["measured", "unchanged", "failed", "skipped"]
 """Unchanged: the base has the same graph, weights, options and compiler, so that nothing needed measuring."""
 NOT_FAILED = ("unchanged", "skipped")
 """Outcomes of cases without a measurement that nobody has to look at."""
+HIDDEN = "hidden"
+"""The fact that names the parameters next to zero: what they scale may be wrong, and the outputs would still agree."""
 Phase = Literal["build", "compile", "warm-up", "verify", "measure"]
 FailureKind = Literal["raised", "crashed", "timed out", "out of memory", "disagreed"]
 

@@ -6,7 +6,7 @@ from synthetic import case, failed, measured, noisy, skipped
 from pytest_ngraph.artifact import Model
 from pytest_ngraph.gate import Threshold, check
 from pytest_ngraph.metrics import Metric, compute
-from pytest_ngraph.record import Agreement, Contention, Record
+from pytest_ngraph.record import HIDDEN, Agreement, Contention, Record
 from pytest_ngraph.report.lines import MARKUP, Line
 from pytest_ngraph.report.summary import LEGEND, summary
 from pytest_ngraph.stats import Estimate
@@ -70,6 +70,14 @@ def test_what_disturbed_an_unstable_case_is_shown() -> None:
     records = [measured(case("identity", 1), 0.02), measured(case("tvm", 1), 0.01, stable=False, contention=hot)]
     doubt = "~ tvm at batch size 1 did not settle in 11 rounds: steal 3 %, throttled 2 times, suspended for 61 s"
     assert f"  {doubt}" in texts(records, width=120)
+
+
+def test_what_the_outputs_do_not_show_is_named() -> None:
+    facts = {HIDDEN: "blocks.0.gamma, blocks.1.gamma, blocks.2.gamma, gate"}
+    records = [measured(case(compiler, 1), 0.02, facts=facts) for compiler in ("identity", "tvm")]
+    shown = " ".join(" ".join(texts(records, width=120)).split())
+    assert "error: blocks.0.gamma, blocks.1.gamma, blocks.2.gamma and 1 more next to 0: what they scale may" in shown
+    assert "error: " not in " ".join(texts([measured(case("tvm", 1), 0.02)]))
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])

@@ -34,6 +34,7 @@ from pytest_ngraph import (
     Unsupported,
     UsageError,
     WallStopwatch,
+    draw_constants,
     program,
 )
 
@@ -141,7 +142,9 @@ class Squares:
     def build(self, case: Case) -> Built:
         import torch
 
-        return Built(torch.nn.Linear(4, 4), (torch.ones(case.batch_size, 4),))
+        module = torch.nn.Linear(4, 4)
+        draw_constants(module)
+        return Built(module, (torch.ones(case.batch_size, 4),))
 
     def export(self, case: Case, folder: Path) -> Artifact:
         raise NgraphError("nothing is exported")

@@ -16,7 +16,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target, save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import WallStopwatch
-from pytest_ngraph.record import Agreement
+from pytest_ngraph.record import HIDDEN, Agreement
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.prepare import Prepared, prepare
 
@@ -137,6 +137,13 @@ def test_what_disagrees_is_not_kept(compiler: Counting, tmp_path: Path) -> None:
     _, agreement = run(tmp_path, cache)
     assert not agreement.agrees
     assert cache.entries() == []
+
+
+def test_the_record_says_what_hides(compiler: Counting, tmp_path: Path) -> None:
+    ready, _ = run(tmp_path, None)
+    assert ready.facts == {}
+    artifact = dataclasses.replace(ready.artifact, hidden=("scale", "gate"))
+    assert dataclasses.replace(ready, artifact=artifact).facts == {HIDDEN: "scale, gate"}
 
 
 def test_identity_has_no_compile_time_and_is_not_kept(compiler: Counting, tmp_path: Path) -> None:

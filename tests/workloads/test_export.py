@@ -79,6 +79,35 @@ class Stateful(nn.Module):
 def cached():
     return Cached(), torch.ones(1, 4)
 
+class Started(nn.Module):
+    # adds a branch that is scaled by 0, and has a parameter that it does not use
+
+    def __init__(self):
+        super().__init__()
+        self.unused = nn.Parameter(torch.zeros(4))
+        self.layers = nn.ModuleDict({"branch": nn.Linear(4, 4)})
+        self.scale = nn.Parameter(torch.zeros(4))
+
+    def forward(self, x):
+        return {"sum": x + self.scale * self.layers["branch"](x)} if x.shape[1] == 4 else x
+
+class Undecided(Started):
+    def forward(self, x):
+        return super().forward(x)["sum"] if x.sum() > 0 else x
+
+class Overflows(nn.Module):
+    def forward(self, x):
+        return x, (x - torch.inf).softmax(dim=-1)
+
+def started():
+    return Started(), torch.ones(1, 4)
+
+def undecided():
+    return Undecided(), torch.ones(1, 4)
+
+def overflows():
+    return Overflows(), torch.ones(1, 4)
+
 def own():
     return ReturnsItsOwn(), torch.ones(1, 4)
 
@@ -228,6 +257,10 @@ def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
     ("function", "message"),
     [
         ("own", "returns Own, which contains no tensor. Return a tensor"),
+        (
+            "overflows",
+            "output 1 of the reference has only NaN values, with which nothing can be verified. Give it weights",
+        ),
         ("in_place", "changes its input 0 in place"),
         ("scripted", "returned a ScriptModule, which is compiled already"),
     ],
@@ -235,6 +268,22 @@ def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
 def test_modules_that_cannot_be_compared_are_refused(function: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
         export(_of_user(function), tmp_path)
+
+
+@pytest.mark.usefixtures("nets")
+def test_a_branch_that_starts_at_zero_is_named(tmp_path: Path) -> None:
+    """Its outputs would agree whatever the compiler makes of the branch."""
+    (program := tmp_path / "program").mkdir()
+    (eager := tmp_path / "eager").mkdir()
+    assert export(_of_user("started"), program).hidden == ("scale",)
+    assert set(export(_of_user("undecided"), eager).hidden) == {"scale", "unused"}, "no program shows what it uses"
+    assert export(MHA, tmp_path).hidden == ()
+
+
+@pytest.mark.usefixtures("nets")
+def test_a_named_branch_travels_with_the_artifact(tmp_path: Path) -> None:
+    artifact = export(_of_user("started"), tmp_path)
+    assert Artifact.from_dict(json.loads(json.dumps(artifact.to_dict()))) == artifact
 
 
 @pytest.mark.usefixtures("nets")

@@ -11,6 +11,7 @@ import pytest
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case, Precision
 from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.workloads.export import export
 from pytest_ngraph.workloads.onnx_file import OnnxFile
 
 onnx = pytest.importorskip("onnx")
@@ -242,6 +243,15 @@ def test_a_quantized_file_is_recognised() -> None:
     onnx.save(model, "net.onnx")
     shutil.rmtree("exported")
     assert _export(_case()).quantized
+
+
+def test_a_file_that_computes_nothing_finite_is_refused() -> None:
+    model = _linear(["N", 4])
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(WEIGHTS * np.float32(np.nan), "w"))
+    onnx.save(model, "net.onnx")
+    Path("exported").mkdir()
+    with pytest.raises(UsageError, match=r"net\.onnx: output 0 of the reference has only NaN values.* Give it weights"):
+        export(_case(), Path("exported"))
 
 
 def test_there_is_no_module_to_build() -> None:

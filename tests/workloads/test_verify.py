@@ -78,7 +78,7 @@ def test_tolerances_widen_with_fewer_bits() -> None:
         (np.array([True]), np.array([False]), "differs in 1 of 1 Boolean values"),
         (floats(np.nan, 1), floats(1, 1), "has 1 NaN of 2 values, expected 0 of them"),
         (floats(np.inf, 1), floats(1, 1), r"has 1 \+inf of 2 values, expected 0"),
-        (floats(np.inf), floats(-np.inf), r"has 1 \+inf of 1 values, expected 0"),
+        (floats(np.inf, 1), floats(-np.inf, 1), r"has 1 \+inf of 2 values, expected 0"),
         (floats(1e-3), floats(0.0), "differs by 1.0e-03"),
     ],
 )
@@ -88,9 +88,27 @@ def test_the_difference_is_named(output: Array, reference: Array, problem: str) 
     assert re.search(problem, agreement.problem)
 
 
-@pytest.mark.parametrize("reference", [floats(0.0), floats(0.0, 0.0), floats(-np.inf), floats(np.nan, 1.0), floats()])
+@pytest.mark.parametrize("reference", [floats(0.0), floats(0.0, 0.0), floats(np.nan, 1.0), floats()])
 def test_references_without_scale_are_met_exactly(reference: Array) -> None:
     assert verify([reference.copy()], [reference], "fp32").agrees
+
+
+@pytest.mark.parametrize(
+    ("reference", "what"),
+    [
+        (floats(np.nan, np.nan), "NaN"),
+        (floats(-np.inf), "infinite"),
+        (floats(np.nan, np.inf), "NaN or infinite"),
+        (floats(np.finfo(np.float32).min), "infinite"),
+        (np.full(3, complex(np.nan, np.nan)), "NaN"),
+    ],
+)
+def test_a_reference_without_a_finite_value_verifies_nothing(reference: Array, what: str) -> None:
+    """Whatever goes wrong, it gives NaN again: wrong outputs would agree."""
+    agreement = verify([floats(1.0), reference.copy()], [floats(1.0), reference], "fp32")
+    assert not agreement.agrees
+    assert agreement.error == np.inf
+    assert f"output 1 of the reference has only {what} values, with which nothing can be verified" in agreement.problem
 
 
 def test_infinities_in_the_same_places_agree() -> None:

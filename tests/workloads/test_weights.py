@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from pytest_ngraph.workloads.seeding import seeded
-from pytest_ngraph.workloads.weights import draw_constants
+from pytest_ngraph.workloads.weights import draw_constants, hidden
 
 
 def _residual_branch() -> nn.Sequential:
@@ -47,3 +47,32 @@ def test_weights_that_vary_are_left_alone() -> None:
     before = linear.weight.clone()
     draw_constants(linear)
     assert torch.equal(linear.weight, before)
+
+
+class Gated(nn.Module):
+    """Residual branches that add nothing: a zero-initialised norm, a small layer scale, and ReZero's gate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.branch = _residual_branch()
+        self.scale = nn.Parameter(torch.full((3, 1, 1), 1e-6))
+        self.gate = nn.Parameter(torch.zeros(()))
+        self.head = nn.Linear(4, 4)
+        nn.init.zeros_(self.head.bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        summed = x + self.branch(x) + self.scale * x.sin() + self.gate * x.cos()
+        return torch.relu(self.head(summed))
+
+
+def test_what_starts_at_zero_hides_what_it_scales() -> None:
+    """A bias of 0 hides only itself, and every layer has one."""
+    assert hidden(Gated(), tolerance=1e-4) == ["scale", "gate", "branch.1.weight"]
+    assert hidden(Gated(), tolerance=1e-7) == ["gate", "branch.1.weight"]
+
+
+def test_a_branch_that_is_drawn_hides_nothing() -> None:
+    module = Gated()
+    with seeded():
+        draw_constants(module)
+    assert hidden(module, tolerance=1e-4) == []

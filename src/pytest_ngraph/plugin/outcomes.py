@@ -122,7 +122,7 @@ def _observed(item: pytest.Item) -> Record | None:
         compile_s=ready.compile_s,
         load_s=ready.load_s,
         agreement=agreement,
-        facts={str(name): str(value) for name, value in ready.model.facts.items()},
+        facts=ready.facts,
         arms=(case.compiler,),
     )
 

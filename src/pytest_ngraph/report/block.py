@@ -9,11 +9,11 @@ from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.metrics.text import number, quantity
-from pytest_ngraph.record import NOT_FAILED, Contention, Record
+from pytest_ngraph.record import HIDDEN, NOT_FAILED, Contention, Record
 from pytest_ngraph.report.lines import INDENT, Line, Style, shortened, wrapped
 from pytest_ngraph.report.table import GAP, Column, fitting, row
 from pytest_ngraph.stats import relative_half_width
-from pytest_ngraph.wording import counted
+from pytest_ngraph.wording import counted, listed
 
 ABSENT = "-"
 INAPPLICABLE = "none"
@@ -79,6 +79,8 @@ FIGURES = (
     Figure("memory", "peak_memory_bytes", 8, _value),
 )
 ERROR_RANK = 10
+MOST_NAMED = 3
+"""Maximum number of parameters that a note names."""
 
 
 def block(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]:
@@ -197,6 +199,13 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
         yield (
             f"{', '.join(programs)}: its exported program was measured, since only that can be compared with a base; "
             "the module may differ"
+        )
+    hiding = dict.fromkeys(record.facts[HIDDEN] for record in measured if HIDDEN in record.facts)
+    if hiding:
+        names = [name for names in hiding for name in names.split(", ")]
+        yield (
+            f"error: {listed([*dict.fromkeys(names)], MOST_NAMED)} next to 0: what they scale may be wrong without "
+            "showing in the outputs. Load trained weights, or call pytest_ngraph.draw_constants on the module"
         )
     cached = dict.fromkeys(record.case.compiler for record in measured if record.cached_at is not None)
     if cached and "compile" in shown:

@@ -16,7 +16,7 @@ from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers import CompiledModel, Compiler
 from pytest_ngraph.machine import provenance
-from pytest_ngraph.record import Agreement
+from pytest_ngraph.record import HIDDEN, Agreement
 from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.cache import Cache, Entry
 from pytest_ngraph.workloads import frameworks
@@ -44,6 +44,12 @@ class Prepared:
     load_s: float
     cached_at: float | None
     keep: Callable[[], None]
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the record says about the model: what it reports itself, and which parameters hide what they scale."""
+        facts = {str(name): str(value) for name, value in self.model.facts.items()}
+        return facts | ({HIDDEN: ", ".join(self.artifact.hidden)} if self.artifact.hidden else {})
 
     def verify(self) -> Agreement:
         """Compare the outputs of a call with the reference; if they agree, keep what was compiled in the cache."""

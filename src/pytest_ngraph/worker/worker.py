@@ -120,7 +120,7 @@ class Worker:
             "warmup": asdict(warmup),
             "seconds_per_call": seconds,
             "agreement": asdict(agreement),
-            "facts": {str(name): str(value) for name, value in model.facts.items()},
+            "facts": ready.facts,
             "concurrency": model.concurrency,
         }
 

@@ -11,6 +11,8 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.tensors import cast, dtype, flatten, tensors_of, to_array
+from pytest_ngraph.workloads.verify import tolerance_of, unverifiable
+from pytest_ngraph.workloads.weights import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,9 +23,22 @@ if TYPE_CHECKING:
     from pytest_ngraph.case import Case
 
 
+FLATTENED = "module."
+"""What precedes the names of parameters in a program whose outputs are in one tuple."""
+
+
 def export(case: Case, folder: Path) -> Artifact:
-    """Let the case's family write its workload into `folder`, which is empty."""
-    return family(case.workload).export(case, folder)
+    """Let the case's family write its workload into `folder`, which is empty.
+
+    Raises:
+        UsageError: the workload is impossible, or its outputs cannot verify anything.
+    """
+    artifact = family(case.workload).export(case, folder)
+    if problem := unverifiable(artifact.reference()):
+        raise UsageError(
+            f"{case.workload}: {problem}. Give it weights and inputs with which eager PyTorch computes finite values."
+        )
+    return artifact
 
 
 def export_module(case: Case, built: Built, folder: Path) -> Artifact:
@@ -37,7 +52,9 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     outputs = _run(built, case)
     save_arrays(folder / "reference.npz", flatten(outputs))
     model = count(built)
-    lowered = _lower(built if _is_flat(outputs) else _flattened(built), case)
+    near_zero = hidden(built.module, tolerance_of(case.precision))
+    is_flat = _is_flat(outputs)
+    lowered = _lower(built if is_flat else _flattened(built), case)
     path = folder / "program.pt2"
     try:
         program = torch.export.export(lowered.module, lowered.inputs, strict=False)
@@ -45,9 +62,21 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     except Exception as error:  # torch.export may raise any exception
         reason = f"{type(error).__name__}: {first_line(error)}"
         digest = _digest_of_module(lowered.module)
-        return Artifact(folder=folder, case=case, export_error=reason, digest=digest, model=model)
+        return Artifact(
+            folder=folder, case=case, export_error=reason, digest=digest, model=model, hidden=tuple(near_zero)
+        )
+    unused = _unused_parameters(program)
+    prefix = "" if is_flat else FLATTENED
+    used = tuple(name for name in near_zero if prefix + name not in unused)
     digest = _digest(_describe(program), {**program.state_dict, **_tensor_constants(program)})
-    return Artifact(folder=folder, case=case, program=path, digest=digest, model=model)
+    return Artifact(folder=folder, case=case, program=path, digest=digest, model=model, hidden=used)
+
+
+def _unused_parameters(program: torch.export.ExportedProgram) -> set[str]:
+    """Return the names of the parameters that the graph does not use."""
+    names = program.graph_signature.inputs_to_parameters
+    nodes = program.graph.find_nodes(op="placeholder")
+    return {names[node.name] for node in nodes if node.name in names and not node.users}
 
 
 def first_line(error: Exception) -> str:

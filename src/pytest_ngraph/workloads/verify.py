@@ -40,13 +40,47 @@ def verify(
         precision: precision of the compiled model.
         quantized: whether the graph rounds to eight bits.
     """
-    tolerance = max(TOLERANCES[precision], QUANTIZED if quantized else 0.0)
+    tolerance = tolerance_of(precision, quantized=quantized)
     if len(outputs) != len(reference):
         problem = f"gave {counted(len(outputs), 'output')}, but eager gives {counted(len(reference), 'output')}"
         return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
+    if unusable := unverifiable(reference):
+        return Agreement(error=np.inf, tolerance=tolerance, problem=unusable)
     compared = [_compare(*pair, tolerance) for pair in zip(outputs, reference, strict=True)]
     index, (error, problem) = max(enumerate(compared), key=lambda item: item[1][0], default=(0, (0.0, "")))
     return Agreement(error=error, tolerance=tolerance, problem=f"output {index} {problem}" if problem else "")
+
+
+def tolerance_of(precision: Precision, *, quantized: bool = False) -> float:
+    """Return the largest relative error allowed.
+
+    Args:
+        precision: precision of the compiled model.
+        quantized: whether the graph rounds to eight bits.
+    """
+    return max(TOLERANCES[precision], QUANTIZED if quantized else 0.0)
+
+
+def unverifiable(reference: Sequence[Array]) -> str:
+    """Return why nothing can be verified with these outputs of eager PyTorch; empty where they can serve.
+
+    An output without a finite value cannot: what goes wrong on the way to it gives NaN or infinity again.
+    """
+    found = ((index, _without_finite(array)) for index, array in enumerate(reference))
+    index, what = next(((index, what) for index, what in found if what), (0, ""))
+    return f"output {index} of the reference has only {what} values, with which nothing can be verified" if what else ""
+
+
+def _without_finite(array: Array) -> str:
+    """Return what a floating-point or complex array holds instead of finite values; empty where it holds some."""
+    kind = _kind(array)
+    if array.size == 0 or kind not in ("floating-point", "complex"):
+        return ""
+    values = _masked(_parts(array) if kind == "complex" else array)
+    if np.isfinite(values).any():
+        return ""
+    names = (("NaN", np.isnan(values)), ("infinite", np.isinf(values)))
+    return " or ".join(name for name, places in names if places.any())
 
 
 def _compare(output: Array, reference: Array, tolerance: float) -> tuple[float, str]:

@@ -15,7 +15,9 @@ def draw_constants(module: torch.nn.Module) -> None:
     weight 0 (ResNet) or in a layer scale of 1e-6 (ConvNeXt, DeiT) adds nothing to the output, a bias of 0 may be
     dropped, and running statistics of 0 and 1 make BatchNorm the identity. Outputs would agree with eager's even if
     such a branch were wrong. The random values are near those of trained models, which keeps outputs finite and of
-    moderate size. They come from the global generator: call this inside `seeded`.
+    moderate size. They come from the global generator, which is seeded wherever a workload is built.
+
+    Workloads by name are drawn by it. A model of your own keeps the weights that you gave it, unless you call it.
 
     A constant vector named `weight` is the scale of a norm: 1 becomes N(1, 0.1), 0 becomes N(0.5, 0.1). All other
     constants (biases, layer scales, tokens, position embeddings) become N(0, 0.1).
@@ -30,6 +32,27 @@ def draw_constants(module: torch.nn.Module) -> None:
                 parameter.copy_(centre + 0.1 * torch.randn_like(parameter))
         for part in module.modules():
             _draw_running_statistics(part)
+
+
+def hidden(module: torch.nn.Module, tolerance: float) -> list[str]:
+    """Return the parameters that are one value next to zero, so that outputs hardly depend on what they scale.
+
+    Such are the last norm of a zero-initialised residual branch, a layer scale of 1e-6, and a gate of 0. What they
+    scale may be wrong by its whole size, and the outputs would still agree. Biases are left out: a bias of 0 hides only
+    itself.
+
+    Args:
+        tolerance: the largest absolute value that counts, the relative error that verification allows.
+    """
+    return [
+        name
+        for name, parameter in module.named_parameters()
+        if not name.rpartition(".")[2].endswith("bias") and _is_next_to_zero(parameter, tolerance)
+    ]
+
+
+def _is_next_to_zero(parameter: torch.Tensor, tolerance: float) -> bool:
+    return parameter.numel() > 0 and abs(parameter.flatten()[0].item()) <= tolerance and _is_constant(parameter)
 
 
 def _is_constant(parameter: torch.Tensor) -> bool:
