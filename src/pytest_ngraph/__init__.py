@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pytest_ngraph.metrics import Metric, Scope
     from pytest_ngraph.record import Record
     from pytest_ngraph.stats import Estimate
-    from pytest_ngraph.workloads import Built, Family, draw_constants
+    from pytest_ngraph.workloads import Built, Family
+    from pytest_ngraph.workloads.weights import draw_constants
 
 __all__ = [
     "Array",
@@ -60,7 +61,8 @@ if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any nam
         "metrics": ("Metric", "Scope"),
         "record": ("Record",),
         "stats": ("Estimate",),
-        "workloads": ("Built", "Family", "draw_constants"),
+        "workloads": ("Built", "Family"),
+        "workloads.weights": ("draw_constants",),
     }
 
     def __getattr__(name):

@@ -73,7 +73,7 @@ class Bench:
             try:
                 artifact = self._export(cases, folder, opponents)
             except Unsupported as reason:
-                yield from self._skipped(cases, str(reason), folder)
+                yield from self._skipped(cases, str(reason), opponents)
             except (WorkerFailed, OSError) as error:
                 failure = error.failure if isinstance(error, WorkerFailed) else _no_folder(error)
                 yield from (Record.failed(case, failure) for case in cases)
@@ -134,9 +134,8 @@ class Bench:
                 self._workers.discard_compilers()
             self._workers.discard_swollen()
 
-    def _skipped(self, cases: Sequence[Case], reason: str, folder: Path) -> Iterator[Record]:
+    def _skipped(self, cases: Sequence[Case], reason: str, opponents: Opponents | None) -> Iterator[Record]:
         """Yield the records of cases whose workload cannot be built here, and whether the base can run them."""
-        opponents = self._opponents(folder)
         for case in cases:
             record = Record.skipped(case, reason)
             if opponents is not None:

@@ -13,7 +13,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_ngraph.system import entry_points
-from pytest_ngraph.workloads.weights import draw_constants as draw_constants
 
 if TYPE_CHECKING:
     from pathlib import Path

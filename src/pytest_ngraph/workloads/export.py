@@ -11,7 +11,6 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.tensors import cast, dtype, flatten, tensors_of, to_array
-from pytest_ngraph.workloads.verify import tolerance_of, unverifiable
 from pytest_ngraph.workloads.weights import hidden
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ def export(case: Case, folder: Path) -> Artifact:
     Raises:
         UsageError: the workload is impossible, or its outputs cannot verify anything.
     """
+    from pytest_ngraph.workloads.verify import unverifiable
+
     artifact = family(case.workload).export(case, folder)
     if problem := unverifiable(artifact.reference()):
         raise UsageError(
@@ -47,6 +48,8 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     If `torch.export` refuses the module, the artifact has no program, and `export_error` says why.
     """
     import torch
+
+    from pytest_ngraph.workloads.verify import tolerance_of
 
     save_arrays(folder / "inputs.npz", [to_array(tensor) for tensor in built.inputs])
     outputs = _run(built, case)
