@@ -82,9 +82,9 @@ def as_rounds(samples: Floats) -> Sequence[Round]:
     return [Round(1, seconds) for seconds in samples.tolist()]
 
 
-def rounds(correlation: float, spread: float, shape: tuple[int, int]) -> Floats:
+def rounds(correlation: float, spread: float, shape: tuple[int, int], seed: int = 0) -> Floats:
     """Return series of seconds per iteration with a median of 1; shape (trials, rounds)."""
-    steps = np.random.default_rng(0).normal(size=shape)
+    steps = np.random.default_rng(seed).normal(size=shape)
     series = steps.copy()
     for place in range(1, shape[1]):
         series[:, place] = correlation * series[:, place - 1] + math.sqrt(1 - correlation**2) * steps[:, place]

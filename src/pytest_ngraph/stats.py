@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -24,8 +24,6 @@ Number = TypeVar("Number", np.float64, np.intp)
 LEVEL = 0.95
 DRAWS = 500
 """Bootstrap draws per record: enough to know a 2.5 % tail of a ratio to within 0.7 points."""
-OVERSAMPLING = 100
-"""Random ranks generated for each draw that is kept. This is done once per number of rounds."""
 ORDERS = 1024
 """Random orders that are generated. A record's own order is three of them applied one after another."""
 BLOCK = 1.5
@@ -113,15 +111,24 @@ def widening(samples: Floats) -> Floats:
     count = samples.shape[1]
     if count < FEWEST_ROUNDS:
         return np.ones(len(samples))
-    length = round(BLOCK * count ** (1 / 3))
+    length = _block_length(count)
     signs = np.sign(samples - np.median(samples, axis=1, keepdims=True))
-    sums = np.cumsum(signs, axis=1)
-    blocks = sums[:, length - 1 :].copy()
-    blocks[:, 1:] -= sums[:, :-length]
+    blocks = _block_sums(signs, length)[:, length - 1 : count]
     variances = np.mean(blocks**2, axis=1) / length * count / (count - length)
     freedom = 1.5 * count / length
     widths: Floats = np.sqrt(np.maximum(variances, 1) * (1 + math.sqrt(2 / freedom)))
     return widths
+
+
+def _block_length(count: int) -> int:
+    return round(BLOCK * count ** (1 / 3))
+
+
+def _block_sums(rounds: Floats, length: int) -> Floats:
+    """Return the sums of all overlapping blocks, those at the ends in part: shape (n, rounds + length - 1)."""
+    sums = np.cumsum(np.pad(rounds, ((0, 0), (length, length - 1))), axis=1)
+    blocks: Floats = sums[:, length:] - sums[:, :-length]
+    return blocks
 
 
 def median_interval(samples: Floats, level: float = LEVEL) -> Estimate:
@@ -183,25 +190,71 @@ def interval_rank(count: int, level: float = LEVEL) -> int | None:
 
 
 def bootstrap_medians(samples: Floats, seed: int, draws: int = DRAWS) -> Floats:
-    """Return the medians of `draws` resamples of `samples`, without resampling: shape (draws,), in random order.
-
-    The medians are a Latin hypercube sample: each stands for an equal share of the bootstrap distribution. Only their
-    order is random; it decides which draws are paired in a ratio.
-    """
-    medians: Floats = bootstrap_medians_of_each(samples[None, :], [seed], draws)[0]
+    """Return draws of the median of independent `samples`, which are positive: shape (draws,), in random order."""
+    medians: Floats = bootstrap_medians_of_each(samples[None, :], [seed], draws, widths=np.ones(1))[0]
     return medians
 
 
-def bootstrap_medians_of_each(samples: Floats, seeds: Sequence[int], draws: int = DRAWS) -> Floats:
-    """Return `bootstrap_medians` of n cases with equally many samples: shape (n, rounds) to (n, draws).
+def bootstrap_medians_of_each(
+    samples: Floats, seeds: Sequence[int], draws: int = DRAWS, widths: Floats | None = None
+) -> Floats:
+    """Return draws of the medians of n cases with equally many rounds: shape (n, rounds) to (n, draws).
 
-    The lowest 30 bits of a seed are used.
+    Cases with equal seeds were timed in turn: their rounds of one cycle saw the same disturbances. So their draws are
+    joint, and what slows all of them in a cycle cancels in a ratio. This also holds for the first cycles of a case that
+    has more rounds. Cases with different seeds are independent.
+
+    This is the dependent wild bootstrap (Shao, "The dependent wild bootstrap", 2010): no round is drawn again, so that
+    neighbours stay correlated. Each block of rounds gets a normal deviate, the same for all cases. The sum of the
+    signs in the blocks, weighted by these, shows how many ranks above the median a draw lies.
+
+    Args:
+        samples: of each case; positive.
+        seeds: the lowest 30 bits of each are used.
+        widths: factors by which the error of each median exceeds that of independent rounds; `widening` if None.
     """
-    lower, upper = _middle_ranks(samples.shape[1], draws)
-    ordered = np.sort(samples, axis=1)
-    medians = (ordered[:, lower] + ordered[:, upper]) / 2
+    count = samples.shape[1]
+    medians = np.median(samples, axis=1, keepdims=True)
+    blocks = _block_sums(np.sign(samples - medians), _block_length(count))
+    sizes = np.linalg.norm(blocks, axis=1)
+    errors = (widening(samples) if widths is None else widths) * math.sqrt(count) / 2
+    weights = np.divide(errors, sizes, out=np.zeros_like(errors), where=sizes > 0)
+    shifts = (blocks * weights[:, None]) @ _deviates(blocks.shape[1], draws)
     orders = _orders(np.array(seeds, dtype=np.int64), draws)
-    return _rows_taken(medians, np.arange(len(medians)), orders)
+    return _rows_taken(_at_ranks(np.sort(samples, axis=1), medians, shifts), np.arange(len(samples)), orders)
+
+
+def _at_ranks(ordered: Floats, medians: Floats, shifts: Floats) -> Floats:
+    """Return what lies this many ranks above the medians, between samples and beyond the extremes in proportion.
+
+    Args:
+        ordered: samples in rising order, shape (n, rounds).
+        medians: shape (n, 1).
+        shifts: ranks, shape (n, draws).
+    """
+    last = ordered.shape[1] - 1
+    if not last:
+        return np.repeat(ordered, shifts.shape[1], axis=1)
+    ranks = np.clip(last / 2 + shifts, 0, last)
+    lower = np.minimum(ranks.astype(np.intp), last - 1)
+    rows = np.arange(len(ordered))
+    below, above = _rows_taken(ordered, rows, lower), _rows_taken(ordered, rows, lower + 1)
+    found: Floats = below + (above - below) * (ranks - lower)
+    beyond = np.abs(shifts) > last / 2
+    factors = 2 * np.abs(shifts[beyond]) / last
+    found[beyond] = _stretched(np.broadcast_to(medians, shifts.shape)[beyond], found[beyond], factors)
+    return found
+
+
+def _deviates(count: int, draws: int) -> Floats:
+    """Return standard normal deviates, shape (count, draws): the first rows are the same for any count."""
+    deviates: Floats = _drawn_deviates(1 << (count - 1).bit_length(), draws)[:count]
+    return deviates
+
+
+@lru_cache(maxsize=4)
+def _drawn_deviates(count: int, draws: int) -> Floats:
+    return np.random.default_rng(draws).standard_normal((count, draws))
 
 
 def _orders(seeds: npt.NDArray[np.int64], draws: int) -> Ranks:
@@ -227,28 +280,6 @@ def _rows_taken(table: npt.NDArray[Number], rows: npt.NDArray[np.integer], colum
 def _drawn_orders(draws: int) -> Ranks:
     every = np.tile(np.arange(draws), (ORDERS, 1))
     return np.random.default_rng(draws).permuted(every, axis=1)
-
-
-@cache
-def _middle_ranks(count: int, draws: int) -> tuple[Ranks, Ranks]:
-    """Return the ranks of the two middle values of resamples of `count` samples; shape (draws,) each.
-
-    They are evenly spaced through their joint distribution, and equal if `count` is odd. A resample picks `count` ranks
-    floor(count U), U uniform. floor is monotone, so its middle ranks come from the middle ones of `count` uniforms.
-    These are Beta distributed, so that no resample needs to be made.
-    """
-    random = np.random.default_rng(count)
-    size = OVERSAMPLING * draws
-    half = (count + 1) // 2
-    if count % 2:
-        lower = upper = random.beta(half, half, size)
-    else:
-        lower = random.beta(half, half + 1, size)
-        # Given the lower middle uniform, the upper one is the least of the `half` uniforms above it.
-        upper = 1 - (1 - lower) * random.random(size) ** (1 / half)
-    ranks = np.minimum(np.array([lower, upper]) * count, count - 1).astype(np.intp)
-    ranks = ranks[:, np.lexsort((ranks[1], ranks[0]))][:, OVERSAMPLING // 2 :: OVERSAMPLING]
-    return ranks[0], ranks[1]
 
 
 def _binomial_half(count: int, successes: int) -> float:

@@ -189,6 +189,7 @@ def test_what_both_models_used_is_neither_ones() -> None:
     ours.prepare(lambda phase: None, lambda text: None)
     while not ours.satisfied:
         ours.measure_round()
-    record = ours.finish(Contention(), ())
+    record = ours.finish(Contention(), (), "some cycles")
     assert record.outcome == "measured"
+    assert not record.cycles, "its quads are not one round a cycle"
     assert (record.peak_memory_bytes, record.device_memory_bytes, record.cpu_percent) == (None, None, None)

@@ -52,4 +52,23 @@ def test_metrics_do_not_depend_on_what_else_is_looked_at(name: str) -> None:
     others = [record for seed in range(1, AT_ONCE // 3) for record in a_panel(f"net{seed}", seed)]
     alone, among = compute(own), compute([*others, *own])
     for record in own:
-        assert among[record.case][name] == alone[record.case][name]
+        assert among[record.case][name].estimate == pytest.approx(alone[record.case][name].estimate)
+
+
+@pytest.mark.parametrize("name", ["speedup", "bsr"])
+def test_what_slows_all_arms_of_a_cycle_cancels_in_their_ratio(name: str) -> None:
+    def records(cycles: str) -> list[Record]:
+        random = np.random.default_rng(1)
+        found = []
+        for size in (1, 8):
+            slow = np.exp(random.normal(0, 0.1, 40))
+            for compiler in ("identity", "openvino"):
+                own = slow * np.exp(random.normal(0, 0.01, 40))
+                found.append(measured(case(compiler, size), own.tolist(), cycles=cycles and f"{cycles}{size}"))
+        return found
+
+    in_turn, apart = (compute(records(cycles))[case("openvino", 8)][name].estimate for cycles in ("group", ""))
+    assert in_turn is not None
+    assert apart is not None
+    assert in_turn.value == apart.value
+    assert in_turn.width < 0.6 * apart.width

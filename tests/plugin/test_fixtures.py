@@ -22,6 +22,8 @@ def test_measured_recorded_and_replayed(project: pytest.Pytester) -> None:
     }
     assert {f"test_throughput[{r.case.id}]": r.samples.tolist() for r in run.records} == replayed
     assert all(r.arms == ("identity", "mine:Exact") and len(r.rounds) >= 6 for r in run.records)
+    assert len({(r.case.batch_size, r.cycles) for r in run.records}) == 2, "the arms of a group took turns"
+    assert all(r.cycles for r in run.records)
 
 
 def test_the_json_describes_the_case(project: pytest.Pytester) -> None:

@@ -101,8 +101,8 @@ class Arm:
         self._count(answer)
         self.rounds.append(Round(calls * self._concurrency, answer["elapsed_s"]))
 
-    def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
-        """Free the model and return the record."""
+    def finish(self, contention: Contention, arms: tuple[str, ...], cycles: str = "") -> Record:
+        """Free the model and return the record. `arms` and `cycles` are as in `Record`."""
         if self._worker is not None and self._worker.alive:
             self._release()
         if self.running:
@@ -112,6 +112,7 @@ class Arm:
                 cpu_percent=100 * self._cpu_s / (self.measured_s * (os.cpu_count() or 1)),
                 contention=dataclasses.replace(contention, involuntary_switches=self.involuntary_switches),
                 arms=arms,
+                cycles=cycles,
             )
         return self._record
 

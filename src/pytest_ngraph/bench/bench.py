@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -127,7 +128,8 @@ class Bench:
                 arms.append(self._prepared(*waiting.pop(0), artifact))
             names = tuple(arm.case.compiler for arm in arms if arm.running)
             contention = interleave(arms, self._settings, self._progress)
-            records = [arm.finish(contention, names) for arm in arms]
+            cycles = uuid.uuid4().hex
+            records = [arm.finish(contention, names, cycles) for arm in arms]
             for arm, record in zip(arms, records, strict=True):
                 yield self._compared(record, arm) if isinstance(arm, PairedArm) else record
             if self._settings.isolation == "case":

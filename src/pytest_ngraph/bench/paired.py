@@ -132,8 +132,8 @@ class PairedArm(Arm):
         builds = tuple(Build(rounds=tuple(rounds)) for rounds in self._builds)
         return Launch(builds=builds, iterations=self.rounds[0].iterations, fresh=False)
 
-    def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
-        record = super().finish(contention, arms)
+    def finish(self, contention: Contention, arms: tuple[str, ...], cycles: str = "") -> Record:
+        record = super().finish(contention, arms)  # without the cycles, each of which has several rounds
         if record.outcome == "skipped" and not self.problem:  # the base was prepared before
             lost = dataclasses.replace(self._comparison, lost=record.skip_reason)
             return dataclasses.replace(record, comparison=lost)

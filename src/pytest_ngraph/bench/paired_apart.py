@@ -32,7 +32,7 @@ class ApartArm(PairedArm):
             self._base_worker = self._start(BASE)
         return self._send(self._base_worker, do, **arguments)
 
-    def finish(self, contention: Contention, arms: tuple[str, ...]) -> Record:
+    def finish(self, contention: Contention, arms: tuple[str, ...], cycles: str = "") -> Record:
         self._release_base()
         return super().finish(contention, arms)
 

@@ -38,6 +38,7 @@ class Cells:
         problems: why a case has no valid measurement, as a phrase that follows its name; empty where it has one.
         samples: seconds per iteration of all rounds, one case after another.
         rounds: number of rounds of each case; shape (n,).
+        seeds: of the draws of each case; equal for cases that were timed in turn; shape (n,).
         readings: values that were read once, by the names of `READINGS`; NaN where missing; shape (n,) each.
     """
 
@@ -45,6 +46,7 @@ class Cells:
     problems: Sequence[str]
     samples: Floats
     rounds: Rows
+    seeds: Rows
     readings: Mapping[str, Floats]
 
     @classmethod
@@ -62,6 +64,7 @@ class Cells:
             problems=[why_not_measured(record) for record in records],
             samples=elapsed_s / iterations,
             rounds=np.array([len(own) for own in rounds], dtype=np.intp),
+            seeds=np.array([zlib.crc32((r.cycles or r.case.id).encode()) for r in records], dtype=np.intp),
             readings={name: np.array([getattr(r, name) for r in records], dtype=np.float64) for name in READINGS},
         )
 
@@ -73,6 +76,7 @@ class Cells:
             problems=[problem for part in parts for problem in part.problems],
             samples=np.concatenate([np.empty(0), *(part.samples for part in parts)]),
             rounds=np.concatenate([np.empty(0, dtype=np.intp), *(part.rounds for part in parts)]),
+            seeds=np.concatenate([np.empty(0, dtype=np.intp), *(part.seeds for part in parts)]),
             readings={
                 name: np.concatenate([np.empty(0), *(part.readings[name] for part in parts)]) for name in READINGS
             },
@@ -87,6 +91,7 @@ class Cells:
             problems=[self.problems[row] for row in rows],
             samples=np.concatenate([np.empty(0), *own]),
             rounds=self.rounds[rows],
+            seeds=self.seeds[rows],
             readings={name: values[rows] for name, values in self.readings.items()},
         )
 
@@ -113,9 +118,9 @@ class Cells:
         places = np.empty(len(self.cases), dtype=np.intp)
         places[rows] = np.arange(len(rows))
         for own, samples in self._of_equal_rounds(rows):
-            # The seed depends on the case alone, so that its intervals do not depend on which other records are given.
-            seeds = [zlib.crc32(self.cases[row].id.encode()) for row in own]
-            draws[places[own]] = self.batch_sizes[own, None] / bootstrap_medians_of_each(samples, seeds)
+            # A seed depends on the record alone, so that intervals do not depend on which other records are given.
+            medians = bootstrap_medians_of_each(samples, self.seeds[own].tolist())
+            draws[places[own]] = self.batch_sizes[own, None] / medians
         values = self.batch_sizes[rows] / self.latency_s.values[rows]
         return Sampled(values, draws, self.rounds[rows] >= FEWEST_ROUNDS)
 
