@@ -175,6 +175,7 @@ def synthetic_cells(count: int, rounds: int) -> Cells:
         problems=[""] * len(every),
         samples=samples.ravel(),
         rounds=np.full(len(every), rounds),
+        seeds=np.arange(len(every)),
         readings={name: np.full(len(every), 1.0) for name in READINGS},
     )
 

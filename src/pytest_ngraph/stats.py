@@ -121,7 +121,7 @@ def widening(samples: Floats) -> Floats:
 
 
 def _block_length(count: int) -> int:
-    return round(BLOCK * count ** (1 / 3))
+    return round(BLOCK * math.pow(count, 1 / 3))
 
 
 def _block_sums(rounds: Floats, length: int) -> Floats:

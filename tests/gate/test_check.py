@@ -3,12 +3,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from synthetic import case, failed, measured
 
 from pytest_ngraph.gate import Check, Threshold, check
-from pytest_ngraph.gate.check import Outcome, outcome
+from pytest_ngraph.gate.check import Outcome, count_limits
 from pytest_ngraph.metrics import Metric, Metrics, Scope, compute
 from pytest_ngraph.stats import Estimate
 
@@ -16,21 +16,22 @@ from pytest_ngraph.stats import Estimate
 @pytest.mark.parametrize(
     ("text", "estimate", "expected"),
     [
-        ("bsr<0.9", Estimate(0.8, 0.7, 0.89), "breached"),
-        ("bsr<0.9", Estimate(0.8, 0.7, 0.9), "undecided"),
-        ("bsr<=0.9", Estimate(0.8, 0.7, 0.9), "breached"),
-        ("bsr<0.9", Estimate(0.95, 0.8, 1.0), "kept"),
-        ("bsr<0.9", Estimate(0.9, 0.9, 0.9), "kept"),
-        ("bsr<0.9", Estimate(0.8, -math.inf, math.inf), "undecided"),
-        ("compile_s>60", Estimate.exactly(61), "breached"),
-        ("compile_s>60", Estimate(70, 60, 80), "undecided"),
-        ("compile_s>=60", Estimate(70, 60, 80), "breached"),
-        ("compile_s>60", Estimate(50, 40, 80), "kept"),
-        ("break_even>1000", Estimate.exactly(math.inf), "breached"),
+        ("mine.ratio<0.9", Estimate(0.8, 0.7, 0.89), "breached"),
+        ("mine.ratio<0.9", Estimate(0.8, 0.7, 0.91), "undecided"),
+        ("mine.ratio<0.9", Estimate(0.95, 0.8, 1.0), "kept"),
+        ("mine.ratio<0.9", Estimate(0.9, 0.9, 0.9), "kept"),
+        ("mine.ratio<=0.9", Estimate(0.9, 0.9, 0.9), "breached"),
+        ("mine.ratio<0.9", Estimate(0.8, -math.inf, math.inf), "undecided"),
+        ("compile_s>60", Estimate.exactly(80), "breached"),
+        ("compile_s>60", Estimate.exactly(61), "undecided"),
+        ("compile_s>60", Estimate.exactly(60), "kept"),
+        ("compile_s>=60", Estimate.exactly(60), "undecided"),
+        ("peak_memory>100B", Estimate.exactly(103), "breached"),
     ],
 )
 def test_outcome(text: str, estimate: Estimate, expected: Outcome) -> None:
-    assert outcome(Threshold.parse(text), estimate) == expected
+    [one] = checks(text, metrics=of(Metric(Threshold.parse(text).metric, case("tvm"), estimate)))
+    assert one.outcome == expected
 
 
 @given(
@@ -40,10 +41,11 @@ def test_outcome(text: str, estimate: Estimate, expected: Outcome) -> None:
 )
 def test_breached_only_if_every_value_of_the_interval_breaches(op: str, limit: float, bounds: list[float]) -> None:
     low, value, high = bounds
-    threshold = Threshold("bsr", op, limit)
-    found = outcome(threshold, Estimate(value, low, high))
-    assert (found == "breached") == all(map(threshold.breaches, bounds))
-    assert (found == "kept") == (not threshold.breaches(value))
+    threshold = Threshold("mine.number", op, limit)
+    assume(all(abs(bound - limit) > 1e-4 for bound in bounds))
+    [one] = check([threshold], of(Metric("mine.number", case(), Estimate(value, low, high))))
+    assert (one.outcome == "breached") == all(map(threshold.breaches, bounds))
+    assert (one.outcome == "kept") == (not threshold.breaches(value))
 
 
 def checks(*texts: str, metrics: Metrics) -> list[Check]:
@@ -56,8 +58,13 @@ def of(metric: Metric) -> Metrics:
 
 def test_one_line_says_it_all() -> None:
     swin = case("openvino", 16, workload="swin_s3_tiny_224")
-    [one] = checks("ase[b=16]<0.5", metrics=of(Metric("ase", swin, Estimate(0.41, 0.38, 0.45))))
-    assert one.text == "ase[b=16]<0.5 breached: swin_s3_tiny_224-openvino-b16-xeon has ase 0.41 [0.38, 0.45]"
+    alone = case("openvino", 1, workload="swin_s3_tiny_224")
+    metrics = Metrics({swin: {"ase": Metric("ase", swin, Estimate(0.41, 0.40, 0.42))}, alone: {}})
+    [one] = checks("ase[b=16]<0.5", metrics=metrics)
+    assert one.text == (
+        "ase[b=16]<0.5 breached: swin_s3_tiny_224-openvino-b16-xeon has ase 0.41 [0.39, 0.43] "
+        "(± 2.5 % within its processes, ± 4.5 % between processes)"
+    )
     assert one.case == swin
 
 
@@ -66,7 +73,8 @@ def test_wider_metrics_belong_to_no_case() -> None:
     [one] = checks("friction>1", metrics=of(Metric("friction", scope, Estimate(1.1, 0.9, 1.3))))
     assert (one.case, one.outcome) == (None, "undecided")
     assert (
-        one.text == "friction>1 undecided: conv-tvm-xeon has friction 1.1 [0.9, 1.3], whose interval includes the limit"
+        one.text == "friction>1 undecided: conv-tvm-xeon has friction 1.1 [0.9, 1.3] (± 0.200 within its processes), "
+        "whose interval includes the limit"
     )
 
 
@@ -96,3 +104,32 @@ def test_definitions_cannot_breach() -> None:
 
 def test_no_thresholds_need_no_metrics() -> None:
     assert checks(metrics=compute([measured(case(), 0.1)])) == []
+
+
+def test_every_comparison_of_the_run_makes_a_breach_harder() -> None:
+    """Each takes a part of the error level (Holm 1979)."""
+    near = Metrics({case("tvm"): {"mine.ratio": Metric("mine.ratio", case("tvm"), Estimate(0.8, 0.715, 0.885))}})
+    threshold = Threshold.parse("mine.ratio<0.9")
+    assert [check([threshold], near, limits=limits)[0].outcome for limits in (1, 60)] == ["breached", "undecided"]
+    assert check([threshold], near, limits=60)[0].text.endswith(", which is not sure enough for one of 60 limits")
+
+
+def test_what_is_surely_breached_leaves_its_part_to_the_others() -> None:
+    def metric(name: str, value: float) -> Metric:
+        return Metric(name, case("tvm"), Estimate(value, value - 0.0875, value + 0.0875))
+
+    found = {each.name: each for each in (metric("mine.a", 0.1), metric("mine.b", 0.8))}
+    thresholds = [Threshold.parse(f"{name}<0.9") for name in found]
+    together = check(thresholds, Metrics({case("tvm"): found}))
+    assert [each.outcome for each in together] == ["breached", "breached"]
+    assert check(thresholds[1:], Metrics({case("tvm"): found}), limits=2)[0].outcome == "undecided"
+
+
+def test_the_comparisons_of_a_run_are_counted_before_it_measures() -> None:
+    cases = [case(compiler, size) for compiler in ("identity", "tvm") for size in (1, 8)]
+    everywhere = [Threshold.parse(text) for text in ("throughput<1", "speedup<1 if compiler=tvm", "friction>1")]
+    relative = Threshold.parse("throughput:5%")
+    own = Threshold.parse("ase[b=8]<0.5")
+    every = [*((each, None) for each in (*everywhere, relative)), (own, cases[3]), (own, cases[2])]
+    assert count_limits(every, cases) == 4 + 2 + 2 + 1
+    assert count_limits([], cases) == 0

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 from synthetic import case, failed, measured, noisy
 
 from pytest_ngraph.metrics import Metric, Metrics, compute
+from pytest_ngraph.metrics.between import IN_GENERAL, NO_SPREAD, PAIR, Between
 from pytest_ngraph.metrics.ranks import MOST_WORKLOADS
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate
@@ -72,3 +75,34 @@ def test_the_reference_does_not_follow_from_the_order_of_the_records() -> None:
     scopes = set(counts(compute([record for arm in arms for record in arm])))
     assert scopes == set(counts(compute([record for arm in reversed(arms) for record in arm])))
     assert "tvm-b1-xeon against openvino" in scopes
+
+
+def called_by_luck(between: Between) -> float:
+    """Return in what share of sessions two workloads that are equally fast under openvino are called reversed."""
+    random = np.random.default_rng(1)
+    found = []
+    for session in range(400):
+        offsets = np.exp(random.normal(0, IN_GENERAL.process.deviation, 4))
+        times = [seconds * offset for seconds, offset in zip((0.1, 0.2, 0.01, 0.01), offsets.tolist(), strict=True)]
+        cases = [
+            case(compiler, workload=name) for compiler in ("identity", "openvino") for name in ("resnet18", "swin")
+        ]
+        records = [
+            noisy(of, seconds, 0.002, rounds=24, seed=4 * session + place)
+            for place, (of, seconds) in enumerate(zip(cases, times, strict=True))
+        ]
+        found.append(bool(compute(records, between=between).inversions))
+    return float(np.mean(found))
+
+
+def test_workloads_that_tie_are_seldom_called_reversed() -> None:
+    """By the rounds alone, about every third session finds an inversion where there is none."""
+    assert called_by_luck(IN_GENERAL) <= 0.025 + 2 * math.sqrt(0.025 * 0.975 / 400)
+    assert called_by_luck(Between(NO_SPREAD, NO_SPREAD, "the rounds alone")) > 0.3
+
+
+def test_the_intervals_of_an_inversion_are_those_of_other_processes() -> None:
+    [inversion] = compute(
+        two("openvino", 0.02, 0.01, spread=0.001) + two("identity", 0.1, 0.2, spread=0.001)
+    ).inversions
+    assert math.log(inversion.before.high / inversion.before.value) > 2 * PAIR.deviation

@@ -65,6 +65,13 @@ def test_a_whole_block() -> None:
     ]
 
 
+def test_what_may_be_as_fast_in_other_processes_is_marked() -> None:
+    seconds = {"identity": 0.04, "inductor": 0.0203, "openvino": 0.02}
+    records = [measured(case(compiler, 1), each) for compiler, each in seconds.items()]
+    marks = {line.split()[line.split().index("1") + 1]: line[2] for line in texts(records, width=120)[2:5]}
+    assert marks == {"identity": " ", "inductor": "=", "openvino": "*"}
+
+
 def test_what_disturbed_an_unstable_case_is_shown() -> None:
     hot = Contention(pressure_percent=0.1, steal_percent=3.0, throttles=2, asleep_s=61.2)
     records = [measured(case("identity", 1), 0.02), measured(case("tvm", 1), 0.01, stable=False, contention=hot)]
@@ -188,10 +195,15 @@ def test_thresholds_are_counted_and_breaches_shown() -> None:
     records = [measured(case(), 0.1), measured(case("tvm"), 0.2, compile_s=1.0), failed(case("inductor"))]
     found = [
         (line.text, line.style)
-        for line in lines(records, "speedup<1", "compile_s>1", "speedup<9 if device=orin", "rtr<0.1", width=100)
+        for line in lines(records, "speedup<1", "compile_s>1", "speedup<9 if device=orin", "rtr<0.1", width=120)
     ]
     assert ("Thresholds: 1 breached, 1 kept, 3 absent, 1 unmatched", "heading") in found
-    assert ("  speedup<1 breached: resnet18-tvm-b1-xeon has speedup 0.500", "bad") in found
+    breach = "  speedup<1 breached: resnet18-tvm-b1-xeon has speedup 0.50 [0.48, 0.52] (± 4.5 % between processes)"
+    assert (breach, "bad") in found
+    assert (
+        "  between processes: as on machines in general (--ngraph-calibrate measures this machine)",
+        "note",
+    ) in found
     assert (
         "  compile_s>1 absent: inductor at batch size 1 failed in compile: RuntimeError: no such operator",
         "doubt",

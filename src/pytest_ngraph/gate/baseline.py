@@ -13,13 +13,14 @@ from pytest_ngraph.gate.changes import Uncompared
 from pytest_ngraph.gate.launches import DRAWS, Effect
 from pytest_ngraph.gate.pooling import Pooled, Prior, departure, pool
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.student import t_quantile
 from pytest_ngraph.gate.verdict import Assessment, Verdict
+from pytest_ngraph.metrics.between import RUN
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate, bootstrap_medians
+from pytest_ngraph.student import t_quantile
 from pytest_ngraph.wording import counted
 
-BETWEEN_RUNS = Prior(0.03, 3)
+BETWEEN_RUNS = Prior(*RUN)
 """How much runs of the same code at different times differ, each in its own processes: 3 % on a quiet machine, more on
 others. It has few degrees of freedom, so that the runs of a baseline outweigh it once there are several."""
 FEWEST_ROUNDS = 2

@@ -1,22 +1,25 @@
-"""Compare metrics with thresholds. It is a breach only if the whole interval lies on the breaching side."""
+"""Compare metrics with thresholds. It is a breach only if other processes would surely show it, too."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate.changes import READINGS
+from pytest_ngraph.gate.limits import Evidence, Limits
 from pytest_ngraph.gate.thresholds import Threshold
 from pytest_ngraph.metrics import Metric, Metrics
+from pytest_ngraph.metrics.between import TAIL
+from pytest_ngraph.metrics.sensitivity import sensitivities
 from pytest_ngraph.metrics.text import in_words
-from pytest_ngraph.stats import Estimate
 
 Outcome = Literal["breached", "undecided", "kept", "absent", "unmatched"]
-"""breached: the whole interval breaches. undecided: the value breaches, but its interval reaches the other side.
+"""breached: the true value surely breaches. undecided: the value breaches, but the true one may not.
 kept: the value does not breach. absent: there is no value. unmatched: the threshold selects no metric."""
+Pair = tuple[Threshold, Metric]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +42,111 @@ class Check:
         return self.metric.case if self.metric else None
 
 
-def check(thresholds: Sequence[Threshold], metrics: Metrics) -> list[Check]:
+def check(
+    thresholds: Sequence[Threshold], metrics: Metrics, *, case: Case | None = None, limits: int = 0
+) -> list[Check]:
     """Compare each threshold with every metric that it selects, in the order of the thresholds.
 
     Relative thresholds appear only where they match nothing or the metric is absent; `MetricGate` judges the others.
     Metrics whose value follows from their definition (identity's speedup, its compile time, the scaling at batch size
     1) are skipped.
+
+    The chance that any of the run's comparisons is falsely called a breach is 2.5 %, the tail of a 95 % interval: it is
+    shared among them after Holm (1979).
+
+    Args:
+        case: compares only this case's metrics; the others are those that they follow from.
+        limits: number of comparisons of the whole run, if there are more than these.
     """
     by_name: dict[str, list[Metric]] = defaultdict(list)
-    for metric in metrics if thresholds else ():
+    for metric in (metrics if case is None else metrics.by_case.get(case, {}).values()) if thresholds else ():
         if not metric.by_definition:
             by_name[metric.name].append(metric)
-    return [one for threshold in thresholds for one in _checks(threshold, by_name)]
+    selected = {threshold: _selected(threshold, by_name) for threshold in thresholds}
+    pairs = [
+        (threshold, metric) for threshold, own in selected.items() for metric in own if _is_limited(threshold, metric)
+    ]
+    family = max(limits, len(pairs))
+    evidence = _evidence([(t, m) for t, m in pairs if m.estimate and t.breaches(m.estimate.value)], metrics)
+    breached = _rejected(evidence, family)
+    return [
+        one for threshold in thresholds for one in _checks(threshold, selected[threshold], evidence, breached, family)
+    ]
 
 
-def outcome(threshold: Threshold, estimate: Estimate) -> Outcome:
-    """Return the outcome of comparing an estimate with a threshold."""
-    if not threshold.breaches(estimate.value):
-        return "kept"
-    nearest = estimate.high if threshold.op.startswith("<") else estimate.low
-    return "breached" if threshold.breaches(nearest) else "undecided"
+def count_limits(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> int:
+    """Return how many comparisons with limits a run of these cases makes, if all of its metrics are there.
+
+    Args:
+        thresholds: each with the case that it belongs to; None where it applies to the whole run.
+    """
+    wider = [Metric(each.name, each.scope) for each in sensitivities(cases) if not isinstance(each.scope, Case)]
+    absolute = [(threshold, owner) for threshold, owner in thresholds if not threshold.is_relative]
+    return sum(
+        threshold.selects(metric)
+        for threshold, owner in absolute
+        for metric in (
+            [Metric(threshold.metric, case) for case in (cases if owner is None else [owner])]
+            if threshold.is_of_cases
+            else wider
+        )
+    )
 
 
-def _checks(threshold: Threshold, by_name: Mapping[str, Iterable[Metric]]) -> Iterator[Check]:
-    selected = [metric for metric in by_name.get(threshold.metric, ()) if threshold.selects(metric)]
+def _selected(threshold: Threshold, by_name: Mapping[str, Iterable[Metric]]) -> list[Metric]:
+    return [metric for metric in by_name.get(threshold.metric, ()) if threshold.selects(metric)]
+
+
+def _is_limited(threshold: Threshold, metric: Metric) -> bool:
+    """Return whether a metric is compared with a limit here."""
+    return not threshold.is_relative and metric.estimate is not None
+
+
+def _evidence(pairs: Sequence[Pair], metrics: Metrics) -> dict[Pair, Evidence]:
+    """Return what is known of each metric that is beyond a limit."""
+    limits = Limits(metrics) if pairs else None
+    return {(t, m): limits.evidence(m, t.bound) for t, m in pairs} if limits else {}
+
+
+def _rejected(evidence: Mapping[Pair, Evidence], family: int) -> set[Pair]:
+    """Return the pairs that are surely beyond, by Holm's procedure over a family of this size."""
+    rejected: set[Pair] = set()
+    for pair, found in sorted(evidence.items(), key=lambda item: item[1].p):
+        if found.p > TAIL / (family - len(rejected)):
+            break
+        rejected.add(pair)
+    return rejected
+
+
+def _checks(
+    threshold: Threshold,
+    selected: Sequence[Metric],
+    evidence: Mapping[Pair, Evidence],
+    breached: Collection[Pair],
+    family: int,
+) -> Iterator[Check]:
     if not selected:
         yield Check(threshold, None, "unmatched", f"{threshold} matches nothing that this run measured")
     for metric in selected:
         if threshold.is_relative and (metric.estimate or metric.name in READINGS):
             continue  # `MetricGate` gives a verdict on it
-        found = "absent" if metric.estimate is None else outcome(threshold, metric.estimate)
-        yield Check(threshold, metric, found, _text(threshold, metric, found))
+        pair = threshold, metric
+        if metric.estimate is None:
+            found: Outcome = "absent"
+        elif pair in evidence:
+            found = "breached" if pair in breached else "undecided"
+        else:
+            found = "kept"
+        yield Check(threshold, metric, found, _text(threshold, metric, found, evidence.get(pair), family))
 
 
-def _text(threshold: Threshold, metric: Metric, found: Outcome) -> str:
+def _text(threshold: Threshold, metric: Metric, found: Outcome, evidence: Evidence | None, family: int) -> str:
     if found == "absent":
         return f"{threshold} absent: {metric.scope.id} has no {metric.name}: {metric.absent}"
-    text = f"{threshold} {found}: {metric.scope.id} has {metric.name} {in_words(metric)}"
-    return f"{text}, whose interval includes the limit" if found == "undecided" else text
+    shown = evidence.in_words(metric) if evidence else in_words(metric)
+    text = f"{threshold} {found}: {metric.scope.id} has {metric.name} {shown}"
+    if found != "undecided" or evidence is None:
+        return text
+    if evidence.p > TAIL:
+        return f"{text}, whose interval includes the limit"
+    return f"{text}, which is not sure enough for one of {family} limits"

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from pytest_ngraph.comparison import Launch, Placement
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate.pooling import Prior
+from pytest_ngraph.metrics.between import PAIR
 
-PRIORS: Mapping[Placement, Prior] = {"together": Prior(0.0025, 8), "apart": Prior(0.016, 4)}
+PRIORS: Mapping[Placement, Prior] = {"together": Prior(0.0025, 8), "apart": Prior(*PAIR)}
 """For machines that were not calibrated. Launches with both arms in one process spread by 0.2 % beyond their own error:
 on a quiet machine, under bursts of other work and with a busy core, and equally for every cell. Launches with the arms
 in two processes spread by 1.6 %."""

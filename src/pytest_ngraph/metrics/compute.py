@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.metrics.between import IN_GENERAL, Between
 from pytest_ngraph.metrics.cases import case_columns, fill
 from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.column import Column
@@ -31,7 +32,7 @@ class Columns:
     inversions: tuple[Inversion, ...]
 
 
-def compute(records: Sequence[Record], extra: Iterable[Metric] = ()) -> Metrics:
+def compute(records: Sequence[Record], extra: Iterable[Metric] = (), between: Between = IN_GENERAL) -> Metrics:
     """Return every metric of the records, which may be of several devices, precisions and objectives.
 
     Of a case recorded twice, the later record counts. Time grows in proportion to the records, except for rank
@@ -40,11 +41,12 @@ def compute(records: Sequence[Record], extra: Iterable[Metric] = ()) -> Metrics:
     Args:
         records: what was measured.
         extra: metrics of the user's own.
+        between: how much processes of the same code differ on the machine.
 
     Raises:
         UsageError: one of `extra` is not a valid metric, or has the name of a built-in one.
     """
-    columns = columns_of(Cells.of(records))
+    columns = columns_of(Cells.of(records), between)
     by_case = {
         case: {name: column.metric(name, row, case) for name, column in columns.by_name.items()}
         for row, case in enumerate(columns.cells.cases)
@@ -56,10 +58,10 @@ def compute(records: Sequence[Record], extra: Iterable[Metric] = ()) -> Metrics:
             by_case[metric.case][metric.name] = metric
         else:
             wider.append(metric)
-    return Metrics(by_case, tuple(wider), columns.inversions)
+    return Metrics(by_case, tuple(wider), columns.inversions, between)
 
 
-def columns_of(cells: Cells) -> Columns:
+def columns_of(cells: Cells, between: Between = IN_GENERAL) -> Columns:
     """Return every metric of the cells.
 
     Draws are made for a chunk of cells at a time, so that memory grows with the cells but not with their draws.
@@ -72,7 +74,7 @@ def columns_of(cells: Cells) -> Columns:
         stacks.fill(chunk)
     wider = [*curves.metrics(), *stacks.metrics()]
     inversions = []
-    for metric, found in rank_inversions(cells):
+    for metric, found in rank_inversions(cells, between):
         wider.append(metric)
         inversions += found
     return Columns(cells, by_name, tuple(wider), tuple(inversions))

@@ -191,7 +191,7 @@ DEFINITIONS = _table(
         extent="comparison",
         better="lower",
         unit="count",
-        formula="pairs of workloads whose order by throughput reverses; both intervals exclude a tie",
+        formula="pairs of workloads whose order by throughput surely reverses, also in other processes",
         source="study, Figure 1",
         change="new",
     ),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pytest_ngraph.case import Case, Objective, Precision, Scalar
+from pytest_ngraph.metrics.between import IN_GENERAL, Between
 from pytest_ngraph.stats import Estimate
 
 FIELDS = tuple(each.name for each in dataclasses.fields(Case))
@@ -84,8 +85,9 @@ class Inversion:
         loser: the slower case under the reference, at the same batch size.
         compiler: compiler under which the order is reversed.
         device: device on which the order is reversed.
-        before: throughput of winner over loser under the reference (above 1).
-        after: throughput of winner over loser with that compiler and device (below 1).
+        before: throughput of winner over loser under the reference (above 1). Its interval is what other processes
+            would show.
+        after: throughput of winner over loser with that compiler and device (below 1), with such an interval.
     """
 
     winner: Case
@@ -117,11 +119,13 @@ class Metrics:
         by_case: the metrics of single cases, in the order in which the cases were recorded.
         wider: the metrics that span several cases.
         inversions: the rank inversions found.
+        between: how much processes of the same code differ, which the intervals of the metrics do not include.
     """
 
     by_case: Mapping[Case, Mapping[str, Metric]] = field(default_factory=dict)
     wider: tuple[Metric, ...] = ()
     inversions: tuple[Inversion, ...] = ()
+    between: Between = IN_GENERAL
 
     def __getitem__(self, case: Case) -> Mapping[str, Metric]:
         return self.by_case[case]

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.metrics.between import NORMAL, TAIL, Between, Spread, Uncertainty, log_distance, with_between
 from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.metric import Inversion, Metric, Scope
 from pytest_ngraph.metrics.panels import AT_ONCE
@@ -27,10 +28,11 @@ Cases = Mapping[Network, Case]
 """The cases of an arm by network."""
 
 
-def rank_inversions(cells: Cells) -> Iterator[tuple[Metric, list[Inversion]]]:
+def rank_inversions(cells: Cells, between: Between) -> Iterator[tuple[Metric, list[Inversion]]]:
     """Yield the number of inversions, and the inversions, for every two arms that share at least two workloads.
 
-    The first arm of a pair is the reference: identity where it is one of them.
+    The first arm of a pair is the reference: identity where it is one of them. It is an inversion if other processes
+    would surely show both orders, too, each at the level of an interval.
     """
     rows = {cells.cases[row]: row for row in np.flatnonzero(cells.measured).tolist()}
     for scope, reference, other, shared in arms_compared(rows):
@@ -39,7 +41,7 @@ def rank_inversions(cells: Cells) -> Iterator[tuple[Metric, list[Inversion]]]:
             yield Metric("rank_inversions", scope, absent=reason), []
         else:
             pairs = [(rows[reference[network]], rows[other[network]]) for network in shared]
-            inversions = list(_inversions(cells, pairs))
+            inversions = list(_inversions(cells, pairs, between))
             yield Metric("rank_inversions", scope, Estimate.exactly(len(inversions))), inversions
 
 
@@ -71,8 +73,9 @@ def scope_between(reference: Case, other: Case) -> Scope:
     )
 
 
-def _inversions(cells: Cells, shared: list[tuple[int, int]]) -> Iterator[Inversion]:
+def _inversions(cells: Cells, shared: list[tuple[int, int]], between: Between) -> Iterator[Inversion]:
     """Yield the inversions. `shared` has each workload's rows: under the reference and under the other arm."""
+    spread = between.pair
     references, others = (np.array(rows, dtype=np.intp) for rows in zip(*shared, strict=True))
     before, after = (np.log(cells.batch_sizes[rows] / cells.latency_s.values[rows]) for rows in (references, others))
     # Intervals are costly: they are computed only where the values themselves are reversed.
@@ -86,15 +89,24 @@ def _inversions(cells: Cells, shared: list[tuple[int, int]]) -> Iterator[Inversi
         befores = (under_reference.take(won) / under_reference.take(lost)).estimates()
         afters = (there.take(won) / there.take(lost)).estimates()
         for each in np.flatnonzero((befores.lows > 1) & (afters.highs < 1)).tolist():
+            if not (_surely_differs(befores[each], spread) and _surely_differs(afters[each], spread)):
+                continue
             arm = cells.cases[others[won[each]]]
             yield Inversion(
                 winner=cells.cases[references[won[each]]],
                 loser=cells.cases[references[lost[each]]],
                 compiler=arm.compiler,
                 device=arm.device,
-                before=befores[each],
-                after=afters[each],
+                before=with_between(befores[each], spread),
+                after=with_between(afters[each], spread),
             )
+
+
+def _surely_differs(ratio: Estimate, spread: Spread) -> bool:
+    """Return whether a ratio is surely above 1, or surely below it, the part between processes included."""
+    nearest = ratio.low if ratio.value > 1 else ratio.high
+    within = log_distance(ratio.value, nearest) / NORMAL
+    return Uncertainty(within, spread).p(log_distance(ratio.value, 1.0)) <= TAIL
 
 
 def _places(cases: Iterable[Case]) -> Mapping[Place, Mapping[Arm, Mapping[Network, Case]]]:

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics
+from pytest_ngraph.metrics.between import surely_above
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import HIDDEN, NOT_FAILED, Contention, Record
 from pytest_ngraph.report.lines import INDENT, Line, Style, shortened, wrapped
 from pytest_ngraph.report.table import GAP, Column, fitting, row
-from pytest_ngraph.stats import relative_half_width
+from pytest_ngraph.stats import Estimate, relative_half_width
 from pytest_ngraph.wording import counted, listed
 
 ABSENT = "-"
+BEST, EQUAL, OTHER = "*", "=", " "
+"""Marks of the highest throughput, of those that other processes might show to be as high, and of the others."""
 INAPPLICABLE = "none"
 
 
@@ -88,9 +91,9 @@ def block(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]
     rows = sorted(records, key=lambda record: (record.case.batch_size, record.case.compiler != IDENTITY))
     measured = [record for record in rows if not why_not_measured(record)]
     columns = _columns(rows, metrics, width - len(INDENT) - 2)
-    best = set(_best(measured, metrics))
+    ranks = dict(_ranks(measured, metrics))
     lines = [*_heading(rows, width), Line(INDENT + "  " + row(columns, None).rstrip(), "note")]
-    lines += [_row(record, index, columns, best, width) for index, record in enumerate(rows)]
+    lines += [_row(record, index, columns, ranks.get(record.case, OTHER), width) for index, record in enumerate(rows)]
     for note in _notes(measured, metrics, columns):
         lines += wrapped(note, width, "note")
     return lines
@@ -153,31 +156,30 @@ def _error(record: Record) -> str:
     return ABSENT if record.agreement is None else f"{record.agreement.error:.0e}"
 
 
-def _row(record: Record, index: int, columns: Sequence[Column], best: set[Case], width: int) -> Line:
+def _row(record: Record, index: int, columns: Sequence[Column], rank: str, width: int) -> Line:
     problem = why_not_measured(record).removeprefix("was ")
     if problem:
         style: Style = "note" if record.outcome in NOT_FAILED else "bad"
         return Line(shortened(f"{INDENT}  {row(columns[:2], index)}{GAP}{problem}", width), style)
-    is_best = record.case in best
-    marks = ("*" if is_best else " ") + (" " if record.stable else "~")
+    marks = rank + (" " if record.stable else "~")
     return Line(
-        INDENT + marks + row(columns, index).rstrip(), "best" if is_best else "plain" if record.stable else "doubt"
+        INDENT + marks + row(columns, index).rstrip(), "best" if rank == BEST else "plain" if record.stable else "doubt"
     )
 
 
-def _best(measured: Sequence[Record], metrics: Metrics) -> Iterator[Case]:
-    """Yield the case with the highest throughput at each batch size that has several compilers."""
-    by_batch_size: dict[int, list[Case]] = {}
+def _ranks(measured: Sequence[Record], metrics: Metrics) -> Iterator[tuple[Case, str]]:
+    """Yield the case with the highest throughput at each batch size that has several compilers, and its equals."""
+    by_batch_size: dict[int, list[tuple[Case, Estimate]]] = {}
     for record in measured:
-        by_batch_size.setdefault(record.case.batch_size, []).append(record.case)
-    for cases in by_batch_size.values():
-        if len(cases) > 1:
-            yield max(cases, key=lambda case: _throughput(metrics, case))
-
-
-def _throughput(metrics: Metrics, case: Case) -> float:
-    estimate = metrics[case]["throughput"].estimate
-    return estimate.value if estimate else 0.0
+        estimate = metrics[record.case]["throughput"].estimate
+        if estimate is not None:
+            by_batch_size.setdefault(record.case.batch_size, []).append((record.case, estimate))
+    for found in by_batch_size.values():
+        (best, highest), *others = sorted(found, key=lambda each: -each[1].value)
+        if others:
+            yield best, BEST
+            sure = surely_above(highest, [estimate for _, estimate in others], metrics.between)
+            yield from ((case, EQUAL) for (case, _), lower in zip(others, sure, strict=True) if not lower)
 
 
 def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Column]) -> Iterator[str]:

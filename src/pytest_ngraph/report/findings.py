@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
@@ -10,6 +11,7 @@ from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.gate import Check
 from pytest_ngraph.gate.check import Outcome
 from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Metrics
+from pytest_ngraph.metrics.between import Between, Uncertainty
 from pytest_ngraph.metrics.text import in_words, quantity, with_interval
 from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 from pytest_ngraph.wording import listed
@@ -28,10 +30,10 @@ def findings(metrics: Metrics, checks: Sequence[Check], width: int) -> list[Line
         *_section("Friction as batches grow (0 scales perfectly, 1 is saturated)", _friction(metrics), width),
         *_section("Compile time is paid back after", _break_even(metrics), width),
         *_section("Speedup over depth", _depth(metrics), width),
-        *_section("Rank inversions", _inversions(metrics.inversions), width),
+        *_section(f"Rank inversions ({_about_pairs(metrics.between)})", _inversions(metrics.inversions), width),
         *_section("Metrics of your own", _own(metrics), width),
         *_section("Absent", _absent(metrics), width, "note"),
-        *_thresholds(checks, width),
+        *_thresholds(checks, metrics.between, width),
     ]
 
 
@@ -44,6 +46,12 @@ def _section(heading: str, texts: Iterable[str], width: int, style: Style = "pla
         yield from wrapped(text, width, style)
     if len(texts) > MOST:
         yield Line(f"{INDENT}... and {len(texts) - MOST} more", "note")
+
+
+def _about_pairs(between: Between) -> str:
+    """Return what the intervals of ratios of two cases include, in words."""
+    share = 100 * math.expm1(Uncertainty(0.0, between.pair).reach())
+    return f"95 % intervals, of which ± {share:.1f} % between processes"
 
 
 def _friction(metrics: Metrics) -> Iterator[str]:
@@ -116,7 +124,7 @@ def _absent(metrics: Metrics) -> Iterator[str]:
         yield f"{'; '.join(names)}: {reason}"
 
 
-def _thresholds(checks: Sequence[Check], width: int) -> Iterator[Line]:
+def _thresholds(checks: Sequence[Check], between: Between, width: int) -> Iterator[Line]:
     if not checks:
         return
     counts = Counter(check.outcome for check in checks)
@@ -125,6 +133,8 @@ def _thresholds(checks: Sequence[Check], width: int) -> Iterator[Line]:
         for check in checks:
             if check.outcome == outcome:
                 yield from wrapped(check.text, width, style)
+    if any(check.outcome in ("breached", "undecided") for check in checks):
+        yield from wrapped(f"between processes: {between.source}", width, "note")
     missing = Counter((str(c.threshold), c.metric.absent) for c in checks if c.metric and c.outcome == "absent")
     for (threshold, reason), count in missing.items():
         yield from wrapped(f"{threshold} absent{f' {count} times' if count > 1 else ''}: {reason}", width, "doubt")

@@ -12,7 +12,7 @@ from pytest_ngraph.report.block import block
 from pytest_ngraph.report.findings import findings
 from pytest_ngraph.report.lines import Line
 
-LEGEND = "* highest throughput   ~ did not settle   ± half the 95 % interval"
+LEGEND = "* fastest   = not surely slower   ~ did not settle   ± half the 95 % interval"
 
 
 def summary(records: Sequence[Record], metrics: Metrics, checks: Sequence[Check] = (), width: int = 80) -> list[Line]:

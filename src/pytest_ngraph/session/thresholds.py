@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,6 +47,7 @@ class SessionThresholds:
         self._gates: list[MetricGate] = []
         self.alone: set[Case] = set()
         self._answered_by: dict[str, str] = {}
+        self._cases: Sequence[Case] = ()
 
     def add(self, case: Case, nodeid: str, thresholds: Iterable[Threshold]) -> None:
         """Hold a case to thresholds that a test has for it."""
@@ -57,9 +59,8 @@ class SessionThresholds:
 
         Raises `UsageError` when a threshold needs a base, and the options give none.
         """
-        every: list[tuple[Threshold, Case | None]] = [(threshold, None) for threshold in self._everywhere]
-        every += [(threshold, case) for case in self._own for threshold in self._own_of(case)]
-        relative = [(threshold, owner) for threshold, owner in every if threshold.is_relative]
+        self._cases = cases
+        relative = [(threshold, owner) for threshold, owner in self._every if threshold.is_relative]
         if not relative or options.calibrate:  # with itself as the base, a case can only show noise
             return
         if not options.has_base:
@@ -75,6 +76,19 @@ class SessionThresholds:
         for gate in self._gates:
             gate.expect(metrics)
         self.alone = {case for gate in self._gates for case in gate.alone}
+
+    @property
+    def _every(self) -> list[tuple[Threshold, Case | None]]:
+        """All thresholds, each with the case that it belongs to; None where it applies to the whole run."""
+        own = [(threshold, case) for case in self._own for threshold in self._own_of(case)]
+        return [*((threshold, None) for threshold in self._everywhere), *own]
+
+    @cached_property
+    def _limits(self) -> int:
+        """The number of comparisons with limits that the session was to make when the first of them was due."""
+        from pytest_ngraph.gate.check import count_limits
+
+        return count_limits(self._every, self._cases)
 
     @property
     def is_any(self) -> bool:
@@ -102,8 +116,9 @@ class SessionThresholds:
         from pytest_ngraph.gate import check
 
         known = metrics()
-        of_run = self._unanswered((c for c in check(everywhere, known) if c.case == case), nodeid)
-        of_test = [c.text for c in check(own, known) if c.case == case and c.outcome == "breached"]
+        of_run = self._unanswered(check(everywhere, known, case=case, limits=self._limits), nodeid)
+        found = check(own, known, case=case, limits=self._limits)
+        of_test = [each.text for each in found if each.outcome == "breached"]
         breaches = list(dict.fromkeys([*of_run, *of_test]))
         self._answered_by |= dict.fromkeys(breaches, nodeid)
         return breaches
@@ -127,14 +142,14 @@ class SessionThresholds:
     def _checks(self, metrics: Metrics) -> list[Check]:
         """Check every threshold against every metric that it selects."""
         from pytest_ngraph.gate import check
-        from pytest_ngraph.metrics import Metrics
 
         of_owners = [
-            check(self._own_of(case), Metrics({case: metrics.by_case[case]}))
+            check(self._own_of(case), metrics, case=case, limits=self._limits)
             for case in self._own
             if case in metrics.by_case
         ]
-        return [*check(self._everywhere, metrics), *(c for checks in of_owners for c in checks if c.case)]
+        of_run = check(self._everywhere, metrics, limits=self._limits)
+        return [*of_run, *(c for checks in of_owners for c in checks if c.case)]
 
     def _own_of(self, case: Case) -> list[Threshold]:
         """Return the thresholds that any test has for a case."""

@@ -175,13 +175,13 @@ def test_deploy_names_the_fastest_of_each_goal_and_says_whether_it_is_sure() -> 
         measured(case("openvino", 1), 0.005),
         measured(case("identity", 8), 0.030),
         measured(case("openvino", 8), 0.041),
-        measured(case("tvm", 8), [0.020] * 5 + [0.029] * 6),
+        measured(case("tvm", 8), 0.029),
     )
     throughput, latency = rows("deploy", study)
     assert (latency["goal"], latency["compiler"], latency["batch_size"]) == ("lowest latency", "openvino", 1)
     assert (latency["runner_up"], latency["sure"], latency["speedup"]) == ("identity", True, pytest.approx(2.0))
     assert (throughput["goal"], throughput["compiler"], throughput["batch_size"]) == ("highest throughput", "tvm", 8)
-    assert (throughput["runner_up"], throughput["sure"]) == ("identity", True)
+    assert (throughput["runner_up"], throughput["sure"]) == ("identity", False), "processes differ by more than 3 %"
 
 
 def test_deploy_is_not_sure_with_too_few_rounds_or_without_a_choice() -> None:

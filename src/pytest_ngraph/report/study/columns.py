@@ -76,7 +76,7 @@ INVERSIONS: Schema = {
     "after_low": pl.Float64,
     "after_high": pl.Float64,
 }
-"""One row per rank inversion; both intervals exclude a tie."""
+"""One row per rank inversion; both intervals, the part between processes included, exclude a tie."""
 
 MACHINES: Schema = {
     "device": pl.String,

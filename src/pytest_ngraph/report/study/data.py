@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pytest_ngraph.metrics.between import IN_GENERAL, Between
 from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.report.study import columns, frames
 from pytest_ngraph.report.study.recorded import Recorded
@@ -26,6 +27,7 @@ class Study:
 
     Attributes:
         records: one row per record, with raw samples.
+        between: how much processes of the same code differ; decisions take it into account.
         before: the cases of the earlier runs that this study is compared with; no rows without such runs.
     """
 
@@ -35,9 +37,16 @@ class Study:
     machines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.MACHINES))
     records: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.RECORDS))
     before: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.CASES))
+    between: Between = IN_GENERAL
 
     @classmethod
-    def of(cls, runs: Iterable[Run], before: Iterable[Run] = (), own: Iterable[Metric] = ()) -> Study:
+    def of(
+        cls,
+        runs: Iterable[Run],
+        before: Iterable[Run] = (),
+        own: Iterable[Metric] = (),
+        between: Between = IN_GENERAL,
+    ) -> Study:
         """Return the study of these runs, from any number of stores and devices.
 
         Runs from a generator are read one at a time, so that the records of only one are in memory.
@@ -45,11 +54,12 @@ class Study:
         Args:
             before: earlier runs to compare with.
             own: the user's own metrics.
+            between: how much processes of the same code differ.
         """
         recorded, earlier = Recorded.of(runs), Recorded.of(before)
         newest = recorded.newest()
         cases = recorded.frame[newest].select(list(columns.CASES))
-        computed = columns_of(recorded.cells.take(newest))
+        computed = columns_of(recorded.cells.take(newest), between)
         metrics = [*frames.case_metrics(computed.by_name, cases), frames.metrics([*computed.wider, *own])]
         return cls(
             cases=cases,
@@ -58,6 +68,7 @@ class Study:
             machines=recorded.machines,
             records=recorded.frame,
             before=earlier.frame[earlier.newest()].select(list(columns.CASES)),
+            between=between,
         )
 
     @property

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import polars as pl
 
+from pytest_ngraph.metrics.between import Between
 from pytest_ngraph.metrics.text import with_interval
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.inversions import by_compiling, strongest_first
 from pytest_ngraph.report.study.figures.rows import compiled, named, of_metric
+from pytest_ngraph.report.study.sure import RATES, as_good, is_sure, is_surely_above_one
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import counted
 
@@ -40,7 +43,7 @@ def findings(study: Study) -> list[Finding]:
 
 
 def _fastest(study: Study) -> Iterator[str]:
-    ranked = _ranked(named(study.measured))
+    ranked = _ranked(named(study.measured), study.between)
     for place, own in _by_place(ranked):
         sure = own.filter("sure").partition_by("compiler", maintain_order=True)
         undecided = own.height - sum(cells.height for cells in sure)
@@ -48,11 +51,12 @@ def _fastest(study: Study) -> Iterator[str]:
         wins = [f"{cells.item(0, 'compiler')} is fastest in {_cells(cells)}" for cells in most_first]
         results = [*wins[:MOST], *([f"{undecided:,} are too close to call"] if undecided else [])]
         yield f"On {place}, of {counted(own.height, 'cell')} (a workload at a batch size): {', '.join(results)}."
-    best = compiled(of_metric(study, "speedup")).filter(pl.col("low") > 1).sort("low", descending=True).head(1)
-    for row in best.iter_rows(named=True):
+    gains = compiled(of_metric(study, "speedup")).filter(pl.col("low") > 1).sort("low", descending=True)
+    real = (row for row in gains.iter_rows(named=True) if is_surely_above_one(_estimate(row), study.between))
+    for best in islice(real, 1):
         yield (
-            f"The greatest gain over identity: × {_interval(row)} by {row['compiler']} "
-            f"({row['network']}, batch size {row['batch_size']}, {row['place']})."
+            f"The greatest gain over identity: × {_interval(best)} by {best['compiler']} "
+            f"({best['network']}, batch size {best['batch_size']}, {best['place']})."
         )
 
 
@@ -65,23 +69,22 @@ def _cells(cells: pl.DataFrame) -> str:
     return f"{cells.height} ({', '.join(f'{network} at {at}' for network, at in named.rows())})"
 
 
-def _ranked(measured: pl.DataFrame) -> pl.DataFrame:
+def _ranked(measured: pl.DataFrame, between: Between) -> pl.DataFrame:
     """Return the fastest compiler of each workload and batch size with several compilers.
 
-    The column `sure` is true where its interval lies above all others.
+    The column `sure` is true where it would surely be the fastest in other processes, too.
     """
-    return (
+    found = (
         measured.sort("throughput", descending=True, maintain_order=True)
         .group_by("place", "network", "batch_size", maintain_order=True)
         .agg(
             pl.col("compiler").first(),
-            others=pl.len() - 1,
-            sure=(pl.col("throughput_low").first() > pl.col("throughput_high").slice(1).max())
-            & pl.col("throughput_high").slice(1).is_not_null().all(),
+            sure=RATES,
         )
-        .filter(pl.col("others") > 0)
-        .with_columns(pl.col("sure").fill_null(False))
+        .filter(pl.col("sure").list.len() > 1)
     )
+    sure = [is_sure(rates, between) for rates in found["sure"].to_list()]
+    return found.with_columns(pl.Series("sure", sure, dtype=pl.Boolean))
 
 
 def _reversed(study: Study) -> Iterator[str]:
@@ -99,7 +102,7 @@ def _reversed(study: Study) -> Iterator[str]:
 
 
 def _batching(study: Study) -> Iterator[str]:
-    reached = _saturated(named(study.measured))
+    reached = _saturated(named(study.measured), study.between)
     friction = of_metric(study, "friction")
     for place, own in _by_place(reached):
         stops = own.sort("stops", "compiler", descending=[True, False]).select("compiler", "stops").rows()
@@ -120,16 +123,15 @@ def _batching(study: Study) -> Iterator[str]:
             )
 
 
-def _saturated(measured: pl.DataFrame) -> pl.DataFrame:
+def _saturated(measured: pl.DataFrame, between: Between) -> pl.DataFrame:
     """Return per place and compiler the batch size from which throughput does not surely rise any more.
 
-    It is the median over workloads of the smallest batch size whose interval reaches the highest lower bound.
+    It is the median over workloads of the smallest batch size that is not surely below the best one.
     """
     curve = ("place", "compiler", "network")
     several = measured.filter(pl.col("batch_size").n_unique().over(curve) > 1, pl.col("throughput_low").is_not_null())
-    as_good = pl.col("throughput_high") >= pl.col("throughput_low").max().over(curve)
     return (
-        several.filter(as_good)
+        as_good(several, curve, between)
         .group_by(curve, maintain_order=True)
         .agg(pl.col("batch_size").min())
         .group_by("place", "compiler", maintain_order=True)
@@ -176,8 +178,12 @@ def _by_place(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
 
 def _interval(row: dict[str, Any], name: str = "") -> str:
     """Return a ratio in a row with its interval, from the columns `name`, `name_low` and `name_high`."""
+    return with_interval(_estimate(row, name))
+
+
+def _estimate(row: dict[str, Any], name: str = "") -> Estimate:
     names = (name, f"{name}_low", f"{name}_high") if name else ("value", "low", "high")
-    return with_interval(Estimate(*(row[each] for each in names)))
+    return Estimate(*(row[each] for each in names))
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -1,0 +1,189 @@
+"""How surely a metric lies beyond a limit: both parts of its uncertainty, in the scale in which they are known."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.gate.changes import READINGS
+from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics, Scope
+from pytest_ngraph.metrics.between import NO_SPREAD, NORMAL, Spread, Uncertainty, total
+from pytest_ngraph.metrics.metric import scope_of
+from pytest_ngraph.metrics.sensitivity import sensitivities
+from pytest_ngraph.metrics.text import in_words, number
+from pytest_ngraph.stats import Estimate
+
+Transform = Callable[[float], float]
+
+
+class Judged(NamedTuple):
+    """A metric in the scale in which its uncertainty is known.
+
+    Attributes:
+        at: the metric there, with its interval within the processes that were measured.
+        between: what other processes would have shown.
+        to_scale: takes a value of the metric there.
+        from_scale: takes it back.
+        is_share: whether a distance is the logarithm of a share.
+    """
+
+    at: Estimate
+    between: Spread
+    to_scale: Transform
+    from_scale: Transform
+    is_share: bool
+
+    def towards(self, bound: float) -> Uncertainty:
+        """Return the uncertainty on the side on which a value of the scale lies."""
+        nearest = self.at.high if bound > self.at.value else self.at.low
+        return Uncertainty(abs(nearest - self.at.value) / NORMAL, self.between)
+
+    @property
+    def interval(self) -> Estimate:
+        """The metric with the interval that both parts give."""
+        low, high = self.towards(-math.inf), self.towards(math.inf)
+        if not (math.isfinite(low.within) and math.isfinite(high.within)):
+            ends = (-math.inf, math.inf)
+        else:
+            reached = (self.at.value - low.reach(), self.at.value + high.reach())
+            first, last = map(self.from_scale, reached)
+            ends = (min(first, last), max(first, last))
+        return Estimate(self.from_scale(self.at.value), *ends)
+
+    @property
+    def parts(self) -> str:
+        """The two parts in words, each as half a 95 % interval; empty for an exact number."""
+        within = (self.at.high - self.at.low) / 2
+        between = Uncertainty(0.0, self.between).reach()
+        shown = [f"± {self._shown(within)} within its processes"] if 0 < within < math.inf else []
+        shown += [f"± {self._shown(between)} between processes"] if between else []
+        return ", ".join(shown)
+
+    def _shown(self, distance: float) -> str:
+        return f"{100 * math.expm1(distance):.1f} %" if self.is_share else number(distance)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a metric and a limit that its value is beyond.
+
+    Attributes:
+        p: one-sided p-value of "the true value is not beyond the limit".
+        interval: the metric with the interval that both parts of its uncertainty give.
+        parts: the parts in words.
+    """
+
+    p: float
+    interval: Estimate
+    parts: str
+
+    def in_words(self, metric: Metric) -> str:
+        """Return `0.41 [0.37, 0.46] (± 8.5 % within its processes, ± 6.3 % between processes)`."""
+        return " ".join(
+            filter(
+                None,
+                [
+                    in_words(dataclasses.replace(metric, estimate=self.interval)),
+                    f"({self.parts})" if self.parts else "",
+                ],
+            )
+        )
+
+
+class Limits:
+    """Judges the metrics of a run against limits, knowing how much processes of the same code differ."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._between = metrics.between
+        self._weights = {(each.name, each.scope): each.weights for each in sensitivities(metrics.by_case)}
+
+    def evidence(self, metric: Metric, bound: float) -> Evidence:
+        """Return how surely a metric with an estimate, whose value is beyond a bound, is beyond it."""
+        judged = self._judged(metric)
+        limit = judged.to_scale(bound)
+        p = judged.towards(limit).p(abs(limit - judged.at.value))
+        return Evidence(p, judged.interval, judged.parts)
+
+    def _judged(self, metric: Metric) -> Judged:
+        estimate, name = metric.estimate, metric.name
+        assert estimate is not None
+        special = {"break_even": self._break_even, "cpu_reduction": self._cpu_reduction, "depth_slope": self._slope}
+        weights = self._weights.get((name, metric.scope))
+        if name in special:
+            found = special[name](metric.scope, estimate)
+            if found is not None:
+                return found
+        elif weights is not None:
+            spread = self._between.of(weights.values())
+            return in_shares(estimate, spread) if DEFINITIONS[name].change == "share" else plain(estimate, spread)
+        elif name in ONCE and estimate.value > 0:
+            return in_shares(estimate, ONCE[name])
+        return plain(estimate, NO_SPREAD)  # a count, or a metric of the user's own, whose interval is all that is known
+
+    def _break_even(self, scope: Case | Scope, estimate: Estimate) -> Judged | None:
+        """Judge by the speedup at which compiling is paid back after as many samples: 1 + compile_s T / samples."""
+        own = self._estimates(scope)
+        if own.keys() < {"speedup", "compile_s", "throughput"}:
+            return None
+        paid = own["compile_s"].value * own["throughput"].value
+        speedup = in_shares(own["speedup"], self._between.pair)
+        gain = max(0.0, 1 - 1 / own["speedup"].value)
+        compiling = Spread(gain * ONCE["compile_s"].deviation, ONCE["compile_s"].dof)
+
+        def samples(log_speedup: float) -> float:
+            return paid / math.expm1(log_speedup) if log_speedup > 0 else math.inf
+
+        return Judged(
+            speedup.at,
+            total([self._between.pair, compiling]),
+            lambda after: math.log1p(paid / after) if after > 0 else math.inf,
+            samples,
+            is_share=True,
+        )
+
+    def _cpu_reduction(self, scope: Case | Scope, estimate: Estimate) -> Judged:
+        deviation, dof = ONCE["cpu_percent"]
+        return plain(estimate, Spread(abs(1 - estimate.value) * math.sqrt(2) * deviation, dof))
+
+    def _slope(self, scope: Case | Scope, estimate: Estimate) -> Judged:
+        """Judge a slope by the speedups from which it follows: each varies by its own share of itself."""
+        speedups = {
+            case.depth: own["speedup"].estimate
+            for case, own in self._metrics.by_case.items()
+            if case.depth is not None and case.compiler != IDENTITY and scope_of(case, spanned="depth") == scope
+        }
+        known = {depth: each.value for depth, each in speedups.items() if each}
+        middle = math.fsum(known) / max(1, len(known))
+        squares = math.fsum((depth - middle) ** 2 for depth in known)
+        weights = [(depth - middle) / squares * value for depth, value in known.items()] if squares else []
+        return plain(estimate, self._between.of([sign * weight for weight in weights for sign in (1, -1)]))
+
+    def _estimates(self, scope: Case | Scope) -> Mapping[str, Estimate]:
+        if not isinstance(scope, Case) or scope not in self._metrics.by_case:
+            return {}
+        return {name: each.estimate for name, each in self._metrics[scope].items() if each.estimate}
+
+
+ONCE: Mapping[str, Spread] = {name: Spread(*prior) for name, prior in READINGS.items()} | {
+    "device_memory_bytes": Spread(*READINGS["peak_memory_bytes"])
+}
+"""The metrics that are read once in each process, with their spread from process to process."""
+
+
+def plain(estimate: Estimate, spread: Spread) -> Judged:
+    """Return a metric whose error does not grow with its value."""
+    return Judged(estimate, spread, float, float, is_share=False)
+
+
+def in_shares(estimate: Estimate, spread: Spread) -> Judged:
+    """Return a positive metric whose error is a share of its value."""
+    return Judged(Estimate(*map(_log, estimate)), spread, _log, math.exp, is_share=True)
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf

@@ -1,0 +1,154 @@
+"""How much processes of the same code differ: the part of an uncertainty that the rounds of one process do not show.
+
+A process draws its place in memory once, and a machine is not the same on two days. So a decision takes the sum of two
+parts: the error within the processes that were measured, and what other processes would have shown. This file is the
+one definition of the second part, and of the sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+from pytest_ngraph.stats import LEVEL, Estimate
+from pytest_ngraph.student import t_quantile, t_tail
+
+TAIL = (1 - LEVEL) / 2
+"""The probability at either side of an interval."""
+NORMAL = NormalDist().inv_cdf(1 - TAIL)
+"""By how many standard errors an interval reaches to either side, where the error is known."""
+MANY = 1e6
+"""Degrees of freedom from which Student's t is the normal distribution."""
+
+
+class Spread(NamedTuple):
+    """A standard deviation, and the degrees of freedom with which it is known."""
+
+    deviation: float
+    dof: float
+
+
+NO_SPREAD = Spread(0.0, MANY)
+
+PAIR = Spread(0.016, 4)
+"""Log ratios of the times of two processes that run the same code in turn, their threads bound to cores: on machines
+in general."""
+RUN = Spread(0.03, 3)
+"""Logarithms of the times of the same code in runs on different days: on machines in general."""
+
+
+def total(spreads: Iterable[Spread]) -> Spread:
+    """Return the spread of a sum of independent parts; its degrees of freedom after Welch and Satterthwaite."""
+    parts = [each for each in spreads if each.deviation]
+    variance = math.fsum(each.deviation**2 for each in parts)
+    if not variance:
+        return NO_SPREAD
+    dof = 1 / math.fsum((each.deviation**2 / variance) ** 2 / each.dof for each in parts)
+    return Spread(math.sqrt(variance), min(MANY, dof))
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """How much the logarithm of a case's seconds per iteration differs from process to process.
+
+    Attributes:
+        process: from one process to another in the same session.
+        session: what all processes of a session have in common. It cancels in ratios within a session.
+        source: where this is known from, in words.
+    """
+
+    process: Spread
+    session: Spread
+    source: str
+
+    def of(self, weights: Iterable[float]) -> Spread:
+        """Return the spread of a weighted sum of the logarithms of times, each of a process of its own."""
+        each = list(weights)
+        own = math.sqrt(math.fsum(weight**2 for weight in each)) * self.process.deviation
+        shared = abs(math.fsum(each)) * self.session.deviation
+        return total([Spread(own, self.process.dof), Spread(shared, self.session.dof)])
+
+    @property
+    def pair(self) -> Spread:
+        """The spread of the logarithm of a ratio of two cases' times, such as a speedup."""
+        return self.of((1.0, -1.0))
+
+
+IN_GENERAL = Between(
+    process=Spread(PAIR.deviation / math.sqrt(2), PAIR.dof),
+    session=Spread(math.sqrt(RUN.deviation**2 - PAIR.deviation**2 / 2), RUN.dof),
+    source="as on machines in general (--ngraph-calibrate measures this machine)",
+)
+"""For a machine of which nothing is known."""
+
+
+class Uncertainty(NamedTuple):
+    """The uncertainty of a number, in the scale in which it is judged.
+
+    Attributes:
+        within: standard error within the processes that were measured.
+        between: what other processes would have shown.
+    """
+
+    within: float
+    between: Spread
+
+    @property
+    def _whole(self) -> Spread:
+        return total([Spread(self.within, MANY), self.between])
+
+    def p(self, distance: float) -> float:
+        """Return the one-sided p-value of the hypothesis that the true number is this far off, or farther."""
+        whole = self._whole
+        if not math.isfinite(whole.deviation):
+            return 1.0
+        if not whole.deviation:
+            return 0.0 if distance >= 0 else 1.0
+        return t_tail(distance / whole.deviation, whole.dof) if math.isfinite(distance) else float(distance < 0)
+
+    def reach(self, tail: float = TAIL) -> float:
+        """Return how far off the true number may be on one side, with the probability `tail` that it is farther."""
+        whole = self._whole
+        return t_quantile(tail, whole.dof) * whole.deviation if whole.deviation else 0.0
+
+
+def log_distance(value: float, bound: float) -> float:
+    """Return the distance of a bound from a positive value, as a logarithm; infinite where the bound is unknown."""
+    return abs(math.log(bound / value)) if 0 < bound < math.inf else math.inf
+
+
+def of_ratio(above: Estimate, below: Estimate, spread: Spread) -> Uncertainty:
+    """Return how uncertain it is that the first of two positive numbers is above the second, on the logarithmic scale.
+
+    Args:
+        above, below: measured independently.
+        spread: of the logarithm of their ratio between processes.
+    """
+    within = math.hypot(log_distance(above.value, above.low), log_distance(below.value, below.high))
+    return Uncertainty(within / NORMAL, spread)
+
+
+def surely_above(best: Estimate, others: Sequence[Estimate], between: Between) -> list[bool]:
+    """Return of which other cases' throughputs the highest one is surely above.
+
+    The highest is compared with each at the level that is left for it (Bonferroni), so that at most 5 in 100 claims to
+    be above all are wrong.
+    """
+    level = (1 - LEVEL) / max(1, len(others))
+    return [
+        of_ratio(best, each, between.pair).p(math.log(best.value / each.value)) <= level if each.value > 0 else False
+        for each in others
+    ]
+
+
+def with_between(estimate: Estimate, spread: Spread) -> Estimate:
+    """Return a positive number with the interval that both parts of its uncertainty give."""
+    low, high = (
+        Uncertainty(log_distance(estimate.value, bound) / NORMAL, spread) for bound in (estimate.low, estimate.high)
+    )
+    if not (math.isfinite(low.within) and math.isfinite(high.within)):
+        return estimate
+    return Estimate(estimate.value, estimate.value * math.exp(-low.reach()), estimate.value * math.exp(high.reach()))

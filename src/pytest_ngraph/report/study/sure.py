@@ -1,0 +1,52 @@
+"""What a study may conclude from throughputs: which are surely above others, other processes included."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from pytest_ngraph.metrics.between import NORMAL, TAIL, Between, Uncertainty, log_distance, surely_above
+from pytest_ngraph.stats import Estimate
+
+RATES = pl.struct("throughput", "throughput_low", "throughput_high").alias("rates")
+"""The throughputs of a group with their intervals, the highest first, for `is_sure`."""
+
+
+def is_sure(rates: Sequence[dict[str, Any]], between: Between) -> bool:
+    """Return whether the first of several throughputs is surely above all others. Alone, it is not compared."""
+    best, *others = map(_estimate, rates)
+    return bool(others) and all(surely_above(best, others, between))
+
+
+def as_good(frame: pl.DataFrame, by: Sequence[str], between: Between) -> pl.DataFrame:
+    """Return the rows, group by group, whose throughput is not surely below the group's highest."""
+    kept = []
+    for group in frame.partition_by(by, maintain_order=True):
+        ordered = group.sort("throughput", descending=True, maintain_order=True)
+        best, *others = map(_estimate, ordered.select(RATES)["rates"].to_list())
+        lower = [False, *surely_above(best, others, between)]
+        kept.append(ordered.filter(~pl.Series(lower, dtype=pl.Boolean)))
+    return pl.concat(kept) if kept else frame
+
+
+def is_surely_above_one(ratio: Estimate, between: Between) -> bool:
+    """Return whether a ratio of two cases, such as a speedup, would surely be above 1 in other processes, too."""
+    if ratio.value <= 1:
+        return False
+    within = log_distance(ratio.value, ratio.low) / NORMAL
+    return Uncertainty(within, between.pair).p(math.log(ratio.value)) <= TAIL
+
+
+def pair_in_words(between: Between) -> str:
+    """Return by how much two processes of the same code differ: `± 4.5 % at 95 %, as on machines in general`."""
+    share = 100 * math.expm1(Uncertainty(0.0, between.pair).reach())
+    return f"± {share:.1f} % at 95 %, {between.source}"
+
+
+def _estimate(row: dict[str, Any]) -> Estimate:
+    """Return a throughput; with too few rounds, a bound is unknown, and then nothing is sure."""
+    low, high = row["throughput_low"], row["throughput_high"]
+    return Estimate(row["throughput"], 0.0 if low is None else low, math.inf if high is None else high)
