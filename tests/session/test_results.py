@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from synthetic import case, measured
 
@@ -14,11 +15,11 @@ from pytest_ngraph.stats import Estimate
 CASE = case("tvm", 8)
 
 
-def test_metrics_of_ones_own_that_cannot_be_computed_take_nothing_with_them() -> None:
+def test_metrics_of_ones_own_that_cannot_be_computed_take_nothing_with_them(tmp_path: Path) -> None:
     def broken(records: Sequence[Record]) -> list[Metric]:
         raise KeyError("accuracy")
 
-    ours = Results(broken)
+    ours = Results(broken, tmp_path)
     ours.add(measured(CASE, 0.5))
     for metrics in (ours.metrics_around(CASE, own=True), ours.metrics()):
         assert metrics[CASE]["throughput"].estimate
@@ -26,7 +27,7 @@ def test_metrics_of_ones_own_that_cannot_be_computed_take_nothing_with_them() ->
     assert mistake.startswith("metrics of your own cannot be computed: KeyError: 'accuracy' (test_results.py, line ")
 
 
-def test_what_a_metric_of_ones_own_lacks_before_the_end_is_no_mistake() -> None:
+def test_what_a_metric_of_ones_own_lacks_before_the_end_is_no_mistake(tmp_path: Path) -> None:
     """It compares with a case that is measured later."""
     other = case("tvm", 1, workload="another")
 
@@ -35,7 +36,7 @@ def test_what_a_metric_of_ones_own_lacks_before_the_end_is_no_mistake() -> None:
         faster = by_case[other].rounds[0].sample_s / by_case[CASE].rounds[0].sample_s
         return [Metric("mine.relative", CASE, Estimate.exactly(faster))]
 
-    ours = Results(relative)
+    ours = Results(relative, tmp_path)
     ours.add(measured(CASE, 0.5))
     assert "mine.relative" not in ours.metrics_around(CASE, own=True)[CASE]
     ours.add(measured(other, 0.5))

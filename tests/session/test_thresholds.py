@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from changing import Base, known
 from synthetic import case, measured
@@ -78,3 +80,20 @@ def test_a_tests_own_limits_are_its_own() -> None:
     outcome = ours.conclude(METRICS)
     assert [(each.case, each.outcome) for each in outcome.checks] == [(EIGHT, "breached")]
     assert outcome.breaches == [], "the test has failed already"
+
+
+def test_all_limits_of_a_run_share_the_error_level_from_its_first_test_on() -> None:
+    """What the first test fails for is also breached at the end, however many cases follow."""
+    of = [case("tvm", 8, workload=f"net{number}") for number in range(60)]
+    near, far = 0.235, 1.0  # throughput 34 and 8, of at least 40
+    for seconds, breached in ((near, False), (far, True)):
+        records = [measured(each, seconds if each == of[0] else 0.1) for each in of]
+        ours = SessionThresholds([Threshold.parse("throughput<40")])
+        ours.to_bases(of, [], GateOptions())
+        assert bool(ours.breaches_of(of[0], "test_it.py::test", partial(compute, records[:1]))) is breached
+        outcome = ours.conclude(compute(records))
+        assert ([each.outcome for each in outcome.checks].count("breached") == 1) is breached
+        assert outcome.breaches == []
+    lonely = SessionThresholds([Threshold.parse("throughput<40")])
+    lonely.to_bases(of[:1], [], GateOptions())
+    assert lonely.breaches_of(of[0], "test_it.py::test", lambda: compute([measured(of[0], near)]))

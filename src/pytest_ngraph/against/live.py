@@ -14,8 +14,9 @@ from pytest_ngraph.gate import Calibration, Rule, Verdict, is_enough, missing, v
 from pytest_ngraph.gate.baseline import seconds_elsewhere
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change
 from pytest_ngraph.gate.judge import CaseJudge
-from pytest_ngraph.gate.pooling import Pooled
+from pytest_ngraph.gate.pooling import Pooled, Prior
 from pytest_ngraph.gate.verdict import Assessment, decide_worse
+from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.record import Record
 from pytest_ngraph.wording import counted
 
@@ -49,6 +50,7 @@ class LiveBase(CaseJudge):
         self._comparisons: dict[Case, Comparison] = {}
         self._bases = 0
         self._same: set[Case] = set()
+        self._processes = (calibration.between if calibration else IN_GENERAL).process
         rule = Rule(margin=options.margin, level=options.level)
         if calibration is not None:
             rule = calibration.applied(rule)
@@ -140,7 +142,7 @@ class LiveBase(CaseJudge):
 
     def seconds(self, case: Case) -> Pooled:
         """Return the logarithm of head's seconds, with the uncertainty of another process. Raises `Uncompared`."""
-        return seconds_elsewhere(self._head(case), self.rule.priors["apart"])
+        return seconds_elsewhere(self._head(case), Prior(*self._processes))
 
     def reading(self, case: Case, metric: str) -> Reading:
         """Return what each arm needed when launched alone. Raises `Uncompared`."""

@@ -48,7 +48,7 @@ def _run(parsed: argparse.Namespace) -> int:
         raise UsageError("--figure, and --before without --table, need a folder to write to: -o DIR.")
     else:
         for folder in stores:
-            _print(store.read(folder, parsed.id or store.LATEST))
+            _print(store.read(folder, parsed.id or store.LATEST), folder)
     return 0
 
 
@@ -64,9 +64,10 @@ def _write(data: Study, parsed: argparse.Namespace) -> None:
 
 
 def _study(stores: Sequence[Path], parsed: argparse.Namespace) -> Study:
+    from pytest_ngraph.against.processes import calibrated
     from pytest_ngraph.report.study.data import Study
 
-    data = Study.of(_runs(stores, parsed.id), _runs(parsed.before, None))
+    data = Study.of(_runs(stores, parsed.id), _runs(parsed.before, None), between=calibrated)
     for warning in data.warnings:
         print(f"pytest-ngraph: {warning}", file=sys.stderr)
     return data
@@ -86,7 +87,8 @@ def _left_out(run: Run) -> str:
     return f"{counted(run.damaged, 'line')} left out: not readable as a record by this version"
 
 
-def _print(run: Run) -> None:
+def _print(run: Run, folder: Path) -> None:
+    from pytest_ngraph.against.processes import known
     from pytest_ngraph.metrics import compute
     from pytest_ngraph.report.summary import summary
 
@@ -95,7 +97,8 @@ def _print(run: Run) -> None:
     print(f"run {run.id}: {counted(len(run.records), 'record')}, {', '.join(processors)}")
     if run.damaged:
         print(_left_out(run))
-    for line in summary(run.records, compute(run.records), width=shutil.get_terminal_size().columns):
+    metrics = compute(run.records, between=known(run.records, folder))
+    for line in summary(run.records, metrics, width=shutil.get_terminal_size().columns):
         print(line.text)
     if any(record.comparison for record in run.records):
         print("\nVerdicts are not shown here. To keep those of a run, use pytest --ngraph-summary=FILE.")

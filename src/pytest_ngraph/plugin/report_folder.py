@@ -56,4 +56,4 @@ def _write(result: RunResult, folder: Path) -> Path:
     from pytest_ngraph.report.study.data import Study
 
     own = [metric for metric in result.metrics if metric.name not in DEFINITIONS]
-    return study.write(Study.of([result.run], own=own), folder)[0]
+    return study.write(Study.of([result.run], own=own, between=lambda machines: result.metrics.between), folder)[0]

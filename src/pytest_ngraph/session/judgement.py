@@ -59,7 +59,7 @@ class Judgement:
         self._gate = options.gate
         self._is_smoke = options.settings.smoke
         self._thresholds = SessionThresholds(options.thresholds)
-        self._results = Results(extra_metrics)
+        self._results = Results(extra_metrics, options.store)
         self._answered: set[tuple[str, str]] = set()
 
     @property

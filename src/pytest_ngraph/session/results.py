@@ -7,6 +7,7 @@ import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from pytest_ngraph.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_ngraph.metrics import Metric, Metrics
+    from pytest_ngraph.metrics.between import Between
     from pytest_ngraph.record import Record
 
 ExtraMetrics = Callable[["Sequence[Record]"], "Iterable[Metric]"]
@@ -29,10 +31,12 @@ class Results:
         mistakes: errors of the users' own metrics, a line each.
     """
 
-    def __init__(self, extra_metrics: ExtraMetrics) -> None:
+    def __init__(self, extra_metrics: ExtraMetrics, store: Path) -> None:
+        """Start without records; `store` has earlier runs of the same code, if there are any."""
         self.records: dict[Case, Record] = {}
         self.mistakes: list[str] = []
         self._extra_metrics = extra_metrics
+        self._store = store
         self._curves: dict[Case, dict[Case, Record]] = defaultdict(dict)
 
     def add(self, record: Record) -> None:
@@ -46,10 +50,17 @@ class Results:
 
         records = list(self.records.values())
         try:
-            return compute(records, extra=self._own(records))
+            return compute(records, extra=self._own(records), between=self._between)
         except UsageError as mistake:
             self.mistakes.append(str(mistake))
-            return compute(records)
+            return compute(records, between=self._between)
+
+    @cached_property
+    def _between(self) -> Between:
+        """How much processes of the same code differ, as known when it is first asked for."""
+        from pytest_ngraph.against.processes import known
+
+        return known(self.records.values(), self._store)
 
     def metrics_around(self, case: Case, *, own: bool) -> Metrics:
         """Return the metrics of the records that a case's own metrics follow from.
@@ -61,8 +72,8 @@ class Results:
         curve = list(self._curves[_curve(case)].values())
         if own:
             with suppress(UsageError):  # a record may still be missing; the end reports real mistakes
-                return compute(curve, extra=self._own(list(self.records.values())))
-        return compute(curve)
+                return compute(curve, extra=self._own(list(self.records.values())), between=self._between)
+        return compute(curve, between=self._between)
 
     def _own(self, records: Sequence[Record]) -> list[Metric]:
         """Return the users' own metrics. Raises `UsageError` where their code fails, so that nothing else is lost."""

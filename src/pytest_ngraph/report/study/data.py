@@ -5,7 +5,7 @@ Of equal cases, the one begun last counts; `Study.records` has the others as wel
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import polars as pl
 
 from pytest_ngraph.metrics.between import IN_GENERAL, Between
 from pytest_ngraph.metrics.compute import columns_of
+from pytest_ngraph.metrics.history import learned
 from pytest_ngraph.report.study import columns, frames
 from pytest_ngraph.report.study.recorded import Recorded
 
@@ -45,7 +46,7 @@ class Study:
         runs: Iterable[Run],
         before: Iterable[Run] = (),
         own: Iterable[Metric] = (),
-        between: Between = IN_GENERAL,
+        between: Callable[[Collection[str]], Between] = lambda machines: IN_GENERAL,
     ) -> Study:
         """Return the study of these runs, from any number of stores and devices.
 
@@ -54,12 +55,15 @@ class Study:
         Args:
             before: earlier runs to compare with.
             own: the user's own metrics.
-            between: how much processes of the same code differ.
+            between: returns how much processes of the same code differ on machines with these fingerprints, as known
+                before these runs are looked at.
         """
         recorded, earlier = Recorded.of(runs), Recorded.of(before)
         newest = recorded.newest()
+        machines = recorded.machines.filter(pl.col("key") == "fingerprint")["value"].unique().to_list()
+        known = learned(recorded.times, between(machines))
         cases = recorded.frame[newest].select(list(columns.CASES))
-        computed = columns_of(recorded.cells.take(newest), between)
+        computed = columns_of(recorded.cells.take(newest), known)
         metrics = [*frames.case_metrics(computed.by_name, cases), frames.metrics([*computed.wider, *own])]
         return cls(
             cases=cases,
@@ -68,7 +72,7 @@ class Study:
             machines=recorded.machines,
             records=recorded.frame,
             before=earlier.frame[earlier.newest()].select(list(columns.CASES)),
-            between=between,
+            between=known,
         )
 
     @property

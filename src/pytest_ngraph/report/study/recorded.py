@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from pytest_ngraph.metrics.cells import Cells
+from pytest_ngraph.metrics.history import Timed, timed
 from pytest_ngraph.metrics.sampled import Rows
 from pytest_ngraph.report.study import columns, frames
 from pytest_ngraph.store import Run
@@ -22,11 +23,13 @@ class Recorded:
         frame: one row per record, with the columns of `columns.RECORDS`.
         cells: the measurements of the same rows.
         machines: with the columns of `columns.MACHINES`.
+        times: of the records that say what they depend on.
     """
 
     frame: pl.DataFrame
     cells: Cells
     machines: pl.DataFrame
+    times: Sequence[Timed]
 
     @classmethod
     def of(cls, runs: Iterable[Run]) -> Recorded:
@@ -34,17 +37,20 @@ class Recorded:
 
         Of records begun at the same time, the one of the earlier run comes first.
         """
+        times: list[Timed] = []
         parts, machines, cells = [pl.DataFrame(schema=columns.RECORDS)], [pl.DataFrame(schema=columns.MACHINES)], []
         for run in runs:
             cells.append(Cells.of_each(run.records))
             parts.append(frames.records(run.records, cells[-1]))
             machines.append(frames.machine(run))
+            times += timed(run.records)
         frame = pl.concat(parts)
         order = np.argsort(frame["started_at"].to_numpy(), kind="stable")
         return cls(
             frame=frame[order],
             cells=Cells.joined(cells).take(order),
             machines=pl.concat(machines).sort("run", maintain_order=True),
+            times=times,
         )
 
     def newest(self) -> Rows:
