@@ -97,6 +97,9 @@ def test_a_comparison_is_read_back_from_json() -> None:
         launches=(launch(1.0, 2.0), dataclasses.replace(launch(4.0), fresh=False)),
         alone=(AloneLaunch(arm="head", compile_s=None, cpu_percent=50.0, peak_memory_bytes=2**20),),
         alone_problem="the process was killed",
+        subject="program",
+        module=Comparison(placement="apart", subject="module", share=0.5, launches=(launch(3.0),)),
+        share=0.5,
         facts={"version": "1"},
     )
     assert Comparison.from_dict(json.loads(json.dumps(written.to_dict()))) == written
@@ -104,5 +107,6 @@ def test_a_comparison_is_read_back_from_json() -> None:
 
 def test_a_comparison_from_before_alone_launches_is_read() -> None:
     data = Comparison(same=True).to_dict()
-    del data["alone"], data["alone_problem"]
+    for name in ("alone", "alone_problem", "subject", "module", "share"):
+        del data[name]
     assert Comparison.from_dict(data) == Comparison(same=True)

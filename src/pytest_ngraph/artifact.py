@@ -71,6 +71,7 @@ class Artifact:
         digest: SHA-256 of the graph and its weights.
         model: parameters and operations.
         files: digests of the user's own files that were read to build it, by path.
+        unrelated: those of `files` that only other workloads import, which the same process has built before.
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
     """
 
@@ -83,7 +84,13 @@ class Artifact:
     digest: str = ""
     model: Model = field(default_factory=Model)
     files: dict[str, str] = field(default_factory=dict)
+    unrelated: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+
+    @property
+    def own_files(self) -> dict[str, str]:
+        """Digests of the files that this workload is built from, by path."""
+        return {path: digest for path, digest in self.files.items() if path not in self.unrelated}
 
     def inputs(self) -> list[Array]:
         """Return the inputs in the graph's order, floats in fp32; the first axis of each is the batch."""
@@ -107,6 +114,7 @@ class Artifact:
                 "program": Path(data["program"]) if data["program"] else None,
                 "onnx": Path(data["onnx"]) if data["onnx"] else None,
                 "model": Model(**data["model"]),
+                "unrelated": tuple(data.get("unrelated", ())),
                 "hidden": tuple(data.get("hidden", ())),
             }
         )

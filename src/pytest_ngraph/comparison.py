@@ -8,6 +8,10 @@ from typing import Any, Literal, NamedTuple
 Placement = Literal["together", "apart"]
 """Both arms in one process, alternating; or each in a process of its own."""
 
+Subject = Literal["", "program", "module", "compiler"]
+"""What a comparison is about: eager PyTorch, as exported programs or as the modules themselves; or a compiler whose own
+code differs, each model compiled by its own side's. Empty for all others, of which only the graph can differ."""
+
 HEAD, BASE = "head", "base"
 """Names of the two arms."""
 
@@ -110,6 +114,9 @@ class Comparison:
         launches: first those of the screen, then those that confirm it.
         alone: launches of one arm each, where a threshold needs compile time, CPU time or memory.
         alone_problem: why the launches in `alone` ended early.
+        subject: what the verdict is about.
+        module: the same case compared as modules as well, where files that they are built from differ.
+        share: of the error level that the case is given; less than 1 where it is compared in two ways.
         same: head and base start from equal graphs and weights, so that nothing needed measuring.
         new: the base does not have this case.
         lost: why the head cannot be run here, where the base can.
@@ -122,6 +129,9 @@ class Comparison:
     against: str = ""
     base: str = ""
     placement: Placement = "together"
+    subject: Subject = ""
+    module: Comparison | None = None
+    share: float = 1.0
     launches: tuple[Launch, ...] = ()
     alone: tuple[AloneLaunch, ...] = ()
     alone_problem: str = ""
@@ -147,7 +157,8 @@ class Comparison:
         """Return the comparison that `to_dict` wrote."""
         launches = tuple(_launch(each) for each in data["launches"])
         alone = tuple(AloneLaunch(**each) for each in data.get("alone", ()))
-        return cls(**data | {"launches": launches, "alone": alone})
+        module = cls.from_dict(data["module"]) if data.get("module") else None
+        return cls(**data | {"launches": launches, "alone": alone, "module": module})
 
 
 def _launch(data: dict[str, Any]) -> Launch:

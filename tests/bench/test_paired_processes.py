@@ -26,6 +26,45 @@ import torch
 def network(batch_size):
     return torch.nn.Sequential(*(torch.nn.Linear({width}, {width}) for _ in range(4))), torch.ones(batch_size, {width})
 """
+AROUND = """
+import torch
+
+class Network(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(64, 64)
+
+    def forward(self, x):
+        sum(range({count}))
+        return self.layer(x)
+
+def network(batch_size):
+    return Network(), torch.ones(batch_size, 64)
+"""
+DECIDING = """
+import torch
+
+class Network(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(64, 64)
+
+    def forward(self, x):
+        for _ in range({count}):
+            x = self.layer(x)
+        return x if x.sum() > 0 else -x
+
+def network(batch_size):
+    return Network(), torch.ones(batch_size, 64)
+"""
+OURS = """
+import time
+from mine import Exact
+
+class Ours(Exact):
+    def run(self):
+        time.sleep(SECONDS)
+"""
 SETTINGS = Settings(budget_s=0.2, launch_s=0.05, warmup_s=0.1, cache=None)
 CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)
 Compare = Callable[..., list[Record]]
@@ -93,6 +132,53 @@ def test_each_arm_runs_its_own_code(compare: Compare) -> None:
     eager = records[1]
     assert eager.case.compiler == "identity"
     assert eager.facts["graph"] == "program", "one process cannot hold the modules of two revisions"
+    assert eager.comparison is not None
+    assert eager.comparison.subject == "program"
+    modules = eager.comparison.module
+    assert modules is not None, "the file that both are built from differs"
+    assert (modules.subject, modules.placement, modules.problem) == ("module", "apart", "")
+    assert [launch.fresh for launch in modules.launches] == [True, True]
+    assert all(effect(launch).log_ratio < 0 for launch in modules.launches)
+
+
+def test_python_around_an_equal_graph_is_measured_in_processes_of_their_own(compare: Compare, tmp_path: Path) -> None:
+    for folder, count in (("head", 20_000), ("base", 0)):
+        (tmp_path / folder / "nets.py").write_text(AROUND.format(count=count))
+    comparison = comparison_of(compare(dataclasses.replace(CASE, compiler="identity"), launches=2))
+    assert (comparison.subject, comparison.placement, comparison.module) == ("module", "apart", None)
+    assert [launch.fresh for launch in comparison.launches] == [False, True]
+    assert all(effect(launch).log_ratio > 0 for launch in comparison.launches)
+
+
+def test_what_torch_export_refuses_is_measured_in_processes_of_their_own(compare: Compare, tmp_path: Path) -> None:
+    for folder, count in (("head", 1), ("base", 40)):
+        (tmp_path / folder / "nets.py").write_text(DECIDING.format(count=count))
+    records = compare(dataclasses.replace(CASE, compiler="identity"), CASE)
+    comparison = comparison_of(records[:1])
+    assert (comparison.subject, comparison.placement, comparison.problem) == ("module", "apart", "")
+    assert effect(comparison.launches[0]).log_ratio < 0
+    other = records[1].comparison
+    assert other is not None
+    assert other.problem.startswith("two revisions are compared as exported programs, and torch.export refuses the")
+
+
+def test_a_compiler_of_ones_own_that_changed_compiles_each_arm_at_its_own_side(
+    compare: Compare, tmp_path: Path
+) -> None:
+    for folder, seconds in (("head", 0.004), ("base", 0.001)):
+        plain.put_into(tmp_path / folder)
+        (tmp_path / folder / "numbers.txt").write_text("1 2 3")
+        (tmp_path / folder / "ours.py").write_text("from pauses import SECONDS\n" + OURS)
+        (tmp_path / folder / "pauses.py").write_text(f"SECONDS = {seconds}")
+    case = dataclasses.replace(CASE, workload="plain", compiler="ours:Ours")
+    comparison = comparison_of(compare(case, launches=2))
+    assert (comparison.subject, comparison.placement, comparison.same) == ("compiler", "apart", False)
+    assert all(effect(launch).log_ratio > 0.5 for launch in comparison.launches), "the base's own takes a quarter"
+    (tmp_path / "base" / "pauses.py").write_text("SECONDS = 0.004")
+    assert comparison_of(compare(case)).same
+    (tmp_path / "base" / "ours.py").unlink()
+    problem = comparison_of(compare(case)).problem
+    assert problem.startswith("the base does not run: raised in compile: compiler 'ours:Ours' cannot be imported")
 
 
 def test_equal_graphs_are_not_measured_against_each_other(compare: Compare, tmp_path: Path) -> None:

@@ -19,6 +19,18 @@ def explanations(*reasons: str) -> list[str]:
     return [line for line in lines if line.startswith("inconclusive") and ":" in line]
 
 
+def test_a_case_of_eager_pytorch_says_what_was_compared() -> None:
+    verdicts = [
+        dataclasses.replace(judged("regressed", "net", 1.1), compared="module"),
+        judged("unchanged", "net", 1.0),
+    ]
+    texts = [line.text for line in comparison(verdicts, "", 400)]
+    assert [text.split()[:3] for text in texts if "net-" in text] == [
+        ["regressed", "net-openvino-b8-xeon", "(module)"],
+        ["unchanged", "net-openvino-b8-xeon", "+0.0%"],
+    ]
+
+
 def test_one_reason_is_shown_once() -> None:
     assert explanations("too busy", "too busy") == ["inconclusive: too busy"]
 

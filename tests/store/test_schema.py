@@ -33,7 +33,7 @@ def fields(kind: Any) -> Iterator[str]:
         if get_origin(hint) is Literal:
             yield f"{text}: {', '.join(get_args(hint))}"
     for hint in hints.values():
-        yield from (each for part in parts(hint) for each in fields(part))
+        yield from (each for part in parts(hint) if part is not kind for each in fields(part))
 
 
 def parts(hint: Any) -> Iterator[Any]:

@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.differing import Files, Side, compared
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.bench.process import WorkerFailed
-from pytest_ngraph.bench.workers import BASE_EXPORTER, Workers
-from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
+from pytest_ngraph.bench.workers import BASE_EXPORTER, EXPORTER, Role, Workers
+from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, Placement
+from pytest_ngraph.compilers import runs_module
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.machine.compiler_code import is_built_in
 from pytest_ngraph.record import FailureKind, Record
 
 
@@ -58,10 +61,17 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opponent:
-    """The base's side of one comparison: its case, and the artifact that its compiler starts from."""
+    """The base's side of one comparison.
+
+    Attributes:
+        case: the base's case.
+        artifact: what its compiler starts from.
+        instead_of: as in `Base`.
+    """
 
     case: Case
     artifact: Artifact
+    instead_of: tuple[Path, Path] | None = None
 
 
 class Unbuilt(NamedTuple):
@@ -97,6 +107,7 @@ class Opponents:
         self._timeout_s = timeout_s
         self._folder = folder
         self._built: dict[Case, Artifact | Unbuilt] = {}
+        self._compilers: dict[tuple[str, Role], Files] = {}
         self._building: dict[Case, Future[Artifact | Unbuilt]] = {}
         self._numbers = count()
         self._thread = ThreadPoolExecutor(max_workers=1)
@@ -148,17 +159,46 @@ class Opponents:
         built = self._artifact(opponent.group, self._target(case.group))
         if isinstance(built, Unbuilt):
             return built.noted_in(comparison), None
-        for side, exported in (("base", built), ("head", artifact)):
-            if exported is not None and exported.export_error:
-                problem = f"two revisions are compared as exported programs, and torch.export refuses the {side}'s: "
-                # Only identity runs without an exported program; of all others the base fails.
-                fails = side == "base" and CompilerSpec.parse(case.compiler).name != IDENTITY
-                broken = "raised" if fails else ""
-                return dataclasses.replace(comparison, problem=problem + exported.export_error, broken=broken), None
-        is_alike = artifact is not None and opponent == case and built.digest == artifact.digest
-        if is_alike and not self._base.measures_equals:
-            return dataclasses.replace(comparison, same=True), None
-        return comparison, Opponent(case=opponent, artifact=built)
+        base = self._side(opponent, built, BASE_EXPORTER, case)
+        head = self._side(case, artifact, EXPORTER, case) if artifact else None
+        for name, side in (("base", base), ("head", head)):
+            if side and side.artifact.export_error and not side.runs_module:
+                problem = f"two revisions are compared as exported programs, and torch.export refuses the {name}'s: "
+                broken = "raised" if name == "base" else ""
+                problem += side.artifact.export_error
+                return dataclasses.replace(comparison, problem=problem, broken=broken), None
+        if head:
+            instead_of, measures_equals = self._base.instead_of, self._base.measures_equals
+            comparison = compared(comparison, head, base, instead_of=instead_of, measures_equals=measures_equals)
+        if comparison.same:
+            return comparison, None
+        return comparison, Opponent(case=opponent, artifact=built, instead_of=self._base.instead_of)
+
+    def _side(self, case: Case, artifact: Artifact, exporter: Role, head: Case) -> Side:
+        """Return one side of a comparison.
+
+        Args:
+            exporter: the worker that exported the artifact.
+            head: the head's case; base and head are exported for its target.
+        """
+        files = self._compiler_files(case.compiler, exporter, self._target(head.group))
+        own = runs_module(case.compiler, artifact)
+        return Side(case=case, artifact=artifact, runs_module=own, compiler_files=files)
+
+    def _compiler_files(self, compiler: str, exporter: Role, target: Target) -> Files:
+        """Return the user's own files that make up a compiler at one side."""
+        if self._base.instead_of is None or is_built_in(compiler):  # both sides have the same code
+            return {}
+        key = compiler, exporter
+        if key not in self._compilers:
+            home = self._base.home if exporter == BASE_EXPORTER else None
+            try:
+                worker = self._workers.resident(exporter, target, home)
+                answer = worker.request("compiler_files", timeout_s=self._timeout_s, compiler=compiler)
+                self._compilers[key] = answer["files"]
+            except (OSError, Unsupported, WorkerFailed) as error:  # unknown, and so not surely the same
+                self._compilers[key] = {exporter: str(error)}
+        return self._compilers[key]
 
     def _artifact(self, case: Case, target: Target) -> Artifact | Unbuilt:
         """Return what the base's group starts from, or why it cannot be built. It is built for the head's target."""

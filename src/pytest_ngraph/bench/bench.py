@@ -19,7 +19,7 @@ from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.headroom import Headroom
 from pytest_ngraph.bench.home import OWN_HOME, Home
 from pytest_ngraph.bench.lock import exclusive
-from pytest_ngraph.bench.paired import PairedArm, comparable
+from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
@@ -150,9 +150,8 @@ class Bench:
         target = dataclasses.replace(
             self._target(case), precision=opponent.case.precision, objective=opponent.case.objective
         )
-        apart = self._base is not None and self._base.placement == "apart"
-        with self._workers.fresh(target, self._base_home if apart else None) as worker:
-            arm = Arm(comparable(opponent.case), opponent.artifact, target, self._settings, lambda: worker)
+        with self._workers.fresh(target, self._base_home) as worker:
+            arm = Arm(opponent.case, opponent.artifact, target, self._settings, lambda: worker)
             self._prepare(arm)
             return arm.prepared
 
@@ -229,15 +228,25 @@ class Bench:
 
     def _confirmed(self, record: Record, arm: PairedArm) -> Record:
         """Return the record with launches in fresh processes added to its comparison until it can be decided."""
-        assert self._base is not None
         comparison = record.comparison
-        while comparison and not comparison.problem and not self._base.decided(comparison):
+        if comparison is None:
+            return record
+        comparison = self._decided(comparison, arm)
+        if comparison.module and not comparison.problem:
+            module = self._decided(comparison.module, arm.of_kind(ApartArm, comparison.module))
+            comparison = dataclasses.replace(comparison, module=module)
+        return dataclasses.replace(record, comparison=comparison)
+
+    def _decided(self, comparison: Comparison, arm: PairedArm) -> Comparison:
+        """Return the comparison with launches in fresh processes added until it can be decided."""
+        assert self._base is not None
+        while not comparison.problem and not self._base.decided(comparison):
             launch = self._launch(arm)
             if isinstance(launch, Launch):
                 comparison = dataclasses.replace(comparison, launches=(*comparison.launches, launch))
             else:
                 comparison = dataclasses.replace(comparison, problem=f"measuring it again failed: {launch}")
-        return dataclasses.replace(record, comparison=comparison)
+        return comparison
 
     def _launch(self, arm: PairedArm) -> Launch | str:
         """Make one more launch, in fresh processes; return the reason if it fails."""
@@ -246,7 +255,9 @@ class Bench:
 
             def start(which: str) -> WorkerProcess:
                 home = None if which == HEAD else self._base_home
-                return started.enter_context(self._workers.fresh(target, home, compiler=arm.case.compiler))
+                # Arms that are forked from two processes would differ in each launch as these two do.
+                compiler = arm.case.compiler if arm.shares_process else ""
+                return started.enter_context(self._workers.fresh(target, home, compiler=compiler))
 
             again = arm.again(start)
             record = self._run_alone(again, self._settings)

@@ -13,8 +13,9 @@ from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Opponent
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
-from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
+from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad, is_disturbed
+from pytest_ngraph.compilers import runs_module
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import contention
 from pytest_ngraph.record import Agreement, Contention, Failure, FailureKind, Record, Round
@@ -67,14 +68,18 @@ class PairedArm(Arm):
 
     def again(self, start: Start) -> PairedArm:
         """Return an unprepared arm of the same head and base, in workers that `start` returns."""
+        return self.of_kind(type(self), self._comparison, start)
+
+    def of_kind(self, kind: type[PairedArm], comparison: Comparison, start: Start | None = None) -> PairedArm:
+        """Return an unprepared arm of the same head and base, compared in another way."""
         place = self.case, self._artifact, self._target, self._settings
-        return type(self)(*place, start, self._comparison, self._opponent, self._free_cores)
+        return kind(*place, start or self._start, comparison, self._opponent, self._free_cores)
 
     def alone(self, which: str, settings: Settings, start: Start) -> Arm:
         """Return the head or the base as an arm by itself, in the worker that `start` returns."""
         is_head, other = which == HEAD, self._opponent
         case, artifact = (self.case, self._artifact) if is_head else (other.case, other.artifact)
-        return Arm(comparable(case), artifact, self._target_of(case), settings, lambda: start(which))
+        return Arm(self._as_compared(case, artifact), artifact, self._target_of(case), settings, lambda: start(which))
 
     def single(self) -> Arm:
         """Return the head as an ordinary arm, whose comparison holds the problem."""
@@ -211,7 +216,7 @@ class PairedArm(Arm):
     def _prepare_base(self, **listeners: Any) -> float:
         """Prepare the base and return the seconds that a call takes. Raises `BaseFails` if it does not run."""
         arguments = self._preparation() | {
-            "case": comparable(self._opponent.case).to_dict(),
+            "case": self._as_compared(self._opponent.case, self._opponent.artifact).to_dict(),
             "artifact": self._opponent.artifact.to_dict(),
             "target": self._target_of(self._opponent.case).to_dict(),
         }
@@ -248,7 +253,18 @@ class PairedArm(Arm):
         return dataclasses.replace(self._target, precision=case.precision, objective=case.objective)
 
     def _preparation(self) -> dict[str, Any]:
-        return super()._preparation() | {"case": comparable(self.case).to_dict()}
+        return super()._preparation() | {"case": self._as_compared(self.case, self._artifact).to_dict()}
+
+    def _as_compared(self, case: Case, artifact: Artifact) -> Case:
+        """Return the case as it is compiled, with the exported program where its compiler would run the module.
+
+        One process cannot hold the modules of two revisions.
+        """
+        if not runs_module(case.compiler, artifact):
+            return case
+        spec = CompilerSpec.parse(case.compiler)
+        options = dict(spec.options) | {"graph": "program"}
+        return dataclasses.replace(case, compiler=str(CompilerSpec(spec.name, tuple(sorted(options.items())))))
 
 
 class BaseFails(Exception):
@@ -266,15 +282,3 @@ class BaseFails(Exception):
 def in_one_line(failure: Failure) -> str:
     """Return a failure as one line of text."""
     return f"{failure.kind} in {failure.phase}: {failure.message}"
-
-
-def comparable(case: Case) -> Case:
-    """Return the case as it is compiled for a comparison.
-
-    Eager PyTorch runs the exported program, because one process cannot hold the modules of two revisions.
-    """
-    spec = CompilerSpec.parse(case.compiler)
-    if spec.name != IDENTITY:
-        return case
-    options = dict(spec.options) | {"graph": "program"}
-    return dataclasses.replace(case, compiler=str(CompilerSpec(IDENTITY, tuple(sorted(options.items())))))

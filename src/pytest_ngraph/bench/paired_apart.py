@@ -1,4 +1,4 @@
-"""A paired arm whose base runs in its own process: in another interpreter, with other libraries."""
+"""A paired arm whose base runs in its own process: in another interpreter, or with the code of another tree."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.bench.paired import BaseFails, PairedArm, in_one_line
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, Quad
 from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.worker.measure import until_disturbed
@@ -30,7 +32,13 @@ class ApartArm(PairedArm):
     def _request_base(self, do: str, **arguments: Any) -> dict[str, Any]:
         if self._base_worker is None:
             self._base_worker = self._start(BASE)
+        if do == "prepare" and self._opponent.instead_of:
+            arguments["instead_of"] = [str(place) for place in self._opponent.instead_of]
         return self._send(self._base_worker, do, **arguments)
+
+    def _as_compared(self, case: Case, artifact: Artifact) -> Case:
+        """Return the case: each process can hold its own side's module."""
+        return case
 
     def finish(self, contention: Contention, arms: tuple[str, ...], cycles: str = "") -> Record:
         self._release_base()

@@ -35,6 +35,10 @@ class Identity:
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
+    def runs_module(self, artifact: Artifact) -> bool:
+        """Return whether it runs the module itself."""
+        return self.graph == "module" and artifact.onnx is None
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Do nothing: that is the point."""
 

@@ -49,7 +49,8 @@ class Compiler(Protocol):
     typed `bool`, `int`, `float`, `str`, `Literal[...]` or one of these `| None`, each with a default.
 
     A class may also declare `install_hint`, a sentence on installing its libraries where pip alone is not enough, and
-    `objectives`, those that it can be measured for. Without `objectives` it is measured for latency only.
+    `objectives`, those that it can be measured for. Without `objectives` it is measured for latency only. A built-in
+    compiler may have a method `runs_module` (`registry.runs_module`).
 
     Attributes:
         libraries: modules that must be importable, the compiler's own first.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import CompilerSpec
 from pytest_ngraph.compilers import options
 from pytest_ngraph.compilers.interface import Compiler
@@ -38,6 +39,19 @@ def resolve(text: str) -> Compiler:
     except (TypeError, ValueError) as error:  # an option without a default, a value that the class itself refuses
         raise UsageError(f"compiler {text!r} cannot be created: {error}. See docs/compilers.md.") from error
     return compiler
+
+
+def runs_module(text: str, artifact: Artifact) -> bool:
+    """Return whether this compiler builds the workload's module and runs that, instead of its exported program.
+
+    A compiler that may do so has a method `runs_module(artifact)`, and an option `graph` whose value `program` has it
+    run the program, so that one process can hold those of two revisions. False for a compiler that cannot be loaded.
+    """
+    try:
+        answer = getattr(resolve(text), "runs_module", None)
+    except UsageError:
+        return False
+    return bool(answer and answer(artifact))
 
 
 def names() -> list[str]:

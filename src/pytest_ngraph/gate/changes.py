@@ -85,7 +85,7 @@ def time_change(record: Record, rule: Rule) -> Pooled:
     comparison = _comparison(record)
     if comparison.same:
         return EXACTLY_EQUAL
-    evidence = weigh(comparison.launches, rule, comparison.placement)
+    evidence = weigh(comparison.launches, rule.applied_to(comparison), comparison.placement)
     if evidence is None:
         raise Uncompared("inconclusive", "too little was measured to estimate the error")
     return evidence.confirmed

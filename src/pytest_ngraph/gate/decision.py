@@ -113,4 +113,5 @@ def decide(launches: Sequence[Launch], rule: Rule, placement: Placement = "toget
 def is_enough(comparison: Comparison, rule: Rule) -> bool:
     """Return whether the cell is decided, or no further launch may be taken."""
     launches = comparison.launches
-    return is_spent(launches, rule) or decide(launches, rule, comparison.placement) != "undecided"
+    decision = decide(launches, rule.applied_to(comparison), comparison.placement)
+    return is_spent(launches, rule) or decision != "undecided"

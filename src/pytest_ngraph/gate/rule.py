@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
-from pytest_ngraph.comparison import Launch, Placement
+from pytest_ngraph.comparison import Comparison, Launch, Placement
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate.pooling import Prior
 from pytest_ngraph.metrics.between import PAIR
@@ -16,6 +16,10 @@ PRIORS: Mapping[Placement, Prior] = {"together": Prior(0.0025, 8), "apart": Prio
 """For machines that were not calibrated. Launches with both arms in one process spread by 0.2 % beyond their own error:
 on a quiet machine, under bursts of other work and with a busy core, and equally for every cell. Launches with the arms
 in two processes spread by 1.6 %."""
+
+WIDENING = 2.0
+"""By how many times the spread of processes the margin is widened where the arms run in two. By less, and equal code
+would often stay undecided."""
 
 LOOKS = (3, 5, 8, 13, 21, 34)
 """A regression may be called after these numbers of fresh launches, and after the last launch.
@@ -80,6 +84,16 @@ class Rule:
     def limit(self) -> float:
         """The margin as a log ratio."""
         return math.log1p(self.margin)
+
+    def applied_to(self, comparison: Comparison) -> Rule:
+        """Return the rule for one comparison.
+
+        With the arms in two processes, the margin is widened by `WIDENING` times how much processes of the same code
+        differ. A case that is compared in two ways shares its error level between them.
+        """
+        apart = comparison.placement == "apart"
+        margin = self.margin + (WIDENING * self.priors["apart"].spread if apart else 0.0)
+        return replace(self, margin=margin, level=self.level * comparison.share)
 
     @property
     def corrected_level(self) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import Comparison, PairedRound, is_disturbed
+from pytest_ngraph.comparison import Comparison, PairedRound, Subject, is_disturbed
 from pytest_ngraph.gate.decision import Evidence, weigh
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import LOOKS, Rule
@@ -19,6 +19,14 @@ from pytest_ngraph.wording import counted
 VerdictName = Literal["improved", "unchanged", "regressed", "inconclusive", "lost", "new", "missing"]
 
 SAME = "same graph and weights, nothing to measure"
+IN_TWO_WAYS: tuple[VerdictName, ...] = ("lost", "new", "regressed", "inconclusive", "improved", "unchanged")
+"""Of a case that is compared in two ways, the verdict that comes first here is the verdict on the case."""
+SUBJECTS: dict[Subject, str] = {
+    "program": "the program is ",
+    "module": "the module is ",
+    "compiler": "with each side's own compiler, ",
+}
+"""What precedes the change of a case, where it is not only its graph that can have changed."""
 BUSY_SHARE = 0.5
 """The share of disturbed rounds from which the machine is given as the reason why nothing could be decided."""
 
@@ -29,6 +37,7 @@ class Verdict:
 
     Attributes:
         against: name of the base.
+        compared: what it is about, as in `Comparison.subject`.
         ratio: head's time over base's (1.02: 2 % slower), with its interval; None where nothing was measured.
         confidence: of that interval; None where nothing was measured.
         p: one-sided p-value of "no slower than the margin", corrected for looks.
@@ -39,8 +48,8 @@ class Verdict:
         pressure_percent: CPU pressure, on average over the rounds.
         detectable: smallest slowdown that this run would have called regressed with 95 % probability, as a share.
         runs: number of the stored baseline's runs that it was compared with.
-        margin: with a stored baseline, the tolerated slowdown as a share, widened by what runs differ by chance; None
-            where base and head were measured together.
+        margin: the tolerated slowdown as a share, where it is widened by what runs or processes differ by chance; None
+            where base and head were measured in one process.
         measured_s: wall seconds.
         reason: why it is inconclusive, lost, new or missing, or was not measured.
         broken: whether it is inconclusive because the base failed to be built or run, and not because of noise.
@@ -49,6 +58,7 @@ class Verdict:
     case: Case
     name: VerdictName
     against: str = ""
+    compared: Subject = ""
     ratio: Estimate | None = None
     confidence: float | None = None
     p: float = 1.0
@@ -80,18 +90,30 @@ class Verdict:
         6 launches, 3 of 60 rounds disturbed`."""
         parts = [self.reason] if self.reason else []
         if self.ratio and self.confidence:
-            parts.append(f"{_change(self.ratio, self.confidence, self.against)}, {self._effort}")
+            change = _change(self.ratio, self.confidence, self.against)
+            parts.append(f"{SUBJECTS.get(self.compared, '')}{change}, {self._effort}")
         return f"{self.name}: {'; '.join(parts)}"
 
     @property
     def _effort(self) -> str:
+        launches = counted(self.launches, "launch", "launches")
+        effort = [f"{launches}, {self.disturbed} of {self.rounds} rounds disturbed"] if self.launches else []
         if self.margin is not None:
-            return f"{counted(self.runs, 'run')}, margin widened to {100 * self.margin:.1f} %"
-        return f"{counted(self.launches, 'launch', 'launches')}, {self.disturbed} of {self.rounds} rounds disturbed"
+            effort += [] if self.launches else [counted(self.runs, "run")]
+            effort.append(f"margin widened to {100 * self.margin:.1f} %")
+        return ", ".join(effort)
 
 
 def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
-    """Return the verdict on a case of which no more will be measured."""
+    """Return the verdict on a case of which no more will be measured.
+
+    Where it was compared in two ways, the worse verdict counts.
+    """
+    ways = [comparison, comparison.module] if comparison.module else [comparison]
+    return min((_verdict(case, way, rule) for way in ways), key=lambda found: IN_TWO_WAYS.index(found.name))
+
+
+def _verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
     against = comparison.against
     if comparison.lost:
         return lost(case, comparison.lost, against, "runs it")
@@ -99,11 +121,16 @@ def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
         return Verdict(case=case, name="new", against=against, reason=why_new(comparison))
     if comparison.same:
         return Verdict(case=case, name="unchanged", against=against, ratio=Estimate.exactly(1.0), reason=SAME)
-    evidence = weigh(comparison.launches, rule, comparison.placement)
+    evidence = weigh(comparison.launches, rule.applied_to(comparison), comparison.placement)
     if evidence is None:
-        reason = comparison.problem or "too little was measured to estimate the error"
-        broken = bool(comparison.broken)
-        return Verdict(case=case, name="inconclusive", against=against, reason=reason, broken=broken)
+        return Verdict(
+            case=case,
+            name="inconclusive",
+            against=against,
+            compared=comparison.subject,
+            reason=comparison.problem or "too little was measured to estimate the error",
+            broken=bool(comparison.broken),
+        )
     return _measured(case, comparison, evidence)
 
 
@@ -138,6 +165,7 @@ def _measured(case: Case, comparison: Comparison, evidence: Evidence) -> Verdict
         case=case,
         name=name,
         against=comparison.against,
+        compared=comparison.subject,
         ratio=Estimate(math.exp(pooled.mean), math.exp(pooled.low(tail)), math.exp(pooled.high(tail))),
         confidence=1 - 2 * tail,
         p=evidence.slower.p if evidence.slower else 1.0,
@@ -147,6 +175,7 @@ def _measured(case: Case, comparison: Comparison, evidence: Evidence) -> Verdict
         disturbed=sum(map(is_disturbed, rounds)),
         pressure_percent=_pressure_percent(rounds),
         detectable=_detectable(evidence),
+        margin=evidence.rule.margin if comparison.placement == "apart" else None,
         measured_s=comparison.elapsed_s,
         broken=bool(comparison.broken),
         reason=_reason(comparison, rounds, evidence.rule) if name == "inconclusive" else "",

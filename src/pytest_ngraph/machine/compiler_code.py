@@ -10,6 +10,11 @@ from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 from pytest_ngraph import compilers
+from pytest_ngraph.case import CompilerSpec
+from pytest_ngraph.compilers.registry import GROUP
+from pytest_ngraph.machine.imported_files import imported_files
+from pytest_ngraph.machine.source_files import digests
+from pytest_ngraph.system import entry_points
 from pytest_ngraph.system.installed import LIBRARIES, PACKAGE_FOLDER
 
 BUILT_IN = PACKAGE_FOLDER / "compilers"
@@ -44,6 +49,23 @@ def code(compiler: str) -> str:
     built-in compilers. Empty for a compiler that was not loaded from a file.
     """
     return _code(type(compilers.resolve(compiler)))
+
+
+def is_built_in(compiler: str) -> bool:
+    """Return whether a compiler is one of this package's. It need not be importable."""
+    return entry_points.is_built_in(GROUP, CompilerSpec.parse(compiler).name)
+
+
+def files(compiler: str) -> dict[str, str]:
+    """Return the digests, by path, of the user's own files that make up a compiler, which is not imported.
+
+    They are its module, and the modules that this one imports. Empty for a built-in compiler, one of a library, and one
+    that does not exist.
+    """
+    if is_built_in(compiler):
+        return {}
+    module = entry_points.module_of(GROUP, CompilerSpec.parse(compiler).name)
+    return digests(sorted(imported_files(module)))
 
 
 @cache

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
+from pytest_ngraph.system.relocation import INSTALLED
 
 SYSTEM = ("/proc", "/sys", "/dev", "/etc")
 COMPILED = (".pyc", ".so", ".pyd")
@@ -46,10 +47,10 @@ class FilesRead:
         They include the user's imported modules, and the files that were opened while these were imported.
         """
         modules = set(_modules())
-        if any(_is_own(os.path.realpath(module)) for module in modules - self._modules):
+        if any(is_own(os.path.realpath(module)) for module in modules - self._modules):
             self._lasting |= self._opened
         found = {os.path.realpath(path) for path in {*self._lasting, *self._opened, *modules} - self._written}
-        return digests(sorted(path for path in found if _is_own(path)))
+        return digests(sorted(path for path in found if is_own(path)))
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event != "open" or not isinstance(arguments[0], str | os.PathLike):
@@ -80,9 +81,10 @@ def _modules() -> Iterator[str]:
             yield file
 
 
-def _is_own(path: str) -> bool:
+def is_own(path: str) -> bool:
     """Return whether a file is the user's: not the system's, not a library's, and not made by us."""
-    return not path.startswith(_foreign()) and not path.endswith(COMPILED) and Path(path).is_file()
+    is_foreign = path.startswith(_foreign()) or not INSTALLED.isdisjoint(Path(path).parts)
+    return not is_foreign and not path.endswith(COMPILED) and Path(path).is_file()
 
 
 @cache

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 """Exit statuses of a run that went to its end."""
+COMPARED = "ngraph_compared"
+"""JUnit's property that says what a verdict is about (`comparison.Subject`)."""
 RESULT: pytest.StashKey[RunResult | None] = pytest.StashKey()
 COMPILED: pytest.StashKey[dict[Case, tuple[Prepared, Agreement]]] = pytest.StashKey()
 """Of a test: the models that it compiled in its own process."""
@@ -140,8 +142,11 @@ def _failing(item: pytest.Item, verdicts: Iterable[tuple[str, Verdict | MetricVe
     """Note the verdicts for JUnit, each under its property's name, and yield the text of those that fail the test."""
     session = item.config.stash[SESSION]
     for name, verdict in verdicts:
-        item.user_properties[:] = [each for each in item.user_properties if each[0] != name]  # of an earlier try
-        item.user_properties.append((name, verdict.name))
+        found: dict[str, object] = {name: verdict.name}
+        if compared := getattr(verdict, "compared", ""):
+            found[COMPARED] = compared
+        item.user_properties[:] = [each for each in item.user_properties if each[0] not in found]  # of an earlier try
+        item.user_properties += found.items()
         if session.judgement.fails(verdict):
             yield f"{verdict.text}. {ACCEPT_BROKEN_BASE}" if verdict.broken else verdict.text
         elif session.judgement.warns(verdict):

@@ -60,7 +60,7 @@ def _counts(verdicts: Sequence[Verdict]) -> str:
 def _columns(verdicts: Sequence[Verdict], width: int) -> list[Column]:
     columns = [
         Column(heading="verdict", cells=[v.name for v in verdicts], left=True),
-        Column(heading="case", cells=[v.case.id for v in verdicts], left=True),
+        Column(heading="case", cells=[f"{v.case.id}{about(v)}" for v in verdicts], left=True),
         Column(heading="time", cells=[change(v) for v in verdicts]),
         Column(heading="from", cells=[bound(v, "low") for v in verdicts], rank=1),
         Column(heading="to", cells=[bound(v, "high") for v in verdicts], rank=1),
@@ -70,6 +70,11 @@ def _columns(verdicts: Sequence[Verdict], width: int) -> list[Column]:
         Column(heading="measured", cells=[f"{v.measured_s:.1f} s" if v.rounds else "" for v in verdicts], rank=5),
     ]
     return fitting(columns, width)
+
+
+def about(verdict: Verdict) -> str:
+    """Return ` (module)` for a case that was compared as a module; empty where only its graph can have changed."""
+    return f" ({verdict.compared})" if verdict.compared else ""
 
 
 def change(verdict: Verdict) -> str:

@@ -11,7 +11,7 @@ from pytest_ngraph.metrics import Metric
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.block import FIGURES
-from pytest_ngraph.report.comparison import bound, by_severity, change, percent
+from pytest_ngraph.report.comparison import about, bound, by_severity, change, percent
 from pytest_ngraph.report.lines import shortened
 from pytest_ngraph.report.markdown import LEFT, RIGHT, code, escaped, fenced, folded, table
 from pytest_ngraph.report.metric_comparison import metrics_by_severity
@@ -128,7 +128,7 @@ def _metrics(title: str, result: RunResult, name: VerdictName) -> list[str]:
 
 
 def _case(verdict: Verdict, result: RunResult) -> str:
-    return _named_against(verdict.case.id, verdict.against, result)
+    return f"{_named_against(verdict.case.id, verdict.against, result)}{about(verdict)}"
 
 
 def _named_against(name: str, against: str, result: RunResult) -> str:

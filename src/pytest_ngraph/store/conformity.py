@@ -66,5 +66,8 @@ def _tuple_of(hints: tuple[Any, ...]) -> Check:
 
 
 def _fields_of(kind: Any) -> Check:
-    checks = [(name, _check(hint)) for name, hint in get_type_hints(kind).items()]
-    return lambda value: isinstance(value, kind) and all(check(getattr(value, name)) for name, check in checks)
+    @cache
+    def checks() -> list[tuple[str, Check]]:  # built for the first value: a class may have a field of its own type
+        return [(name, _check(hint)) for name, hint in get_type_hints(kind).items()]
+
+    return lambda value: isinstance(value, kind) and all(check(getattr(value, name)) for name, check in checks())

@@ -25,6 +25,12 @@ def is_built_in(group: str, name: str) -> bool:
     return point is not None and point.module.partition(".")[0] == __name__.partition(".")[0]
 
 
+def module_of(group: str, name: str) -> str:
+    """Return the module of the object with this name (as in `load`), which is not imported."""
+    point = registered(group).get(name)
+    return point.module if point is not None else name.partition(":")[0]
+
+
 @cache
 def load(group: str, what: str, name: str) -> Any:
     """Return the object with this name.

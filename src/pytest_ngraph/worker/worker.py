@@ -19,6 +19,8 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD
 from pytest_ngraph.compilers import CompiledModel
+from pytest_ngraph.machine import compiler_code
+from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.machine.source_files import FilesRead
 from pytest_ngraph.record import Phase
 from pytest_ngraph.system.relocation import refuse_foreign
@@ -26,7 +28,7 @@ from pytest_ngraph.worker import idle, memory
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.measure import time_quad, time_round, until_disturbed, warm_up
 from pytest_ngraph.worker.prepare import prepare
-from pytest_ngraph.workloads import frameworks
+from pytest_ngraph.workloads import frameworks, modules_of
 from pytest_ngraph.workloads.export import export
 
 Answer = dict[str, Any]
@@ -49,6 +51,7 @@ class Worker:
         self._footprint = memory.Footprint()
         self._random = random.Random()
         self._files_read: FilesRead | None = None
+        self._exported: set[str] = set()
         self._home = Path.cwd()
 
     def ready(self) -> Answer:
@@ -71,10 +74,14 @@ class Worker:
                 artifact = export(Case.from_dict(case), Path(folder))
         finally:
             os.chdir(self._home)  # a workload may have changed it
-        if instead_of:
-            tree, root = map(Path, instead_of)
-            refuse_foreign(root, tree, sys.modules)
-        return replace(artifact, files=self._files_read.digests()).to_dict()
+        _refuse_head(instead_of)
+        files = self._files_read.digests()
+        unrelated = sorted(self._imported_elsewhere(artifact.case.workload).intersection(files))
+        return replace(artifact, files=files, unrelated=tuple(unrelated)).to_dict()
+
+    def compiler_files(self, *, compiler: str) -> Answer:
+        """Return the user's own files that make up a compiler, with their digests."""
+        return {"files": compiler_code.files(compiler)}
 
     def prepare(
         self,
@@ -86,6 +93,7 @@ class Worker:
         round_s: float,
         cache: dict[str, Any] | None = None,
         arm: str = HEAD,
+        instead_of: list[str] | None = None,
     ) -> Answer:
         """Compile, warm up and verify a model. A model that agrees stays until `release`.
 
@@ -94,6 +102,7 @@ class Worker:
         Args:
             cache: the folder of the compile cache and its limit in bytes; None for no cache.
             arm: `HEAD` or `BASE`.
+            instead_of: as in `export`.
         """
         on = Target.from_dict(target)
         if not self._models:
@@ -112,6 +121,7 @@ class Worker:
         if not agreement.agrees:
             self._models.pop(arm).close()
         self._footprint.look(on.kind)
+        _refuse_head(instead_of)
         self._announce("measure")
         return {
             "compile_s": ready.compile_s,
@@ -167,6 +177,20 @@ class Worker:
             last.callback(memory.give_back)
             for model in models.values():
                 last.callback(model.close)  # every model, even if closing another raises
+
+    def _imported_elsewhere(self, workload: str) -> set[str]:
+        """Return the files that only workloads exported earlier import, and not this one."""
+        begins, earlier = modules_of(workload), set(self._exported)
+        self._exported.update(begins)
+        own = {file for module in begins for file in imported_files(module)}
+        return {file for module in earlier for file in imported_files(module)} - own
+
+
+def _refuse_head(instead_of: list[str] | None) -> None:
+    """Raise `UsageError` if this process was to import a copy of a folder, and imported from the folder itself."""
+    if instead_of:
+        tree, root = map(Path, instead_of)
+        refuse_foreign(root, tree, sys.modules)
 
 
 def _with_usage(work: Callable[[], Result]) -> tuple[Result, Answer]:

@@ -70,6 +70,11 @@ def family(name: str) -> Family:
     return next(f for f in sorted(families, key=lambda f: f.priority) if f.owns(name))
 
 
+def modules_of(name: str) -> tuple[str, str]:
+    """Return the modules in which a workload's code begins: its family's, and the one that an import string names."""
+    return type(family(name)).__module__, name.removeprefix("./").replace("/", ".").partition(":")[0]
+
+
 def build(case: Case) -> Built:
     """Build the case's workload. Raise `Unsupported` for an ONNX file, which has no PyTorch module."""
     return family(case.workload).build(case)

@@ -1,0 +1,81 @@
+"""What differs between head and base, and so what a comparison is about and whether one process can hold both."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.system.relocation import moved
+
+Files = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a comparison.
+
+    Attributes:
+        case: its case.
+        artifact: what its compiler starts from.
+        runs_module: whether its compiler runs the workload's module and not its exported program.
+        compiler_files: digests of the user's own files that make up its compiler, by path.
+    """
+
+    case: Case
+    artifact: Artifact
+    runs_module: bool = False
+    compiler_files: Files = field(default_factory=dict)
+
+
+def compared(
+    comparison: Comparison,
+    head: Side,
+    base: Side,
+    *,
+    instead_of: tuple[Path, Path] | None,
+    measures_equals: bool = False,
+) -> Comparison:
+    """Return the comparison with what it is about, and how it is made.
+
+    One process can hold the exported programs of two revisions, but neither their modules nor two versions of a
+    compiler: those run in a process of each side's tree. Where files that a module is built from differ, its Python may
+    differ although its graph is the same; where the graph differs too, the case is compared in both ways.
+
+    Args:
+        comparison: it says where the base's interpreter runs.
+        instead_of: as in `Base`. Files can differ only if there is a copy.
+        measures_equals: as in `Base`.
+    """
+    is_equal = head.case == base.case and head.artifact.digest == base.artifact.digest and not measures_equals
+    own_trees = dataclasses.replace(comparison, placement="apart")
+    if _differ(head.compiler_files, base.compiler_files, instead_of):
+        return dataclasses.replace(own_trees, subject="compiler")
+    is_module = head.runs_module and base.runs_module
+    is_edited = is_module and _differ(head.artifact.own_files, base.artifact.own_files, instead_of)
+    if is_equal and not is_edited:
+        return dataclasses.replace(comparison, same=True)
+    modules = dataclasses.replace(own_trees, subject="module")
+    if head.artifact.export_error or base.artifact.export_error:
+        return modules
+    if not is_module:
+        return comparison
+    if is_equal or comparison.placement == "apart":
+        return modules
+    programs = dataclasses.replace(comparison, subject="program")
+    if not is_edited:
+        return programs
+    modules, programs = (dataclasses.replace(each, share=0.5) for each in (modules, programs))
+    return dataclasses.replace(programs, module=modules)
+
+
+def _differ(head: Files, base: Files, instead_of: tuple[Path, Path] | None) -> bool:
+    """Return whether the files of the two sides differ: in what they hold, or because only one side has one."""
+    if instead_of is None:
+        return False
+    copy, original = instead_of
+    return dict(head) != {moved(path, copy, original): digest for path, digest in base.items()}

@@ -1,0 +1,89 @@
+"""`--ngraph-against` and Python around the graph, as its users see it: a small repository, real workers."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from repository import Repository
+
+NETS = """
+import torch
+import sizes
+
+class Network(torch.nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.layers = torch.nn.Sequential(*(torch.nn.Linear(64, 64) for _ in range(4)))
+        self.count = count
+
+    def forward(self, x):
+        sum(range(self.count))
+        return self.layers(x)
+
+def slower():
+    return Network(sizes.COUNT), torch.ones(8, 64)
+
+def alike():
+    return Network(0), torch.ones(8, 64)
+"""
+OTHER = """
+import torch
+
+def alike():
+    return torch.nn.Linear(64, 64), torch.ones(8, 64)
+"""
+TESTS = """
+import pytest
+
+@pytest.mark.ngraph(workload=[{workloads}], compiler=[{compilers}], batch_size=8)
+def test_speed(measurement): ...
+"""
+INI = "[pytest]\npythonpath = .\nngraph_cache = cache\n"
+
+
+@pytest.fixture
+def repository(pytester: pytest.Pytester) -> Repository:
+    made = Repository.create(pytester.path)
+    made.write("pytest.ini", INI)
+    made.write(".gitignore", "cache\n.ngraph\n__pycache__\n*.xml\nsummary*\n")
+    return made
+
+
+def gate(pytester: pytest.Pytester) -> tuple[pytest.RunResult, dict[str, dict[str, str]]]:
+    """Return the outcome of a run against main, and the properties that JUnit has for each test."""
+    result = pytester.runpytest_subprocess(
+        "--ngraph-against=main", "--ngraph-budget=1", "--junitxml=out.xml", "--ngraph-summary=summary.md"
+    )
+    cases = ElementTree.parse(pytester.path / "out.xml").iter("testcase")
+    return result, {
+        case.get("name", ""): {p.get("name", ""): p.get("value", "") for p in case.iter("property")} for case in cases
+    }
+
+
+@pytest.mark.alone
+def test_python_around_an_unchanged_graph_is_compared_as_modules(
+    pytester: pytest.Pytester, repository: Repository
+) -> None:
+    repository.write("nets.py", NETS)
+    repository.write("other.py", OTHER)
+    repository.write("sizes.py", "COUNT = 0\n")
+    workloads = '"nets:slower", "nets:alike", "other:alike"'
+    repository.write("test_it.py", TESTS.format(workloads=workloads, compilers='"identity", "torchscript"'))
+    repository.commit("quick")
+    repository.write("sizes.py", "COUNT = 20_000  # nobody will notice\n")
+    result, properties = gate(pytester)
+    result.stdout.fnmatch_lines(["*regressed: the module is * slower than main at *, margin widened to 4.2 %*"])
+    slower = properties["test_speed[nets:slower-identity-b8-cpu]"]
+    assert (slower["ngraph_verdict"], slower["ngraph_compared"]) == ("regressed", "module")
+    alike = properties["test_speed[nets:alike-identity-b8-cpu]"]
+    assert alike["ngraph_compared"] == "module"
+    assert alike["ngraph_verdict"] in ("unchanged", "inconclusive")
+    untouched = properties["test_speed[other:alike-identity-b8-cpu]"]
+    assert untouched == {"ngraph_verdict": "unchanged"}, "no file of it changed"
+    assert properties["test_speed[nets:slower-torchscript-b8-cpu]"] == {"ngraph_verdict": "unchanged"}
+    assert "`nets:slower-identity-b8-cpu` (module)" in (pytester.path / "summary.md").read_text()
+    data = json.loads((pytester.path / "summary.json").read_text())
+    compared = {each["case"]["workload"]: each["compared"] for each in data["verdicts"] if each["compared"]}
+    assert compared == {"nets:slower": "module", "nets:alike": "module"}
