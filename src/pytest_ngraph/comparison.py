@@ -118,6 +118,7 @@ class Comparison:
         module: the same case compared as modules as well, where files that they are built from differ.
         share: of the error level that the case is given; less than 1 where it is compared in two ways.
         same: head and base start from equal graphs and weights, so that nothing needed measuring.
+        searched: the compiler searches, so that every fresh launch compiles both arms for itself.
         new: the base does not have this case.
         lost: why the head cannot be run here, where the base can.
         base_skipped: why the base cannot be run here, although it has not failed.
@@ -136,6 +137,7 @@ class Comparison:
     alone: tuple[AloneLaunch, ...] = ()
     alone_problem: str = ""
     same: bool = False
+    searched: bool = False
     new: bool = False
     lost: str = ""
     base_skipped: str = ""

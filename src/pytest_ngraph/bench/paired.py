@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Opponent
+from pytest_ngraph.bench.draws import NO_DRAWS, Draws
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case, CompilerSpec
@@ -26,6 +27,9 @@ ROUND_S = 0.1
 """Target length of a round. The kernel's counters are read between rounds."""
 BUILDS = 2
 """How often the arms are built in a launch: once base first, once head first."""
+WARM_UP_WINDOW_S = 0.01
+"""Length of a window of the warm-up. A launch warms four models up, for bursts of a few milliseconds, of which only the
+fastest count. So windows as long as the rounds of a case that is measured alone would take as long as the bursts."""
 FEWEST_QUADS = 3
 """Minimum per build, however slow the model is."""
 SLOW = 1.3
@@ -55,25 +59,28 @@ class PairedArm(Arm):
         comparison: Comparison,
         opponent: Opponent,
         free_cores: FreeCores,
+        draws: Draws = NO_DRAWS,
     ) -> None:
         super().__init__(case, artifact, target, settings, lambda: start(HEAD), comparison)
         self._start = start
         self._opponent = opponent
         self._free_cores = free_cores
+        self._draws = draws
         self._builds: list[list[PairedRound]] = [[]]
         self._built_at_s = 0.0
         self._base_concurrency = 1
         self._fastest_s = math.inf
         self._disturbed = False
 
-    def again(self, start: Start) -> PairedArm:
+    def again(self, start: Start, settings: Settings, draws: Draws) -> PairedArm:
         """Return an unprepared arm of the same head and base, in workers that `start` returns."""
-        return self.of_kind(type(self), self._comparison, start)
+        place = self.case, self._artifact, self._target, settings
+        return type(self)(*place, start, self._comparison, self._opponent, self._free_cores, draws)
 
-    def of_kind(self, kind: type[PairedArm], comparison: Comparison, start: Start | None = None) -> PairedArm:
+    def of_kind(self, kind: type[PairedArm], comparison: Comparison) -> PairedArm:
         """Return an unprepared arm of the same head and base, compared in another way."""
         place = self.case, self._artifact, self._target, self._settings
-        return kind(*place, start or self._start, comparison, self._opponent, self._free_cores)
+        return kind(*place, self._start, comparison, self._opponent, self._free_cores, self._draws)
 
     def alone(self, which: str, settings: Settings, start: Start) -> Arm:
         """Return the head or the base as an arm by itself, in the worker that `start` returns."""
@@ -89,6 +96,11 @@ class PairedArm(Arm):
     def problem(self) -> str:
         """Why the two cannot be measured together, and which of them fails; empty as long as they can."""
         return self._comparison.problem
+
+    @property
+    def searches(self) -> bool:
+        """Whether its compiler searches, so that each fresh launch compiles both arms for itself."""
+        return self._comparison.searched
 
     @property
     def _comparison(self) -> Comparison:
@@ -218,7 +230,7 @@ class PairedArm(Arm):
         arguments = self._preparation() | {
             "case": self._as_compared(self._opponent.case, self._opponent.artifact).to_dict(),
             "artifact": self._opponent.artifact.to_dict(),
-            "target": self._target_of(self._opponent.case).to_dict(),
+            "target": self._drawn(BASE, self._target_of(self._opponent.case)),
         }
         try:
             answer = self._request_base("prepare", **arguments, **listeners)
@@ -253,7 +265,12 @@ class PairedArm(Arm):
         return dataclasses.replace(self._target, precision=case.precision, objective=case.objective)
 
     def _preparation(self) -> dict[str, Any]:
-        return super()._preparation() | {"case": self._as_compared(self.case, self._artifact).to_dict()}
+        changes = {
+            "case": self._as_compared(self.case, self._artifact).to_dict(),
+            "target": self._drawn(HEAD, self._target),
+            "round_s": WARM_UP_WINDOW_S,
+        }
+        return super()._preparation() | changes
 
     def _as_compared(self, case: Case, artifact: Artifact) -> Case:
         """Return the case as it is compiled, with the exported program where its compiler would run the module.
@@ -265,6 +282,10 @@ class PairedArm(Arm):
         spec = CompilerSpec.parse(case.compiler)
         options = dict(spec.options) | {"graph": "program"}
         return dataclasses.replace(case, compiler=str(CompilerSpec(spec.name, tuple(sorted(options.items())))))
+
+    def _drawn(self, arm: str, target: Target) -> dict[str, Any]:
+        """Return what an arm is compiled for, as data, with the draw of its search."""
+        return dataclasses.replace(target, draw=self._draws[arm]).to_dict()
 
 
 class BaseFails(Exception):

@@ -10,7 +10,7 @@ this package loads no framework: each compiler imports its library inside its me
 
 from pytest_ngraph.compilers.in_host_time import InHostTime
 from pytest_ngraph.compilers.interface import CompiledModel, Compiler, refuse_precision
-from pytest_ngraph.compilers.registry import missing_library, names, resolve, runs_module
+from pytest_ngraph.compilers.registry import missing_library, names, resolve, runs_module, searches
 
 __all__ = [
     "CompiledModel",
@@ -21,4 +21,5 @@ __all__ = [
     "refuse_precision",
     "resolve",
     "runs_module",
+    "searches",
 ]
