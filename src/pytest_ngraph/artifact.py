@@ -23,12 +23,15 @@ class Target:
     Attributes:
         kind: `cpu` or `cuda`.
         cores: the logical CPUs that compute, one thread bound to each.
+        draw: for compilers that search. Each number above 0 is a search of its own, which starts from nothing that
+            another has found; 0 allows what earlier searches have found.
     """
 
     kind: Kind = "cpu"
     cores: tuple[int, ...] = (0,)
     precision: Precision = "fp32"
     objective: Objective = "latency"
+    draw: int = 0
 
     @property
     def threads(self) -> int:

@@ -111,6 +111,7 @@ class Comparison:
         alone: launches of one arm each, where a threshold needs compile time, CPU time or memory.
         alone_problem: why the launches in `alone` ended early.
         same: head and base start from equal graphs and weights, so that nothing needed measuring.
+        searched: the compiler searches, so that every fresh launch compiles both arms for itself.
         new: the base does not have this case.
         lost: why the head cannot be run here, where the base can.
         base_skipped: why the base cannot be run here, although it has not failed.
@@ -126,6 +127,7 @@ class Comparison:
     alone: tuple[AloneLaunch, ...] = ()
     alone_problem: str = ""
     same: bool = False
+    searched: bool = False
     new: bool = False
     lost: str = ""
     base_skipped: str = ""

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from launching import PRIORS, Machine, exact, launch, paired_round, scaled, shifted, swapped
 
-from pytest_ngraph.comparison import Launch
+from pytest_ngraph.comparison import Comparison, Launch
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Rule, decide
-from pytest_ngraph.gate.decision import Decision, weigh
+from pytest_ngraph.gate.decision import Decision, is_enough, weigh
 from pytest_ngraph.gate.rule import is_spent
 
 RULE = Rule()
@@ -49,6 +49,13 @@ def test_decisions(taken: list[Launch], expected: Decision) -> None:
 
 def test_a_screen_never_makes_a_regression() -> None:
     assert decide([exact(0.2, fresh=False)] * 20, RULE) == "undecided"
+
+
+@pytest.mark.parametrize(("taken", "enough"), [(1, False), (3, False), (4, True)])
+def test_one_draw_of_a_search_decides_nothing(taken: int, enough: bool) -> None:
+    found = launches(0.0, 0.0, 0.0, screen=0.0)[:taken]
+    assert is_enough(Comparison(launches=tuple(found)), RULE)
+    assert is_enough(Comparison(launches=tuple(found), searched=True), RULE) is enough
 
 
 def test_two_processes_need_to_differ_more() -> None:

@@ -9,10 +9,12 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.alone_launches import launch_alone
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Base, Opponent, Opponents
+from pytest_ngraph.bench.draws import DrawingLaunches
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.headroom import Headroom
@@ -64,6 +66,7 @@ class Bench:
         self._base = base
         self._workers = Workers(self._folder, settings.memory_bytes, home)
         self._free_cores = FreeCores()
+        self._drawing = DrawingLaunches(settings, self._folder / "draws")
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group and yield each record as soon as it is complete."""
@@ -189,7 +192,11 @@ class Bench:
 
         if comparison and opponent:
             kind = PairedArm if comparison.placement == "together" else ApartArm
-            paired = kind(case, artifact, target, self._settings, worker, comparison, opponent, self._free_cores)
+            comparison = dataclasses.replace(comparison, searched=compilers.searches(case.compiler))
+            # Equal arms would both be loaded from the cache, as one and the same draw.
+            is_equal = self._base is not None and self._base.measures_equals
+            settings, draws = self._drawing.launch(draws=comparison.searched and is_equal)
+            paired = kind(case, artifact, target, settings, worker, comparison, opponent, self._free_cores, draws)
             self._prepare(paired)
             if not paired.problem:
                 return paired
@@ -246,8 +253,10 @@ class Bench:
                 home = None if which == HEAD else self._base_home
                 return started.enter_context(self._workers.fresh(target, home, compiler=arm.case.compiler))
 
-            again = arm.again(start)
-            record = self._run_alone(again, self._settings)
+            settings, draws = self._drawing.launch(draws=arm.searches)
+            again = arm.again(start, settings, draws)
+            record = self._run_alone(again, settings)
+        self._drawing.forget()
         if again.running:
             return dataclasses.replace(again.launch, fresh=True)
         return again.problem or f"the head was skipped: {record.skip_reason}"

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Opponent
+from pytest_ngraph.bench.draws import NO_DRAWS, Draws
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
@@ -54,21 +55,23 @@ class PairedArm(Arm):
         comparison: Comparison,
         opponent: Opponent,
         free_cores: FreeCores,
+        draws: Draws = NO_DRAWS,
     ) -> None:
         super().__init__(case, artifact, target, settings, lambda: start(HEAD), comparison)
         self._start = start
         self._opponent = opponent
         self._free_cores = free_cores
+        self._draws = draws
         self._builds: list[list[PairedRound]] = [[]]
         self._built_at_s = 0.0
         self._base_concurrency = 1
         self._fastest_s = math.inf
         self._disturbed = False
 
-    def again(self, start: Start) -> PairedArm:
+    def again(self, start: Start, settings: Settings, draws: Draws) -> PairedArm:
         """Return an unprepared arm of the same head and base, in workers that `start` returns."""
-        place = self.case, self._artifact, self._target, self._settings
-        return type(self)(*place, start, self._comparison, self._opponent, self._free_cores)
+        place = self.case, self._artifact, self._target, settings
+        return type(self)(*place, start, self._comparison, self._opponent, self._free_cores, draws)
 
     def alone(self, which: str, settings: Settings, start: Start) -> Arm:
         """Return the head or the base as an arm by itself, in the worker that `start` returns."""
@@ -84,6 +87,11 @@ class PairedArm(Arm):
     def problem(self) -> str:
         """Why the two cannot be measured together, and which of them fails; empty as long as they can."""
         return self._comparison.problem
+
+    @property
+    def searches(self) -> bool:
+        """Whether its compiler searches, so that each fresh launch compiles both arms for itself."""
+        return self._comparison.searched
 
     @property
     def _comparison(self) -> Comparison:
@@ -213,7 +221,7 @@ class PairedArm(Arm):
         arguments = self._preparation() | {
             "case": comparable(self._opponent.case).to_dict(),
             "artifact": self._opponent.artifact.to_dict(),
-            "target": self._target_of(self._opponent.case).to_dict(),
+            "target": self._drawn(BASE, self._target_of(self._opponent.case)),
         }
         try:
             answer = self._request_base("prepare", **arguments, **listeners)
@@ -248,7 +256,12 @@ class PairedArm(Arm):
         return dataclasses.replace(self._target, precision=case.precision, objective=case.objective)
 
     def _preparation(self) -> dict[str, Any]:
-        return super()._preparation() | {"case": comparable(self.case).to_dict()}
+        case = comparable(self.case).to_dict()
+        return super()._preparation() | {"case": case, "target": self._drawn(HEAD, self._target)}
+
+    def _drawn(self, arm: str, target: Target) -> dict[str, Any]:
+        """Return what an arm is compiled for, as data, with the draw of its search."""
+        return dataclasses.replace(target, draw=self._draws[arm]).to_dict()
 
 
 class BaseFails(Exception):

@@ -10,7 +10,7 @@ this package loads no framework: each compiler imports its library inside its me
 
 from pytest_ngraph.compilers.in_host_time import InHostTime
 from pytest_ngraph.compilers.interface import CompiledModel, Compiler, refuse_precision
-from pytest_ngraph.compilers.registry import missing_library, names, resolve
+from pytest_ngraph.compilers.registry import missing_library, names, resolve, searches
 
 __all__ = [
     "CompiledModel",
@@ -20,4 +20,5 @@ __all__ = [
     "names",
     "refuse_precision",
     "resolve",
+    "searches",
 ]

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 Mode = Literal["default", "max-autotune", "reduce-overhead"]
 PACKAGE = "model.pt2"
 CACHE = "TORCHINDUCTOR_CACHE_DIR"
+SEARCHING = (
+    "TORCHINDUCTOR_MAX_AUTOTUNE",
+    "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM",
+    "TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE",
+    "TORCHINDUCTOR_COORDINATE_DESCENT_TUNING",
+)
+"""Environment variables that make Inductor search where they are 1."""
 GENERATED = "torch._inductor.runtime.compile_tasks."
 """Package of the modules that Inductor generates. No reset removes them from `sys.modules`."""
 
@@ -49,6 +56,11 @@ class Inductor:
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
+
+    @property
+    def searches(self) -> bool:
+        """Whether it times several kernels and keeps the fastest: by its mode, or by Inductor's own variables."""
+        return self.mode == "max-autotune" or any(os.environ.get(name) == "1" for name in SEARCHING)
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the package, if it is compiled ahead of time; otherwise only refuse what cannot be compiled.

@@ -48,8 +48,13 @@ class Compiler(Protocol):
     The class declares what is known without importing its library. Options are the fields of a frozen dataclass,
     typed `bool`, `int`, `float`, `str`, `Literal[...]` or one of these `| None`, each with a default.
 
-    A class may also declare `install_hint`, a sentence on installing its libraries where pip alone is not enough, and
-    `objectives`, those that it can be measured for. Without `objectives` it is measured for latency only.
+    A class may also declare:
+
+    - `install_hint`, a sentence on installing its libraries where pip alone is not enough;
+    - `objectives`, those that it can be measured for; without them it is measured for latency only;
+    - `searches`, whether it tries alternatives and keeps the fastest, so that two compiles of one graph differ by luck;
+      a property where that depends on its options. Without it, it does not search. One that keeps what it finds
+      outside its folder must leave that alone where `Target.draw` is not 0.
 
     Attributes:
         libraries: modules that must be importable, the compiler's own first.

@@ -45,6 +45,11 @@ def names() -> list[str]:
     return sorted(entry_points.registered(GROUP))
 
 
+def searches(text: str) -> bool:
+    """Return whether the compiler `name[:option=value,...]` searches: two of its compiles then differ by luck."""
+    return bool(getattr(resolve(text), "searches", False))
+
+
 @cache
 def missing_library(text: str, has_library: Callable[[str], bool] = is_importable) -> str:
     """Return why this compiler cannot be loaded, with the command that fixes it; empty when it can be loaded.

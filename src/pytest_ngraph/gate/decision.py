@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from pytest_ngraph.comparison import Comparison, Launch, Placement
 from pytest_ngraph.gate.launches import effects
 from pytest_ngraph.gate.pooling import Pooled, pool
-from pytest_ngraph.gate.rule import Look, Rule, is_spent
+from pytest_ngraph.gate.rule import LOOKS, Look, Rule, is_spent
 
 Decision = Literal["regressed", "improved", "unchanged", "undecided"]
 
@@ -111,6 +111,11 @@ def decide(launches: Sequence[Launch], rule: Rule, placement: Placement = "toget
 
 
 def is_enough(comparison: Comparison, rule: Rule) -> bool:
-    """Return whether the cell is decided, or no further launch may be taken."""
+    """Return whether the cell is decided, or no further launch may be taken.
+
+    If its compiler searches, the first launch decides nothing: it has one draw of each arm, and the next may differ.
+    """
     launches = comparison.launches
+    if comparison.searched and sum(launch.fresh for launch in launches) < LOOKS[0]:
+        return False
     return is_spent(launches, rule) or decide(launches, rule, comparison.placement) != "undecided"

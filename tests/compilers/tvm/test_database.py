@@ -35,6 +35,19 @@ def test_there_is_one_for_each_artifact_batch_size_and_target(tmp_path: Path, mo
     assert all(folder.is_relative_to(tmp_path) for folder in folders)
 
 
+def test_a_draw_of_its_own_takes_no_trials_over_and_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    target = "llvm -num-cores=2"
+    with database.opened(artifact(), target, draw=0) as kept:
+        assert kept == database.folder(artifact(), target)
+    with database.opened(artifact(), target, draw=1) as one, database.opened(artifact(), target, draw=1) as other:
+        assert len({kept, one, other}) == 3
+        assert not any(one.iterdir())
+    assert not one.exists()
+
+
 @pytest.mark.parametrize(("content", "kept"), [("a\nb\n", "a\nb\n"), ("a\nb", "a\n"), ("a", ""), ("", "")])
 def test_a_line_that_a_killed_search_did_not_finish_is_dropped(tmp_path: Path, content: str, kept: str) -> None:
     path = tmp_path / "records.json"

@@ -41,6 +41,11 @@ class Tvm:
     libraries: ClassVar[tuple[str, ...]] = ("tvm",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
 
+    @property
+    def searches(self) -> bool:
+        """Whether it tries schedules."""
+        return self.trials > 0
+
     def __post_init__(self) -> None:
         for name in ("trials", "patience"):
             if getattr(self, name) < 0:
@@ -82,8 +87,8 @@ class Tvm:
         module = pipeline.lower(loaded, tvm_target)
         facts = {}
         if self.trials:
-            folder = database.folder(artifact, tvm_target)
-            module, done = tuning.tune(module, tvm_target, target, folder, self.trials, self.patience)
+            with database.opened(artifact, tvm_target, target.draw) as folder:
+                module, done = tuning.tune(module, tvm_target, target, folder, self.trials, self.patience)
             facts["trials"] = str(done)
         executable, coverage = pipeline.build(module, tvm_target)
         return executable, facts | {"kernels": str(coverage)}

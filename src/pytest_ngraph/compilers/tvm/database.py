@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,6 +105,16 @@ def folder(artifact: Artifact, tvm_target: Any) -> Path:
     target = hashlib.sha256(str(tvm_target).encode()).hexdigest()[:12]
     name = f"{artifact.digest[:16]}-b{case.batch_size}-{target}"
     return user_folder() / "tvm" / name
+
+
+@contextmanager
+def opened(artifact: Artifact, tvm_target: Any, draw: int) -> Iterator[Path]:
+    """Yield the folder for an artifact's trials: the one that is kept, or a new one for a draw of its own."""
+    if not draw:
+        yield folder(artifact, tvm_target)
+        return
+    with tempfile.TemporaryDirectory(prefix="ngraph-tvm-") as own:
+        yield Path(own)
 
 
 def drop_unfinished_line(path: Path) -> None:

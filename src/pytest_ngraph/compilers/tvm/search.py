@@ -23,12 +23,16 @@ POPULATION = 8 * TRIALS_PER_ROUND
 """Candidates that the cost model rates per round. The ratio is MetaSchedule's, which tries 64 of 512."""
 
 
-def search(kernels: Sequence[Kernel], database: Database, rig: trial.Rig, watch: Watch) -> None:
-    """Add trials to the database until the watch says that the search is over, or nothing is left to try."""
+def search(kernels: Sequence[Kernel], database: Database, rig: trial.Rig, watch: Watch, draw: int = 0) -> None:
+    """Add trials to the database until the watch says that the search is over, or nothing is left to try.
+
+    Args:
+        draw: seeds the search, so that another draw tries other candidates.
+    """
     from tvm.s_tir.meta_schedule.cost_model import XGBModel
 
     model = XGBModel(num_tuning_cores=int(kernels[0].target.attrs["num-cores"]))
-    evolutions = [Evolution(kernel, database, model, seed) for seed, kernel in enumerate(kernels, start=1)]
+    evolutions = [Evolution(kernel, database, model, draw + number) for number, kernel in enumerate(kernels, start=1)]
     untried = set(range(len(kernels)))
     while untried and not watch.is_over:
         number = watch.most_promising(untried)

@@ -49,7 +49,7 @@ def tune(module: Any, tvm_target: Any, target: Target, folder: Path, trials: int
         watch = _watch(found, database, trials, patience)
         report(str(watch.progress()))
         if not watch.is_over:
-            search.search(found, database, rig, watch)
+            search.search(found, database, rig, watch, target.draw)
         adopted = adoption.adopt(found, database, rig)
     return apply(module, tvm_target, adopted), watch.trials
 
