@@ -15,7 +15,7 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.forked import ForkServer, Refused
 from pytest_ngraph.bench.home import OWN_HOME
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
-from pytest_ngraph.bench.workers import Workers
+from pytest_ngraph.bench.workers import EXPORTER, Workers
 
 SUPPORT = str(Path(__file__).parents[1] / "support")
 SLOW_TO_IMPORT = (
@@ -55,6 +55,35 @@ def test_each_launch_is_a_process_and_the_libraries_are_imported_once(workers: W
     assert (len(pids), len(parents)) == (3, 1)
     assert os.getpid() not in parents
     assert log.read_text() == "imported\n"
+
+
+def test_residents_and_launches_share_the_imports(tmp_path: Path, workers: Workers) -> None:
+    log = tmp_path / "log"
+    (tmp_path / "own.py").write_text(SLOW_TO_IMPORT.format(log=str(log)))
+    forking = Workers(tmp_path, memory_bytes=None, forks=True)
+    try:
+        forking.start_ahead([("own:Own", Target())])
+        forking.settle(timeout_s=60)
+        resident = forking.resident("own:Own", Target())
+        with forking.fresh(Target(), compiler="own:Own") as launch:
+            launch.request("ready", timeout_s=30)
+            assert parent_of(launch) == parent_of(resident) != os.getpid()
+        assert forking.resident("own:Own", Target()) is resident
+        assert parent_of(forking.resident(EXPORTER, Target())) == os.getpid()
+    finally:
+        forking.close()
+    assert log.read_text() == "imported\n"
+
+
+def test_a_resident_of_a_library_that_starts_threads_is_a_process_of_its_own(tmp_path: Path, workers: Workers) -> None:
+    (tmp_path / "own.py").write_text(THREADED)
+    forking = Workers(tmp_path, memory_bytes=None, forks=True)
+    try:
+        forking.start_ahead([("own:Own", Target())])
+        forking.settle(timeout_s=60)
+        assert parent_of(forking.resident("own:Own", Target())) == os.getpid()
+    finally:
+        forking.close()
 
 
 def test_where_a_library_starts_threads_a_launch_is_a_process_of_its_own(workers: Workers, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mine
 import pytest
 
 from pytest_ngraph import compilers
@@ -17,7 +16,7 @@ from pytest_ngraph import compilers
         ("tvm:trials=8", True),
         ("tensorrt", True),
         ("tensorrt_rtx", False),
-        (f"{mine.__name__}:Exact", False),
+        ("mine:Exact", False),
         ("lucky:Lucky", True),
     ],
 )

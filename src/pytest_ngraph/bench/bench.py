@@ -64,7 +64,7 @@ class Bench:
         self._target = target
         self._progress = progress or Silent()
         self._base = base
-        self._workers = Workers(self._folder, settings.memory_bytes, home)
+        self._workers = Workers(self._folder, settings.memory_bytes, home, forks=base is not None)
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
 

@@ -26,6 +26,9 @@ ROUND_S = 0.1
 """Target length of a round. The kernel's counters are read between rounds."""
 BUILDS = 2
 """How often the arms are built in a launch: once base first, once head first."""
+WARM_UP_WINDOW_S = 0.01
+"""Length of a window of the warm-up. A launch warms four models up, for bursts of a few milliseconds, of which only the
+fastest count. So windows as long as the rounds of a case that is measured alone would take as long as the bursts."""
 FEWEST_QUADS = 3
 """Minimum per build, however slow the model is."""
 SLOW = 1.3
@@ -256,8 +259,8 @@ class PairedArm(Arm):
         return dataclasses.replace(self._target, precision=case.precision, objective=case.objective)
 
     def _preparation(self) -> dict[str, Any]:
-        case = comparable(self.case).to_dict()
-        return super()._preparation() | {"case": case, "target": self._drawn(HEAD, self._target)}
+        changes = {"case": comparable(self.case).to_dict(), "target": self._drawn(HEAD, self._target)}
+        return super()._preparation() | changes | {"round_s": WARM_UP_WINDOW_S}
 
     def _drawn(self, arm: str, target: Target) -> dict[str, Any]:
         """Return what an arm is compiled for, as data, with the draw of its search."""

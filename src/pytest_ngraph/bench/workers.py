@@ -36,14 +36,19 @@ class Workers:
         temporary: where workers put temporary files.
         memory_bytes: the memory limit of each; None for none.
         home: where they run, unless a method is given another home.
+        forks: whether workers of compilers are forked, too, from the processes that launches are forked from. Where
+            there are launches, a compiler's libraries are then imported once.
     """
 
-    def __init__(self, temporary: Path, memory_bytes: int | None, home: Home = OWN_HOME) -> None:
+    def __init__(
+        self, temporary: Path, memory_bytes: int | None, home: Home = OWN_HOME, *, forks: bool = False
+    ) -> None:
         self._temporary = temporary
         self._memory_bytes = memory_bytes
         self._home = home
+        self._forks = forks
         self._resident: dict[tuple[Role, Target], WorkerProcess] = {}
-        self._importing: list[WorkerProcess] = []
+        self._importing: list[tuple[Role, Target]] = []
         self._servers: dict[ServerKey, ForkServer | None] = {}
 
     def resident(self, role: Role, target: Target, home: Home | None = None) -> WorkerProcess:
@@ -52,7 +57,9 @@ class Workers:
         if key in self._resident and not self._resident[key].alive:
             self._resident.pop(key).close()  # and kill what it started
         if key not in self._resident:
-            self._resident[key] = self._start(role, target, home)
+            is_compiler = role not in EXPORTERS and home is None
+            forked = self._forked(role, target, home, role) if self._forks and is_compiler else None
+            self._resident[key] = forked or self._start(role, target, home)
         return self._resident[key]
 
     def start_ahead(self, compilers: Iterable[tuple[Role, Target]]) -> None:
@@ -62,10 +69,14 @@ class Workers:
         """
         for compiler, target in compilers:
             key = _key(compiler, target)
-            if key not in self._resident:
-                with suppress(WorkerFailed):
-                    self._resident[key] = worker = self._start(compiler, target, ahead=True)
-                    self._importing.append(worker)
+            if key in self._resident:
+                continue
+            if self._forks and self._server(compiler, target):
+                self._importing.append((compiler, target))
+                continue
+            with suppress(WorkerFailed):
+                self._resident[key] = self._start(compiler, target, ahead=True)
+                self._importing.append((compiler, target))
 
     def settle(self, timeout_s: float) -> None:
         """Wait until the workers started ahead are ready, so that what is timed next has the machine to itself.
@@ -73,8 +84,9 @@ class Workers:
         A worker that is not ready within `timeout_s` is killed, and started again when it is asked for.
         """
         importing, self._importing = self._importing, []
-        for worker in importing:
+        for compiler, target in importing:
             with suppress(WorkerFailed):
+                worker = self._resident.get(_key(compiler, target)) or self.resident(compiler, target)
                 if worker.alive:
                     worker.request("ready", timeout_s=timeout_s)
 
@@ -116,20 +128,25 @@ class Workers:
         for key in list(self._servers):
             self._close_server(key)
 
-    def _forked(self, compiler: str, target: Target, home: Home | None) -> WorkerProcess | None:
+    def _forked(self, compiler: str, target: Target, home: Home | None, role: Role = LAUNCH) -> WorkerProcess | None:
         """Return a forked worker; None where that is not possible: libraries may start threads, or use a GPU."""
+        server = self._server(compiler, target, home)
+        try:
+            return self._start(role, target, home, server=server) if server is not None else None
+        except Refused:
+            self._close_server(_server_key(compiler, target, home))
+            return None
+
+    def _server(self, compiler: str, target: Target, home: Home | None = None) -> ForkServer | None:
+        """Return the process that workers of a compiler are forked from, which may still import; None without one."""
         if target.kind != "cpu" or not hasattr(os, "pidfd_open"):
             return None
-        key = compiler, target.cores, str(home)
-        try:
-            if key not in self._servers:
-                self._servers[key] = None  # where it fails once, it is not tried again
+        key = _server_key(compiler, target, home)
+        if key not in self._servers:
+            self._servers[key] = None  # where it fails once, it is not tried again
+            with suppress(Refused):
                 self._servers[key] = ForkServer(compiler, target.cores, self._temporary, self._in_place(home))
-            server = self._servers[key]
-            return self._start(LAUNCH, target, home, server=server) if server is not None else None
-        except Refused:
-            self._close_server(key)
-            return None
+        return self._servers[key]
 
     def _close_server(self, key: ServerKey) -> None:
         if (server := self._servers.get(key)) is not None:
@@ -164,6 +181,10 @@ class Workers:
         for key, worker in list(self._resident.items()):
             if condemned(key[0], worker):
                 self._resident.pop(key).close()
+
+
+def _server_key(compiler: str, target: Target, home: Home | None) -> ServerKey:
+    return compiler, target.cores, str(home)
 
 
 def _key(role: Role, target: Target) -> tuple[Role, Target]:
