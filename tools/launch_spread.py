@@ -1,9 +1,14 @@
 """Measure how much launches of unchanged code differ, by which bursts are compared: why the fastest quarter is used.
 
-    python tools/launch_spread.py --stores=DIR [--write]
+    python tools/launch_spread.py --stores=DIR [--cells=4] [--write]
+    python tools/launch_spread.py --stores=DIR --forked [--compilers=torchscript,onnxruntime,openvino,tvm] [...]
 
 The networks of `tools/gate.py` are compared with themselves by `--ngraph-calibrate`, on a quiet machine, with one core
 busy, and under bursts of other work. The runs are kept in the folder; those already there are not measured again.
+
+`--forked` measures something else: for each compiler, how much launches differ that are forked from a process with the
+libraries imported, and how much those differ that import them themselves, on a quiet machine with two threads.
+
 `--write` puts the table into docs/gate.md.
 """
 
@@ -13,14 +18,14 @@ import argparse
 import shutil
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
 
 import markdown_output
 import numpy as np
-from gate_trials import conditions
+from gate_trials import conditions, own_processes
 from gate_trials.cells import Cell
 from gate_trials.pytest_run import output_of
 from gate_trials.repository import Repository
@@ -33,6 +38,9 @@ from pytest_ngraph.wording import counted
 
 PAGE = markdown_output.ROOT / "docs" / "gate.md"
 COMPILERS = ("torchscript", "onnxruntime")
+FORKED_COMPILERS = ("torchscript", "onnxruntime", "openvino", "tvm")
+STARTS = {"forked": True, "by itself": False}
+"""How launches start, with whether they are forked."""
 CELLS = 4
 """Cells of each compiler."""
 Typical = Callable[[Floats], float]
@@ -40,17 +48,28 @@ Typical = Callable[[Floats], float]
 SHARES = {"all bursts": 1.0, "fastest half": 0.5, "fastest quarter": 0.25, "fastest tenth": 0.1}
 
 
-def measure(condition: str, threads: int, folder: Path) -> None:
-    """Compare every cell with itself under this condition, and keep the store in the folder."""
+def measure(
+    condition: str, threads: int, folder: Path, compilers: Sequence[str], count: int, *, forks: bool = True
+) -> None:
+    """Compare every cell with itself under this condition, and keep the store in the folder.
+
+    Args:
+        compilers: compilers of the cells.
+        count: cells of each compiler.
+        forks: whether launches may be forked.
+    """
     cells = [
         Cell(condition=condition, threads=threads, compiler=compiler, slowdown_percent=0.0, index=index)
-        for compiler, index in product(COMPILERS, range(CELLS))
+        for compiler, index in product(compilers, range(count))
     ]
     with tempfile.TemporaryDirectory(prefix="ngraph-spread-") as root, conditions.held(condition):
         repository = Repository(Path(root), cells, [0] * len(cells), threads)
         # A cache folder of its own: this must not replace the machine's calibration.
         environment = {"XDG_CACHE_HOME": str(Path(root, "user"))}
-        options = ("--ngraph-calibrate", f"--ngraph-gate-threads={threads}")
+        options = ["--ngraph-calibrate", f"--ngraph-gate-threads={threads}"]
+        if not forks:
+            options += ["-p", own_processes.__name__.rpartition(".")[2]]
+            environment |= {"PYTHONPATH": str(Path(own_processes.__file__).parent)}
         output_of(repository.head, "test_gate.py", *options, environment=environment)
         shutil.copytree(repository.head / ".ngraph", folder)
 
@@ -64,12 +83,39 @@ def report(runs: Sequence[tuple[str, int, store.Run]]) -> str:
     return markdown_output.table(["launches spread by, comparing", "medians", *SHARES], rows)
 
 
+def forked_report(runs: Mapping[str, store.Run]) -> str:
+    """Return a row for each compiler: the standard deviation between fresh launches, for each way in which they start.
+
+    Args:
+        runs: a run for each of `STARTS`.
+    """
+    rows: dict[str, list[str]] = {}
+    for run in runs.values():
+        cells: dict[str, list[list[Launch]]] = {}
+        for record in run.records:
+            fresh = [launch for launch in record.comparison.launches if launch.fresh] if record.comparison else []
+            if len(fresh) > 1:
+                cells.setdefault(record.case.compiler, []).append(fresh)
+        for compiler, launches in cells.items():
+            counted_launches = counted(sum(map(len, launches)), "launch", "launches")
+            text = (
+                f"{_spread(launches, partial(_mean_of_fastest, share=SHARES['fastest quarter']))}, {counted_launches}"
+            )
+            rows.setdefault(compiler, []).append(text)
+    heading = ["launches spread by, if they start", *runs]
+    return markdown_output.table(heading, [[f"`{compiler}`", *texts] for compiler, texts in rows.items()])
+
+
 def _spreads(records: Sequence[Record]) -> Iterator[str]:
     cells = [record.comparison.launches for record in records if record.comparison]
     ways: list[Typical] = [_median, *(partial(_mean_of_fastest, share=share) for share in SHARES.values())]
-    for typical in ways:
-        deviations = [np.std([_log_ratio(launch, typical) for launch in launches], ddof=1) for launches in cells]
-        yield f"{100 * float(np.sqrt(np.mean(np.square(deviations)))):.2f} %"
+    yield from (_spread(cells, typical) for typical in ways)
+
+
+def _spread(cells: Sequence[Sequence[Launch]], typical: Typical) -> str:
+    """Return the standard deviation between the launches of a cell, the root mean square over cells."""
+    deviations = [np.std([_log_ratio(launch, typical) for launch in launches], ddof=1) for launches in cells]
+    return f"{100 * float(np.sqrt(np.mean(np.square(deviations)))):.2f} %"
 
 
 def _log_ratio(launch: Launch, typical: Typical) -> float:
@@ -96,15 +142,33 @@ def _mean_of_fastest(logs: Floats, share: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stores", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--forked", action="store_true", help="compare forked launches with others")
+    parser.add_argument("--compilers", type=lambda text: text.split(","), help="compilers of the cells")
+    parser.add_argument("--cells", type=int, default=CELLS, help="cells of each compiler")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
+    if asked.forked:
+        compare_starts(asked)
+        return
     runs = []
     for threads, condition in product((2, 1), conditions.CONDITIONS):
         folder = asked.stores / f"{condition}{threads}"
         if not folder.exists():
-            measure(condition, threads, folder)
+            measure(condition, threads, folder, asked.compilers or COMPILERS, asked.cells)
         runs.append((condition, threads, store.read(folder)))
     markdown_output.publish(runs[0][2].environment, report(runs), "launch spread" if asked.write else "", PAGE)
+
+
+def compare_starts(asked: argparse.Namespace) -> None:
+    """Measure both ways in which a launch may start, and print how much each spreads."""
+    runs = {}
+    for start, forks in STARTS.items():
+        folder = asked.stores / f"forked-{forks}".lower()
+        if not folder.exists():
+            measure("quiet", 2, folder, asked.compilers or FORKED_COMPILERS, asked.cells, forks=forks)
+        runs[start] = store.read(folder)
+    section = "forked launches" if asked.write else ""
+    markdown_output.publish(runs["forked"].environment, forked_report(runs), section, PAGE)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import launch_spread
 import pytest
 
@@ -9,6 +11,12 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Build, Comparison, Launch, PairedRound, Quad
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run
+
+
+def run(*launches: Launch, compiler: str = "identity") -> Run:
+    case = Case(workload="mine:network", compiler=compiler, batch_size=1)
+    comparison = Comparison(launches=launches)
+    return Run(id="a", records=(Record(case=case, outcome="measured", comparison=comparison),))
 
 
 def launch(*heads: float) -> Launch:
@@ -27,3 +35,14 @@ def test_a_delay_of_half_the_bursts_spreads_what_counts_all_of_them() -> None:
     # Of two values, the deviation is their distance over the root of two: 0 and ln 2 / 2.
     assert [float(text.removesuffix(" %")) for text in (median, everything)] == pytest.approx([24.51, 24.51], abs=0.01)
     assert [half, quarter, tenth] == ["0.00 %"] * 3
+
+
+def test_only_fresh_launches_show_what_forking_does() -> None:
+    screen = dataclasses.replace(launch(5.0), fresh=False)
+    forked = run(screen, launch(1.0), launch(1.0), launch(1.0), compiler="tvm")
+    others = run(screen, launch(1.0), launch(1.1), compiler="tvm")
+    heading, _, row = launch_spread.forked_report({"forked": forked, "by itself": others}).splitlines()
+    assert [cell.strip() for cell in heading.strip("|").split("|")][1:] == ["forked", "by itself"]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    # The deviation of two values is their distance over the root of two: ln 1.1 / 1.414.
+    assert cells == ["`tvm`", "0.00 %, 3 launches", "6.74 %, 2 launches"]
