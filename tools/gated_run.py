@@ -26,6 +26,7 @@ from gate_trials.pytest_run import output_of
 
 from pytest_ngraph import store
 from pytest_ngraph.machine.machine import environment
+from pytest_ngraph.wording import counted
 
 PAGE = markdown_output.ROOT / "docs" / "gate.md"
 COMPILERS = ("torchscript", "onnxruntime", "openvino", "tvm")
@@ -74,7 +75,7 @@ def report(found: Profile, what: str) -> str:
         for kind, seconds in found.seconds.items()
     ]
     rows.append(["all", f"{found.wall_s:.1f} s", "100 %"])
-    launches = f"{sum(found.launches)} launches of {len(found.launches)} cases"
+    launches = f"{counted(sum(found.launches), 'launch', 'launches')} of {counted(len(found.launches), 'case')}"
     return f"{what}: {launches}.\n\n{markdown_output.table(['what the run does', 'seconds', 'share'], rows)}"
 
 
@@ -93,9 +94,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="ngraph-run-") as folder:
         matrix = Matrix(Path(folder), networks=asked.networks, compilers=asked.compilers, rows=asked.rows)
         found = profile(matrix)
-    what = f"{asked.networks} networks under {', '.join(asked.compilers)}; every network has other weights"
+    what = f"{counted(asked.networks, 'network')} under {', '.join(asked.compilers)}, all with other weights"
     if asked.rows:
-        what += f", and {asked.networks - 1} of them {asked.rows} excess rows"
+        what += f", {asked.networks - 1} of them with {asked.rows} excess rows"
     markdown_output.publish(environment(), report(found, what), "gated run" if asked.write else "", PAGE)
 
 

@@ -14,7 +14,7 @@ from comparing import page, parity, starts
 from fault_project import Project
 
 DOCS = Path(__file__).parents[2] / "docs" / "comparison.md"
-SCRIPTS = ("harness", "truth", "answer", "scale")
+SCRIPTS = ("harness", "truth", "answer", "gating", "scale")
 MARKS = re.compile(r"<!-- ([\w ]+): measured -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
@@ -88,6 +88,15 @@ def test_the_spread_of_two_sessions(written: Path, network: str) -> None:
 def test_a_rule_is_compared_with_the_truth(written: Path, network: str) -> None:
     run("answer", f"--models={network}", "--arms=study", "--trials=1", "--truth-seconds=0.05")
     assert "| mine:network-b1-cpu | the study, 100 repetitions |" in section(written, "answer")
+
+
+@pytest.mark.slow
+def test_a_pull_request_is_gated_by_each_tool(written: Path) -> None:
+    run("gating", "--networks=2", "--changed=1")
+    found = section(written, "pull request")
+    assert re.findall(r"^\| ([\w-]+) \| \d+ \| (\d of 2) \|", found, re.MULTILINE) == [
+        ("pytest-ngraph", "1 of 2"), ("asv", "2 of 2"),
+    ]  # fmt: skip
 
 
 @pytest.mark.slow
