@@ -132,6 +132,13 @@ def test_the_level_holds_where_runs_differ_as_they_did(count: int) -> None:
     assert alarms / len(trials) < 0.06
 
 
+def test_runs_that_differ_wildly_overflow_nothing() -> None:
+    found = judged(1.0, 1e-9, 1e9, rule=Rule(cells=10_000))
+    assert found.name == "inconclusive"
+    assert found.detectable
+    assert np.isfinite(found.detectable)
+
+
 def test_new() -> None:
     assert judged(1.0).text == "new: baseline v1 does not have it"
 

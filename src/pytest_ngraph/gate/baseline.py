@@ -22,6 +22,8 @@ WITHIN = 3.0
 """The margin within which a case is unchanged is the tolerated one, widened by this many standard errors. Where these
 are known from few runs, the interval alone takes up most of that, so that only a small difference is unchanged."""
 POWER = 0.95
+LARGEST = 700.0
+"""Logarithms are cut off here. Larger ones, which few degrees of freedom bring about, have no finite ratio."""
 
 
 def compare(case: Case, heads: RunOf, runs: StoredRuns, rule: Rule, against: str) -> Verdict:
@@ -86,7 +88,7 @@ def _widened(distance: Pooled, rule: Rule) -> float:
 def detectable(distance: Pooled, rule: Rule) -> float:
     """Return the smallest slowdown, as a log ratio, that is called regressed in 95 of 100 cases like this one."""
     quantiles = (t_quantile(tail, distance.dof) for tail in (rule.corrected_level, 1 - POWER))
-    return rule.limit + sum(quantiles) * distance.standard_error
+    return min(LARGEST, rule.limit + sum(quantiles) * distance.standard_error)
 
 
 def time_change(head: Record, heads: RunOf, runs: StoredRuns) -> Pooled:
@@ -130,7 +132,7 @@ def comparable_runs(head: Record, runs: StoredRuns) -> list[Record]:
 
 
 def _ratio(distance: Pooled, tail: float) -> Estimate:
-    return Estimate(math.exp(distance.mean), math.exp(distance.low(tail)), math.exp(distance.high(tail)))
+    return Estimate(*(math.exp(min(LARGEST, log)) for log in (distance.mean, distance.low(tail), distance.high(tail))))
 
 
 def _contradiction(name: VerdictName, found: Against, rule: Rule) -> str:
