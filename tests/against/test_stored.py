@@ -14,7 +14,7 @@ from pytest_ngraph.against import stored
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.stored import StoredBase
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.gate import Threshold
+from pytest_ngraph.gate import Threshold, stored_runs
 from pytest_ngraph.gate import baseline as baseline_gate
 from pytest_ngraph.gate.metric_gate import MetricGate, gated
 from pytest_ngraph.machine.machine import environment
@@ -77,6 +77,17 @@ def test_a_regression_leaves_more_of_the_level_to_the_cases_before_it() -> None:
     assert names(ours) == {ONE: "regressed", TWO: "regressed"}
 
 
+def test_cases_that_came_before_identity_are_judged_again_beside_it() -> None:
+    code = {"graph": "1a2b"}
+    records = tuple(measured(each, 1.0, follows_from=code) for each in (ONE, ONE.group))
+    baseline = Baseline(name="v1", runs=(Run(id="1", environment=environment(), records=records),))
+    ours = StoredBase(baseline, 0.01, 0.01)
+    ours.judge(measured(ONE, 1.3, follows_from=code))
+    assert (names(ours)[ONE], ours.verdicts[ONE].relative_to) == ("regressed", "")
+    ours.judge(measured(ONE.group, 1.3, follows_from=code))
+    assert (names(ours)[ONE], ours.verdicts[ONE].relative_to) == ("unchanged", "identity")
+
+
 def test_metrics_are_compared_with_a_baseline_by_a_widened_margin() -> None:
     ours = against(one=1.0, two=1.0)
     gate = MetricGate(ours)
@@ -91,7 +102,8 @@ def test_metrics_are_compared_with_a_baseline_by_a_widened_margin() -> None:
         ("throughput", ONE): "unchanged",
         ("throughput", TWO): "regressed",
     }
-    assert all("the tolerated limit was widened to" in each.text for each in gate.verdicts)
+    widened = [each.name for each in gate.verdicts if "the tolerated limit was widened to" in each.text]
+    assert widened == ["unchanged"]
 
 
 def test_what_was_selected_or_is_gone_is_missing_when_it_was_not_measured() -> None:
@@ -182,7 +194,8 @@ def test_an_anchored_baseline_is_not_saved_to(tmp_path: Path) -> None:
 @pytest.fixture
 def times(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Return a function that multiplies the times of baseline `v1`, by a factor so large that noise does not matter."""
-    monkeypatch.setattr(baseline_gate, "is_busy", lambda record: False)
+    for module in (baseline_gate, stored_runs):
+        monkeypatch.setattr(module, "is_busy", lambda record: False)
 
     def scale(factor: float) -> None:
         (path,) = (project.path / ".ngraph" / "baselines" / "v1").glob("*.jsonl")
@@ -203,17 +216,23 @@ def test_saved_and_compared(project: pytest.Pytester, times: Callable[[float], N
     result.stdout.fnmatch_lines(["Saved as baseline v1; --ngraph-compare=v1 compares with it."])
 
     times(1e3)
-    result = project.runpytest(exact, "--ngraph-compare=v1", "-k", "b4")
+    result = project.runpytest(
+        exact, "--ngraph-compare=v1", "-k", "b4", "--junitxml=out.xml", "--ngraph-summary=gate.md"
+    )
     result.assert_outcomes(passed=1, deselected=1)
     result.stdout.fnmatch_lines(["ngraph: compared with baseline v1 (1 run)", "Against baseline v1: 1 improved"])
     assert result.ret == 0
+    assert '<property name="ngraph_margin" value="1.0 %"' in (project.path / "out.xml").read_text()
+    assert "| margin | by |" in (project.path / "gate.md").read_text()
+    (verdict,) = json.loads((project.path / "gate.json").read_text())["verdicts"]
+    assert (verdict["margin"], verdict["basis"]) == (pytest.approx(0.01), "in time, without identity beside it")
 
     times(1e-6)
     result = project.runpytest(exact, "--ngraph-compare=v1", "--ngraph-save=v1")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
         [
-            "regressed: * slower than baseline v1 (* % interval *), 1 run, margin widened to * %",
+            "regressed: * slower than baseline v1 in time, * (* % interval *), 1 run, margin 1.0 %",
             "Against baseline v1: 2 regressed",
             "Not saved as baseline v1: this run has a regression, which comparing with it would hide.",
         ]

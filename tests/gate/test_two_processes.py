@@ -36,7 +36,7 @@ def test_the_margin_is_widened_by_what_processes_differ() -> None:
     assert (found.name, found.compared) == ("regressed", "module")
     assert found.margin == pytest.approx(0.042)
     assert found.text.startswith("regressed: the module is 22.1 % slower than main (")
-    assert found.text.endswith(", 5 launches, 0 of 25 rounds disturbed, margin widened to 4.2 %")
+    assert found.text.endswith(", 5 launches, 0 of 25 rounds disturbed, margin 4.2 %")
     assert found.to_dict()["compared"] == "module"
 
 

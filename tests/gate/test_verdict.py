@@ -30,7 +30,7 @@ def test_regressed() -> None:
     assert found.confidence == pytest.approx(1 - 2 * 0.001 * (3 / 8) ** 2)
     assert found.text == (
         "regressed: 3.0 % slower than main at 1a2b3c4 (99.97 % interval 1.5 to 4.6 %), 4 launches, "
-        "0 of 20 rounds disturbed"
+        "0 of 20 rounds disturbed, margin 1.0 %"
     )
 
 
@@ -46,7 +46,8 @@ def test_unchanged() -> None:
     assert found.ratio
     assert found.ratio.high < 1.01
     assert found.text == (
-        "unchanged: 0.0 % slower than main at 1a2b3c4 (90 % interval -0.9 to 0.9 %), 1 launch, 0 of 5 rounds disturbed"
+        "unchanged: 0.0 % slower than main at 1a2b3c4 (90 % interval -0.9 to 0.9 %), 1 launch, 0 of 5 rounds "
+        "disturbed, margin 1.0 %"
     )
 
 

@@ -6,7 +6,9 @@ import dataclasses
 
 from judged import judged
 
+from pytest_ngraph.gate import Verdict
 from pytest_ngraph.report.comparison import comparison
+from pytest_ngraph.stats import Estimate
 
 
 def explanations(*reasons: str) -> list[str]:
@@ -29,6 +31,38 @@ def test_a_case_of_eager_pytorch_says_what_was_compared() -> None:
         ["regressed", "net-openvino-b8-xeon", "(module)"],
         ["unchanged", "net-openvino-b8-xeon", "+0.0%"],
     ]
+def rows(*verdicts: Verdict) -> list[str]:
+    """Return the table's heading and rows."""
+    lines = [line.text for line in comparison(verdicts, "", 400)]
+    return [" ".join(line.split()) for line in lines[2 : 3 + len(verdicts)]]
+
+
+def test_each_row_names_its_margin() -> None:
+    live = rows(judged("unchanged", "net", 1.0, margin=0.01), judged("regressed", "slow", 1.03, margin=0.01))
+    assert live[0].startswith("verdict case time from to margin detectable")
+    assert live[1].startswith("regressed slow-openvino-b8-xeon +3.0% +2.5% +3.5% 1.0% 2.1%")
+    assert live[2].startswith("unchanged net-openvino-b8-xeon +0.0% -0.5% +0.5% 1.0% 2.1%")
+
+
+def test_a_row_against_a_stored_baseline_says_what_decided() -> None:
+    common = {"launches": 0, "rounds": 0, "runs": 4, "margin": 0.061}
+    found = comparison(
+        [
+            judged("unchanged", "a", 1.0, **common, relative_to="identity", basis="...", time=Estimate(1.2, 1, 1.4)),
+            judged("inconclusive", "b", 1.08, **common, basis="in time"),
+            judged("regressed", "c", 1.3, **(common | {"margin": 0.01}), basis="in time"),
+        ],
+        "",
+        400,
+    )
+    table = [" ".join(line.text.split()) for line in found[2:6]]
+    assert table == [
+        "verdict case time from to margin by in time detectable",
+        "regressed c-openvino-b8-xeon +30.0% +29.5% +30.5% 1.0% time 2.1%",
+        "inconclusive b-openvino-b8-xeon +8.0% +7.5% +8.5% ±6.1% time 2.1%",
+        "unchanged a-openvino-b8-xeon +0.0% -0.5% +0.5% ±6.1% ratio +20.0% 2.1%",
+    ]
+    assert any(line.text.strip().startswith("by ratio: times are divided by identity's") for line in found)
 
 
 def test_one_reason_is_shown_once() -> None:

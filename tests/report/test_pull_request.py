@@ -54,6 +54,21 @@ def test_rows() -> None:
     assert "pytest benchmarks/ --ngraph-against=main" in lines
 
 
+def test_rows_against_a_stored_baseline_name_margin_and_what_decided() -> None:
+    stored = {"launches": 0, "rounds": 0, "runs": 4, "basis": "in time"}
+    lines = page(
+        result(
+            judged("regressed", "slow", 1.3, **stored, margin=0.01),
+            judged("inconclusive", "doubtful", 1.08, **stored, margin=0.061, reason="unclear"),
+            judged("unchanged", "same", 1.0, **(stored | {"relative_to": "identity"}), margin=0.061),
+        )
+    ).splitlines()
+    assert "| `slow-openvino-b8-xeon` | +30.0% | +29.5% to +30.5% | 1.0% | time | 2.1% |" in lines
+    assert "| `doubtful-openvino-b8-xeon` | +7.5% to +8.5% | ±6.1% | unclear |" in lines
+    assert "| `same-openvino-b8-xeon` | +0.0% | -0.5% to +0.5% | ±6.1% | ratio | 2.1% |" in lines
+    assert "| case | change | interval | margin | by | detectable |" in lines
+
+
 @pytest.mark.parametrize(
     ("found", "expected"),
     [

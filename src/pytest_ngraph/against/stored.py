@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Rule, Verdict
 from pytest_ngraph.gate import baseline as gate_baseline
+from pytest_ngraph.gate.between_runs import BETWEEN_RUNS
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_runs
 from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled
+from pytest_ngraph.gate.stored_runs import StoredRuns
 from pytest_ngraph.gate.verdict import Assessment, lost
 from pytest_ngraph.machine.host import THIS_MACHINE
 from pytest_ngraph.machine.machine import FINGERPRINT, MODEL, is_same_machine
@@ -48,7 +51,8 @@ class StoredBase(CaseJudge):
         super().__init__(Rule(margin=margin, level=level))
         self.problem = differences(baseline, environment_of)
         self._baseline = baseline
-        self._records = baseline.records
+        self._stored = StoredRuns(baseline.measured)
+        self._groups: dict[Case, dict[Case, None]] = defaultdict(dict)
 
     @property
     def name(self) -> str:
@@ -63,7 +67,7 @@ class StoredBase(CaseJudge):
 
     def expect(self, cases: Collection[Case]) -> None:
         """Announce the head's cases, and share the error level among those that the baseline has."""
-        self._ledger.share_among(len(self._records.keys() & set(cases)))
+        self._ledger.share_among(sum(bool(self._stored.records(case)) for case in set(cases)))
 
     def judge(self, record: Record) -> None:
         """Give a verdict on a record, if it was measured, or is skipped where the baseline has a measurement."""
@@ -72,8 +76,14 @@ class StoredBase(CaseJudge):
             self.verdicts[case] = lost(case, record.skip_reason, label, "has a measurement of it")
         if record.outcome != "measured":
             return
-        self._heads[record.case] = record
-        self._ledger.enter(record.case)
+        self._heads[case] = record
+        self._ledger.enter(case)
+        group = self._groups[case.group]
+        if case == case.group:  # what was judged before identity is judged again, beside it
+            for other in group:
+                self._ledger.enter(other)
+        elif case not in group:
+            group[case] = None
 
     def require(self, selected: Collection[Case], is_gone: Callable[[Case, str], bool]) -> None:
         """Call cases missing that only the baseline has: selected but not measured, or no longer in the project.
@@ -82,14 +92,14 @@ class StoredBase(CaseJudge):
             selected: the cases for which a test was selected.
             is_gone: returns whether the project no longer has a case, given the case and the node id of its test.
         """
-        for case, records in self._records.items():
+        for case in self._stored.cases:
             if case in self._heads or case in self.verdicts:
                 continue
             if case in selected:
                 if not self._baseline.ran(case):  # its last run has no measurement either
                     continue
                 reason = "its test yielded no measurement"
-            elif is_gone(case, records[-1].nodeid):
+            elif is_gone(case, self._stored.records(case)[-1].nodeid):
                 reason = f"only {self._baseline.label} has it"
             else:
                 continue
@@ -97,16 +107,16 @@ class StoredBase(CaseJudge):
 
     def time(self, case: Case) -> Pooled:
         """Return the logarithm of this run's seconds per iteration over the baseline's. Raises `Uncompared`."""
-        return gate_baseline.time_change(*self._pair(case))
+        return gate_baseline.time_change(self._head(case), self._heads, self._stored)
 
     def seconds(self, case: Case) -> Pooled:
         """Return the logarithm of this run's seconds, with the uncertainty of another run. Raises `Uncompared`."""
-        return gate_baseline.seconds_elsewhere(self._pair(case)[0], gate_baseline.BETWEEN_RUNS)
+        return gate_baseline.seconds_elsewhere(self._head(case), BETWEEN_RUNS)
 
     def reading(self, case: Case, metric: str) -> Reading:
         """Return a metric as read in this run, and its change from the baseline. Raises `Uncompared`."""
-        head, records = self._pair(case)
-        return reading_of_runs(head, gate_baseline.comparable_runs(head, records), metric)
+        head = self._head(case)
+        return reading_of_runs(head, gate_baseline.comparable_runs(head, self._stored), metric)
 
     def decide(self, worse: Pooled, rule: Rule) -> Assessment:
         """Assess a metric like a case: the margin is widened by what runs differ by chance."""
@@ -117,14 +127,14 @@ class StoredBase(CaseJudge):
         self._ledger.settle()
         return [v for v in self.verdicts.values() if v.name == "missing"]
 
-    def _pair(self, case: Case) -> tuple[Record, list[Record]]:
-        """Return a case's records of this run and of the baseline. Raises `Uncompared`."""
+    def _head(self, case: Case) -> Record:
+        """Return a case's record of this run. Raises `Uncompared`."""
         if case not in self._heads:
             raise Uncompared("inconclusive", f"{case.id} was not measured")
-        return self._heads[case], self._records.get(case, [])
+        return self._heads[case]
 
     def _verdict(self, case: Case, rule: Rule) -> Verdict:
-        return gate.compare(case, self._heads[case], self._records.get(case, ()), rule, self._baseline.label)
+        return gate.compare(case, self._heads, self._stored, rule, self._baseline.label)
 
 
 def load(

@@ -1,7 +1,7 @@
 """The gate: compares metrics with thresholds, and head with base.
 
 In: metrics and thresholds (`check`, with `limits.py`), launches of head and base together (`decide`, `verdict`), a
-record and a stored baseline's records (`compare`), comparisons of base with base (`calibrate`).
+run's records and a stored baseline's (`compare`), comparisons of base with base (`calibrate`).
 Out: `Check`, `Verdict`, `MetricVerdict` and `Calibration`, as data and as one line of text. It calls a breach or a
 regression only where the evidence exceeds the uncertainty of the measurement.
 It measures nothing and knows no pytest. Read `decision.py` first (is head slower than base?), then `rule.py` (margin

@@ -3,75 +3,103 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection
 
-import numpy as np
-
-from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import is_contended
+from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.gate.changes import Uncompared
-from pytest_ngraph.gate.launches import DRAWS, Effect
-from pytest_ngraph.gate.pooling import Pooled, Prior, departure, pool
+from pytest_ngraph.gate.pooling import Pooled, Prior, pool
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.verdict import Assessment, Verdict
-from pytest_ngraph.metrics.between import RUN
+from pytest_ngraph.gate.stored_runs import FEWEST_ROUNDS, Against, RunOf, StoredRuns, is_busy, is_known, log_seconds
+from pytest_ngraph.gate.verdict import Assessment, Verdict, VerdictName
 from pytest_ngraph.record import Record
-from pytest_ngraph.stats import Estimate, bootstrap_medians
+from pytest_ngraph.stats import Estimate
 from pytest_ngraph.student import t_quantile
 from pytest_ngraph.wording import counted
 
-BETWEEN_RUNS = Prior(*RUN)
-"""How much runs of the same code at different times differ, each in its own processes: 3 % on a quiet machine, more on
-others. It has few degrees of freedom, so that the runs of a baseline outweigh it once there are several."""
-FEWEST_ROUNDS = 2
-"""A single round gives no estimate of its error."""
 TOO_FEW = f"too few rounds to estimate their error (at least {FEWEST_ROUNDS} are needed)"
+UNDECIDED = "the interval lies neither within the margin nor beyond the tolerated slowdown"
+WITHIN = 3.0
+"""The margin within which a case is unchanged is the tolerated one, widened by this many standard errors. Where these
+are known from few runs, the interval alone takes up most of that, so that only a small difference is unchanged."""
 POWER = 0.95
+LARGEST = 700.0
+"""Logarithms are cut off here. Larger ones, which few degrees of freedom bring about, have no finite ratio."""
 
 
-def compare(case: Case, head: Record, baseline: Sequence[Record], rule: Rule, against: str) -> Verdict:
-    """Return the verdict on a record against a stored baseline.
-
-    Runs during which the machine was busy are used only where there are no others.
+def compare(case: Case, heads: RunOf, runs: StoredRuns, rule: Rule, against: str) -> Verdict:
+    """Return the verdict on a case of a run against a stored baseline.
 
     Args:
-        baseline: records of the equal case in the baseline's runs; empty where it does not have the case.
+        heads: the records of this run so far, of which the case is one.
         against: name of the baseline.
     """
-    if not baseline:
+    head = heads[case]
+    if not runs.records(case):
         return Verdict(case=case, name="new", against=against, reason=f"{against} does not have it")
-    runs = _usable(head, baseline)
-    if not runs or len(head.rounds) < FEWEST_ROUNDS:
+    usable = runs.usable(head)
+    if not usable or not is_known(head):
         return Verdict(case=case, name="inconclusive", against=against, reason=TOO_FEW)
-    distance = _distance(head, runs)
-    name, margin, tail = decide(distance, rule)
-    doubt = _doubt(head, runs)
-    undecided = "slower by more than runs usually differ, but too little to be sure" if name == "inconclusive" else ""
+    found = runs.against(head, heads)
+    decisive = found.ratio or found.time
+    name, margin, tail = decide(decisive, rule)
+    doubt = _doubt(head, usable.values()) or _contradiction(name, found, rule)
+    if doubt:
+        name, margin, tail = "inconclusive", _widened(decisive, rule), rule.miss
     return Verdict(
         case=case,
-        name="inconclusive" if doubt else name,
+        name=name,
         against=against,
-        ratio=Estimate(math.exp(distance.mean), math.exp(distance.low(tail)), math.exp(distance.high(tail))),
+        ratio=_ratio(decisive, tail),
         confidence=1 - 2 * tail,
-        p=1.0 if doubt else distance.p_above(rule.limit),
-        runs=len(runs),
+        p=1.0 if doubt else decisive.p_above(rule.limit),
+        runs=found.runs,
+        basis=found.basis,
+        relative_to=IDENTITY if found.ratio else "",
+        time=_ratio(found.time, tail) if found.ratio else None,
         margin=math.expm1(margin),
         pressure_percent=head.contention.pressure_percent,
-        detectable=math.expm1(margin + t_quantile(1 - POWER, distance.dof) * distance.standard_error),
-        reason=doubt or undecided,
+        detectable=math.expm1(detectable(decisive, rule)),
+        reason=doubt or _explanation(name, found, rule),
     )
 
 
-def time_change(head: Record, baseline: Sequence[Record]) -> Pooled:
+def decide(distance: Pooled, rule: Rule) -> Assessment:
+    """Return whether a log ratio is slower or faster by more than the margin, beyond what runs differ by chance.
+
+    A case is unchanged if its interval lies within a margin that is widened by that difference, on both sides, and does
+    not lie beyond the margin itself.
+    """
+    level = rule.corrected_level
+    if distance.p_above(rule.limit) <= level:
+        return Assessment("regressed", rule.limit, level)
+    if distance.p_below(-rule.limit) <= level:
+        return Assessment("improved", rule.limit, level)
+    margin = _widened(distance, rule)
+    low, high = distance.low(rule.miss), distance.high(rule.miss)
+    is_within = -margin < low and high < margin
+    is_beyond = low > rule.limit or high < -rule.limit
+    return Assessment("unchanged" if is_within and not is_beyond else "inconclusive", margin, rule.miss)
+
+
+def _widened(distance: Pooled, rule: Rule) -> float:
+    return rule.limit + WITHIN * distance.standard_error
+
+
+def detectable(distance: Pooled, rule: Rule) -> float:
+    """Return the smallest slowdown, as a log ratio, that is called regressed in 95 of 100 cases like this one."""
+    quantiles = (t_quantile(tail, distance.dof) for tail in (rule.corrected_level, 1 - POWER))
+    return min(LARGEST, rule.limit + sum(quantiles) * distance.standard_error)
+
+
+def time_change(head: Record, heads: RunOf, runs: StoredRuns) -> Pooled:
     """Return the logarithm of a record's seconds per iteration over those of the baseline's runs.
 
     Raises:
         Uncompared: there is nothing to compare it with, or the difference may not come from the code.
     """
-    runs = comparable_runs(head, baseline)
-    if not runs or len(head.rounds) < FEWEST_ROUNDS:
+    if not comparable_runs(head, runs) or not is_known(head):
         raise Uncompared("inconclusive", TOO_FEW)
-    return _distance(head, runs)
+    return runs.against(head, heads).time
 
 
 def seconds_elsewhere(record: Record, prior: Prior) -> Pooled:
@@ -83,71 +111,52 @@ def seconds_elsewhere(record: Record, prior: Prior) -> Pooled:
     Raises:
         Uncompared: there are too few rounds.
     """
-    if len(record.rounds) < FEWEST_ROUNDS:
+    if not is_known(record):
         raise Uncompared("inconclusive", TOO_FEW)
     return pool([log_seconds(record)], prior)
 
 
-def comparable_runs(head: Record, baseline: Sequence[Record]) -> list[Record]:
+def comparable_runs(head: Record, runs: StoredRuns) -> list[Record]:
     """Return the records of the baseline's runs that `head` can be compared with.
 
     Raises:
         Uncompared: there are none, or the difference may not come from the code.
     """
-    if not baseline:
+    if not runs.records(head.case):
         raise Uncompared("new", "the baseline does not have it")
-    runs = _usable(head, baseline)
-    doubt = _doubt(head, runs)
+    usable = list(runs.usable(head).values())
+    doubt = _doubt(head, usable)
     if doubt:
         raise Uncompared("inconclusive", doubt)
-    return runs
+    return usable
 
 
-def _usable(head: Record, baseline: Sequence[Record]) -> list[Record]:
-    """Return the records with enough rounds; of these, where there are any, the undisturbed ones on as many cores."""
-    known = [record for record in baseline if len(record.rounds) >= FEWEST_ROUNDS]
-    alike = [record for record in known if record.threads == head.threads] or known
-    return [record for record in alike if not is_busy(record)] or alike
+def _ratio(distance: Pooled, tail: float) -> Estimate:
+    return Estimate(*(math.exp(min(LARGEST, log)) for log in (distance.mean, distance.low(tail), distance.high(tail))))
 
 
-def log_seconds(record: Record) -> Effect:
-    """Return the logarithm of a record's median seconds per iteration, with its standard error within the run.
-
-    The record needs `FEWEST_ROUNDS` or more.
-    """
-    count = len(record.rounds)
-    medians = np.log(bootstrap_medians(record.samples, seed=count, draws=DRAWS))
-    # Draws scatter around the sample's mean, not the true one: their variance is too small by a factor (n - 1) / n.
-    return Effect(math.log(record.latency_s), float(np.std(medians) * math.sqrt(count / (count - 1))))
-
-
-def is_busy(record: Record) -> bool:
-    """Return whether the kernel reported other work on the cores while the record was made."""
-    return is_contended(record.contention.pressure_percent, record.contention.steal_percent)
+def _contradiction(name: VerdictName, found: Against, rule: Rule) -> str:
+    """Return why a verdict that the ratio gives does not hold, because only identity changed; empty if it holds."""
+    time, identity = found.time, found.identity
+    if identity is None:
+        return ""
+    if name == "regressed" and time.mean < rule.limit and identity.p_below(0) <= rule.miss:
+        return "slower relative to identity only because identity, the same code, ran faster than runs usually differ"
+    if name == "improved" and time.mean > -rule.limit and identity.p_above(0) <= rule.miss:
+        return "faster relative to identity only because identity, the same code, ran slower than runs usually differ"
+    return ""
 
 
-def decide(distance: Pooled, rule: Rule) -> Assessment:
-    """Return whether a log ratio is slower or faster by more than the margin, beyond what runs differ by chance.
-
-    The margin is widened by that difference. A case is unchanged if it is surely not slower by more than the widened
-    margin, and is not surely slower by more than the margin itself.
-    """
-    level = rule.corrected_level
-    margin = rule.limit + t_quantile(level, distance.dof) * distance.standard_error
-    if distance.p_above(rule.limit) <= level:
-        return Assessment("regressed", margin, level)
-    if distance.p_below(-rule.limit) <= level:
-        return Assessment("improved", margin, level)
-    if distance.high(rule.miss) < margin and distance.low(rule.miss) < rule.limit:
-        return Assessment("unchanged", margin, rule.miss)
-    return Assessment("inconclusive", margin, rule.miss)
+def _explanation(name: VerdictName, found: Against, rule: Rule) -> str:
+    if name == "inconclusive":
+        return UNDECIDED
+    by_time = decide(found.time, rule).name if found.ratio else name
+    if name != "regressed" and by_time == "regressed":
+        return "the machine is slower: identity, the same code, took longer as well"
+    return ""
 
 
-def _distance(head: Record, runs: Sequence[Record]) -> Pooled:
-    return departure(log_seconds(head), [log_seconds(record) for record in runs], BETWEEN_RUNS)
-
-
-def _doubt(head: Record, runs: Sequence[Record]) -> str:
+def _doubt(head: Record, runs: Collection[Record]) -> str:
     """Return what else than the code may cause a difference; empty when there is nothing."""
     others = {run.threads for run in runs} - {head.threads, None}
     if head.threads and others:

@@ -74,32 +74,37 @@ def pool(effects: Sequence[Effect], prior: Prior) -> Pooled:
     return Pooled(mean, math.sqrt(scale / precision), dof, len(effects))
 
 
-def departure(newcomer: Effect, effects: Sequence[Effect], prior: Prior) -> Pooled:
+def departure(newcomer: Effect, effects: Sequence[Effect], prior: Prior, cells: int = 1) -> Pooled:
     """Return how far a new effect lies above the mean of one or more others.
 
     The new one has an error of its own, and the same spread as the others. Here an effect may be any logarithm, such as
     that of a run's time.
+
+    Args:
+        cells: the number of cells that the prior was learned from. Of many, some spread much by chance.
     """
-    mean, scale, precision, dof = _moderated(effects, prior)
+    mean, scale, precision, dof = _moderated(effects, prior, IMPROBABLE / cells)
     variance = prior.spread**2 + newcomer.standard_error**2 + 1 / precision
     return Pooled(newcomer.log_ratio - mean, math.sqrt(scale * variance), dof, len(effects))
 
 
-def _moderated(effects: Sequence[Effect], prior: Prior) -> tuple[float, float, float, float]:
+def _moderated(
+    effects: Sequence[Effect], prior: Prior, improbable: float = IMPROBABLE
+) -> tuple[float, float, float, float]:
     """Return the weighted mean, the moderated scale of the variances, the sum of weights and the degrees of freedom."""
     ratios, errors = np.array(effects).T
     precisions = 1 / (prior.spread**2 + errors**2)
     mean = float(precisions @ ratios / precisions.sum())
     squares = float(precisions @ (ratios - mean) ** 2)
     own_dof = len(effects) - 1
-    prior_dof = prior.dof * _trust(squares, own_dof, prior)
+    prior_dof = prior.dof * _trust(squares, own_dof, prior, improbable)
     dof = prior_dof + own_dof
     return mean, (prior_dof + squares) / dof, float(precisions.sum()), dof
 
 
-def _trust(squares: float, dof: int, prior: Prior) -> float:
+def _trust(squares: float, dof: int, prior: Prior, improbable: float) -> float:
     """Return the share of its weight that the prior keeps: 1, unless the launches differ improbably much by it."""
-    return min(1.0, f_tail(squares / dof, dof, prior.dof) / IMPROBABLE) if dof else 1.0
+    return min(1.0, f_tail(squares / dof, dof, prior.dof) / improbable) if dof else 1.0
 
 
 EXACTLY_EQUAL = Pooled(0.0, 0.0, math.inf, 0)

@@ -48,8 +48,12 @@ class Verdict:
         pressure_percent: CPU pressure, on average over the rounds.
         detectable: smallest slowdown that this run would have called regressed with 95 % probability, as a share.
         runs: number of the stored baseline's runs that it was compared with.
-        margin: the tolerated slowdown as a share, where it is widened by what runs or processes differ by chance; None
-            where base and head were measured in one process.
+        margin: the margin that the verdict is about, as a share; None where nothing was measured. A regressed or
+            improved case lies beyond it. An unchanged one is surely not slower by more; against a stored baseline, it
+            lies within it on both sides, and the margin is widened by what runs differ by chance.
+        relative_to: the compiler that all times in `ratio` are divided by, measured in the same run; empty for none.
+        basis: with a stored baseline, what `ratio` is a ratio of, and why, as a phrase.
+        time: head's time over base's where `ratio` is relative to another compiler.
         measured_s: wall seconds.
         reason: why it is inconclusive, lost, new or missing, or was not measured.
         broken: whether it is inconclusive because the base failed to be built or run, and not because of noise.
@@ -70,14 +74,18 @@ class Verdict:
     detectable: float | None = None
     runs: int = 0
     margin: float | None = None
+    relative_to: str = ""
+    basis: str = ""
+    time: Estimate | None = None
     measured_s: float = 0.0
     reason: str = ""
     broken: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON-ready data."""
-        ratio = self.ratio._asdict() if self.ratio else None
-        return dataclasses.asdict(self) | {"case": self.case.to_dict(), "ratio": ratio}
+        estimates = {"ratio": self.ratio, "time": self.time}
+        found = {name: each._asdict() if each else None for name, each in estimates.items()}
+        return dataclasses.asdict(self) | {"case": self.case.to_dict()} | found
 
     @property
     def subject(self) -> tuple[str, str]:
@@ -87,21 +95,29 @@ class Verdict:
     @property
     def text(self) -> str:
         """The verdict in one line: `regressed: 2.9 % slower than main at 1a2b3c4 (99.9 % interval 2.2 to 3.6 %),
-        6 launches, 3 of 60 rounds disturbed`."""
+        6 launches, 3 of 60 rounds disturbed, margin 1.0 %`."""
         parts = [self.reason] if self.reason else []
         if self.ratio and self.confidence:
-            change = _change(self.ratio, self.confidence, self.against)
-            parts.append(f"{SUBJECTS.get(self.compared, '')}{change}, {self._effort}")
+            base = " ".join(filter(None, [self.against or "the base", self.basis]))
+            facts = [SUBJECTS.get(self.compared, "") + _change(self.ratio, self.confidence, base)]
+            facts += [f"in time {_by_how_much(self.time.value)}"] if self.time else []
+            facts += [self._effort, *([f"margin {self.shown_margin}"] if self.shown_margin else [])]
+            parts.append(", ".join(facts))
         return f"{self.name}: {'; '.join(parts)}"
 
     @property
+    def shown_margin(self) -> str:
+        """The margin in words: `1.0 %` for slowdowns, `±6.1 %` if it holds on both sides; empty for none."""
+        if self.margin is None:
+            return ""
+        both = self.runs and self.name in ("unchanged", "inconclusive")
+        return f"{'±' if both else ''}{tenths(100 * self.margin)} %"
+
+    @property
     def _effort(self) -> str:
-        launches = counted(self.launches, "launch", "launches")
-        effort = [f"{launches}, {self.disturbed} of {self.rounds} rounds disturbed"] if self.launches else []
-        if self.margin is not None:
-            effort += [] if self.launches else [counted(self.runs, "run")]
-            effort.append(f"margin widened to {100 * self.margin:.1f} %")
-        return ", ".join(effort)
+        if self.runs:
+            return counted(self.runs, "run")
+        return f"{counted(self.launches, 'launch', 'launches')}, {self.disturbed} of {self.rounds} rounds disturbed"
 
 
 def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
@@ -175,7 +191,7 @@ def _measured(case: Case, comparison: Comparison, evidence: Evidence) -> Verdict
         disturbed=sum(map(is_disturbed, rounds)),
         pressure_percent=_pressure_percent(rounds),
         detectable=_detectable(evidence),
-        margin=evidence.rule.margin if comparison.placement == "apart" else None,
+        margin=evidence.rule.margin,
         measured_s=comparison.elapsed_s,
         broken=bool(comparison.broken),
         reason=_reason(comparison, rounds, evidence.rule) if name == "inconclusive" else "",
@@ -228,13 +244,17 @@ def _pressure_percent(rounds: list[PairedRound]) -> float | None:
     return sum(percent * seconds for percent, seconds in known) / elapsed_s if elapsed_s else None
 
 
-def _change(ratio: Estimate, confidence: float, against: str) -> str:
+def _change(ratio: Estimate, confidence: float, base: str) -> str:
     """Return `2.9 % slower than main (99.9 % interval 2.2 to 3.6 %)`; if faster, the interval says by how much."""
-    sign, word = (100, "slower") if ratio.value >= 1 else (-100, "faster")
-    value, *bounds = (sign * (one - 1) for one in ratio)
-    low, high = sorted(bounds)
+    sign = 100 if ratio.value >= 1 else -100
+    low, high = sorted(sign * (bound - 1) for bound in ratio[1:])
     interval = f"{in_percent(confidence)} % interval {tenths(low)} to {tenths(high)} %"
-    return f"{tenths(value)} % {word} than {against or 'the base'} ({interval})"
+    return f"{_by_how_much(ratio.value)} than {base} ({interval})"
+
+
+def _by_how_much(ratio: float) -> str:
+    """Return `2.9 % slower`."""
+    return f"{tenths(100 * abs(ratio - 1))} % {'slower' if ratio >= 1 else 'faster'}"
 
 
 def tenths(percent: float) -> str:

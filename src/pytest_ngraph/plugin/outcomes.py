@@ -30,6 +30,8 @@ WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 """Exit statuses of a run that went to its end."""
 COMPARED = "ngraph_compared"
 """JUnit's property that says what a verdict is about (`comparison.Subject`)."""
+MARGIN = "ngraph_margin"
+"""JUnit's property that has the margin of a verdict."""
 RESULT: pytest.StashKey[RunResult | None] = pytest.StashKey()
 COMPILED: pytest.StashKey[dict[Case, tuple[Prepared, Agreement]]] = pytest.StashKey()
 """Of a test: the models that it compiled in its own process."""
@@ -139,12 +141,14 @@ def _keep(record: Record, session: Session) -> None:
 
 
 def _failing(item: pytest.Item, verdicts: Iterable[tuple[str, Verdict | MetricVerdict]]) -> Iterator[str]:
-    """Note the verdicts for JUnit, each under its property's name, and yield the text of those that fail the test."""
+    """Note verdicts and margins for JUnit, each under its property's name; yield the text of what fails the test."""
     session = item.config.stash[SESSION]
     for name, verdict in verdicts:
         found: dict[str, object] = {name: verdict.name}
         if compared := getattr(verdict, "compared", ""):
             found[COMPARED] = compared
+        if margin := getattr(verdict, "shown_margin", ""):
+            found[MARGIN] = margin
         item.user_properties[:] = [each for each in item.user_properties if each[0] not in found]  # of an earlier try
         item.user_properties += found.items()
         if session.judgement.fails(verdict):

@@ -42,6 +42,9 @@ def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Li
     if any(column.heading == DETECTABLE for column in columns):
         explained = f"{DETECTABLE}: smallest slowdown that this run would have found in 95 of 100 such cases"
         lines.append(Line(INDENT + explained, "note"))
+    if any(verdict.relative_to for verdict in rows):
+        explained = "by ratio: times are divided by identity's in the same run, because identity ran the same code"
+        lines += wrapped(explained, width, "note")
     for text in filter(None, [problem, *_explanations(rows)]):
         lines += wrapped(text, width, "note")
     return [Line(""), *lines]
@@ -64,12 +67,15 @@ def _columns(verdicts: Sequence[Verdict], width: int) -> list[Column]:
         Column(heading="time", cells=[change(v) for v in verdicts]),
         Column(heading="from", cells=[bound(v, "low") for v in verdicts], rank=1),
         Column(heading="to", cells=[bound(v, "high") for v in verdicts], rank=1),
+        Column(heading="margin", cells=[margin(v) for v in verdicts], rank=1),
+        Column(heading="by", cells=[basis(v) for v in verdicts], left=True, rank=1),
+        Column(heading="in time", cells=["" if v.time is None else _signed(v.time.value) for v in verdicts], rank=2),
         Column(heading=DETECTABLE, cells=[percent(v.detectable) for v in verdicts], rank=2),
         Column(heading="launches", cells=[str(v.launches or "") for v in verdicts], rank=3),
         Column(heading="disturbed", cells=[f"{v.disturbed}/{v.rounds}" if v.rounds else "" for v in verdicts], rank=4),
         Column(heading="measured", cells=[f"{v.measured_s:.1f} s" if v.rounds else "" for v in verdicts], rank=5),
     ]
-    return fitting(columns, width)
+    return fitting([column for column in columns if any(column.cells)], width)
 
 
 def about(verdict: Verdict) -> str:
@@ -85,6 +91,16 @@ def change(verdict: Verdict) -> str:
 def bound(verdict: Verdict, end: Literal["low", "high"]) -> str:
     """Return an end of the interval; empty for a case that was not measured."""
     return "" if verdict.ratio is None or verdict.confidence is None else _signed(getattr(verdict.ratio, end))
+
+
+def margin(verdict: Verdict) -> str:
+    """Return the margin that the verdict is about: `1.0%` for slowdowns, `±6.1%` if it holds on both sides."""
+    return verdict.shown_margin.replace(" ", "")
+
+
+def basis(verdict: Verdict) -> str:
+    """Return what decided against a stored baseline: `ratio` to identity or `time`; empty where it was measured."""
+    return "" if not verdict.basis else "ratio" if verdict.relative_to else "time"
 
 
 def _signed(ratio: float) -> str:

@@ -11,15 +11,18 @@ from pytest_ngraph.metrics import Metric
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.block import FIGURES
-from pytest_ngraph.report.comparison import about, bound, by_severity, change, percent
+from pytest_ngraph.report.comparison import about, basis, bound, by_severity, change, margin, percent
 from pytest_ngraph.report.lines import shortened
 from pytest_ngraph.report.markdown import LEFT, RIGHT, code, escaped, fenced, folded, table
 from pytest_ngraph.report.metric_comparison import metrics_by_severity
 from pytest_ngraph.report.result import RunResult
 from pytest_ngraph.wording import counted
 
-MEASURED = {"case": LEFT, "change": RIGHT, "interval": RIGHT, "launches": RIGHT, "detectable": RIGHT}
-EXPLAINED = {"case": LEFT, "interval": RIGHT, "reason": LEFT}
+MEASURED = {
+    "case": LEFT, "change": RIGHT, "interval": RIGHT, "margin": RIGHT, "by": LEFT, "launches": RIGHT,
+    "detectable": RIGHT,
+}  # fmt: skip
+EXPLAINED = {"case": LEFT, "interval": RIGHT, "margin": RIGHT, "reason": LEFT}
 SHOWN = ("samples/s", "±%", "latency", "speedup", "compile")
 """Figures in the table of results."""
 HELD = {"metric": LEFT, "of": LEFT, "head": RIGHT, "base": RIGHT, "change": RIGHT, "": LEFT}
@@ -99,7 +102,7 @@ def _compared(title: str, result: RunResult, name: VerdictName) -> list[str]:
 
 def _measured_table(result: RunResult, name: VerdictName) -> list[str]:
     rows = [
-        (_case(v, result), change(v), _interval(v), str(v.launches or ""), percent(v.detectable))
+        (_case(v, result), change(v), _interval(v), margin(v), basis(v), str(v.launches or ""), percent(v.detectable))
         for v in _named(result, name)
     ]
     return table(MEASURED, rows) if rows else []
@@ -143,7 +146,7 @@ def _interval(verdict: Verdict) -> str:
 
 def _explained(title: str, result: RunResult, name: VerdictName) -> list[str]:
     """Return a table of cases whose reason says more than a figure."""
-    rows = [(_case(v, result), _interval(v), _reason(v.reason)) for v in _named(result, name)]
+    rows = [(_case(v, result), _interval(v), margin(v), _reason(v.reason)) for v in _named(result, name)]
     return [f"### {title}", "", *table(EXPLAINED, rows)] if rows else []
 
 

@@ -49,16 +49,22 @@ class Baseline:
 
     @property
     def records(self) -> dict[Case, list[Record]]:
-        """The measured records of each case: one of every run that has any, the last one where it has several.
+        """The records of each case in `measured`: one of every run that has any."""
+        found: dict[Case, list[Record]] = {}
+        for run in self.measured:
+            for case, record in run.items():
+                found.setdefault(case, []).append(record)
+        return found
+
+    @property
+    def measured(self) -> list[dict[Case, Record]]:
+        """The measured records of each run by case, the last one where it has several.
 
         Records measured alternately with a base are left out, because they ran under other conditions.
         """
-        found: dict[Case, list[Record]] = {}
-        for run in self.runs:
-            last = {r.case: r for r in run.records if r.outcome == "measured" and r.comparison is None}
-            for case, record in last.items():
-                found.setdefault(case, []).append(record)
-        return found
+        return [
+            {r.case: r for r in run.records if r.outcome == "measured" and r.comparison is None} for run in self.runs
+        ]
 
 
 def check_name(name: str) -> str:
