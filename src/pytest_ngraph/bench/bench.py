@@ -161,7 +161,7 @@ class Bench:
             self._target(record.case),
             self._settings,
             graph=artifact.digest,
-            files=artifact.files,
+            files=artifact.files | record.follows_from.get("files", {}),
             against=self._base.identity if self._base else "",
             failure=record.failure,
         )

@@ -19,7 +19,7 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD
 from pytest_ngraph.compilers import CompiledModel
-from pytest_ngraph.machine.source_files import FilesRead
+from pytest_ngraph.machine import source_files
 from pytest_ngraph.record import Phase
 from pytest_ngraph.system.relocation import refuse_foreign
 from pytest_ngraph.worker import idle, memory
@@ -40,15 +40,18 @@ class Worker:
 
     Args:
         announce: called as each phase begins.
+
+    Attributes:
+        read: digests of the user's own files that what was compiled for the last request depends on, by path.
     """
 
     def __init__(self, announce: Callable[[Phase], None]) -> None:
+        self.read: dict[str, str] = {}
         self._announce = announce
         self._models: dict[str, CompiledModel] = {}
         self._folders: list[Path] = []
         self._footprint = memory.Footprint()
         self._random = random.Random()
-        self._files_read: FilesRead | None = None
         self._home = Path.cwd()
 
     def ready(self) -> Answer:
@@ -64,8 +67,8 @@ class Worker:
             instead_of: a copy of a folder, and that folder itself, from which nothing may be imported then.
         """
         self._announce("build")
-        self._files_read = self._files_read or FilesRead()
-        self._files_read.begin()
+        files = source_files.of_this_process()
+        files.begin()
         try:
             with frameworks.without_garbage_collection():
                 artifact = export(Case.from_dict(case), Path(folder))
@@ -74,7 +77,7 @@ class Worker:
         if instead_of:
             tree, root = map(Path, instead_of)
             refuse_foreign(root, tree, sys.modules)
-        return replace(artifact, files=self._files_read.digests()).to_dict()
+        return replace(artifact, files=files.digests()).to_dict()
 
     def prepare(
         self,
@@ -102,7 +105,12 @@ class Worker:
         self._folders.append(folder)
         kept = Cache(Path(cache["folder"]), cache["limit_bytes"]) if cache else None
         self._announce("compile")
-        ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, kept)
+        files = source_files.of_this_process()
+        try:
+            ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, kept, files)
+        finally:
+            self.read = files.digests(kept.folder if kept else None)
+        self.read |= ready.read
         model = self._models[arm] = ready.model
         memory.trim()
         self._announce("warm-up")
