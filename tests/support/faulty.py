@@ -84,12 +84,22 @@ class Aborts(Exact):
 class AbortsElsewhere(Aborts):
     """Aborts in every process except the first that loads it."""
 
+    def fail(self):
+        os.abort()
+
     def load(self, artifact, target, folder):
         first = NUMBERS.with_name("loaded-first")
         if first.exists() and first.read_text() != str(os.getpid()):
-            super().load(artifact, target, folder)
+            self.fail()
         first.write_text(str(os.getpid()))
         return Exact.load(self, artifact, target, folder)
+
+
+class NoRoomElsewhere(AbortsElsewhere):
+    """Finds no room in every process except the first that loads it."""
+
+    def fail(self):
+        raise MemoryError("there is no room")
 
 
 class KilledFromOutside(Exact):

@@ -32,6 +32,8 @@ from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 
 OTHERS_MEASURE = "another process is measuring on this machine"
+OUT_OF_MEMORY = "out of memory"
+"""How a head may fail beside a base for which there is no room; by itself it may run."""
 AHEAD = 8
 """How many workers are started while a group is exported: those of its first compilers."""
 
@@ -233,12 +235,17 @@ class Bench:
             launch = self._launch(arm)
             if isinstance(launch, Launch):
                 comparison = dataclasses.replace(comparison, launches=(*comparison.launches, launch))
-            else:
-                comparison = dataclasses.replace(comparison, problem=f"measuring it again failed: {launch}")
+                continue
+            broken = launch.comparison.broken if launch.comparison else ""
+            comparison = dataclasses.replace(comparison, problem=_why_not_again(launch), broken=broken)
+            if launch.failure is not None and launch.failure.kind != OUT_OF_MEMORY:
+                message = f"measured once, but then, in a fresh process: {launch.failure.message}"
+                failure = dataclasses.replace(launch.failure, message=message)
+                record = dataclasses.replace(launch, failure=failure)
         return dataclasses.replace(record, comparison=comparison)
 
-    def _launch(self, arm: PairedArm) -> Launch | str:
-        """Make one more launch, in fresh processes; return the reason if it fails."""
+    def _launch(self, arm: PairedArm) -> Launch | Record:
+        """Make one more launch, in fresh processes; return the record of one that fails."""
         target = self._target(arm.case)
         with ExitStack() as started:
 
@@ -250,7 +257,7 @@ class Bench:
             record = self._run_alone(again, self._settings)
         if again.running:
             return dataclasses.replace(again.launch, fresh=True)
-        return again.problem or f"the head was skipped: {record.skip_reason}"
+        return record
 
     def _launched_alone(self, record: Record, arm: PairedArm) -> Record:
         """Return the record with launches of each arm alone added to its comparison, all compiled without the cache."""
@@ -271,6 +278,12 @@ class Bench:
         return dataclasses.replace(
             record, comparison=dataclasses.replace(comparison, alone=launches, alone_problem=problem)
         )
+
+
+def _why_not_again(record: Record) -> str:
+    """Return why a further launch failed, given its record."""
+    problem = record.comparison.problem if record.comparison else ""
+    return f"measuring it again failed: {problem or f'the head was skipped: {record.skip_reason}'}"
 
 
 def _no_folder(error: OSError) -> Failure:
