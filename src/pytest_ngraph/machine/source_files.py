@@ -8,9 +8,9 @@ import shutil
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +67,8 @@ class FilesRead:
         """Keep what was opened so far if one of the user's own modules was imported with it."""
         for noted in (self._opened, self._written):  # a long session opens many files of nobody
             noted.intersection_update([path for path in list(noted) if not _is_foreign(path)])
-        modules = set(_modules())
-        if not all(map(_is_foreign_code, modules - self._known)):
+        modules = _own_modules()
+        if modules - self._known:
             self._lasting |= self._opened
         self._known |= modules
 
@@ -118,18 +118,28 @@ def _of_user(paths: Iterable[str], ignored: Path | None = None) -> dict[str, str
 
 def _own_code() -> set[str]:
     """Return the files of the user's own modules, and the user's own shared objects in memory."""
-    found = set(_modules())
+    mapped: set[str] = set()
     with suppress(OSError):  # only Linux has this file
         lines = MAPPED.read_text(errors="replace").splitlines()
-        found.update(line.split(maxsplit=5)[-1] for line in lines if " r-xp " in line and "/" in line)
-    return {path for path in found if not _is_foreign_code(path)}
+        mapped.update(line.split(maxsplit=5)[-1] for line in lines if " r-xp " in line and "/" in line)
+    return {path for path in mapped if not _is_foreign_code(path)} | _own_modules()
 
 
-def _modules() -> Iterator[str]:
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str):
-            yield file
+def _own_modules() -> frozenset[str]:
+    """Return the files of the user's own modules."""
+    return _own_among(len(sys.modules), next(reversed(sys.modules), ""))
+
+
+@lru_cache(maxsize=1)
+def _own_among(count: int, last: str) -> frozenset[str]:
+    """Return the files of the user's own modules, looked at again only when something was imported.
+
+    Args:
+        count: how many modules there are.
+        last: the one that was imported last.
+    """
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return frozenset(file for file in files if isinstance(file, str) and not _is_foreign_code(file))
 
 
 def _is_foreign(path: str) -> bool:
