@@ -38,6 +38,7 @@ from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.record import Agreement, Record
 from pytest_ngraph.report import study
 from pytest_ngraph.session import resume
+from pytest_ngraph.session.options import ResumeOptions
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import SCHEMA, SUFFIX
 from pytest_ngraph.store.baselines import Baseline
@@ -156,7 +157,7 @@ def judge_runs(folder: Path) -> None:
 def resume_runs(folder: Path) -> None:
     """Check for every case of each run whether it must be measured again."""
     for name in store.run_ids(folder):
-        resumed = resume.open_run(folder, name, retries=1)
+        resumed = resume.open_run(folder, ResumeOptions(run=name))
         assert resumed is not None
         for record in resumed.run.records:
             resumed.stands(record.case, lambda own: resume.would_follow_from(own, TARGET, SETTINGS, "", THIS_MACHINE))

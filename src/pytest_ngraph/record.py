@@ -26,6 +26,8 @@ HIDDEN = "hidden"
 """The fact that names the parameters next to zero: what they scale may be wrong, and the outputs would still agree."""
 Phase = Literal["build", "compile", "warm-up", "verify", "measure"]
 FailureKind = Literal["raised", "crashed", "timed out", "out of memory", "disagreed"]
+PASSING: tuple[FailureKind, ...] = ("crashed", "timed out", "out of memory")
+"""Kinds of failures that may have been chance: a busy machine, memory that others held, a race."""
 
 
 class Round(NamedTuple):
@@ -196,6 +198,12 @@ class Record:
         from pytest_ngraph.stats import intervals_of_rounds
 
         return intervals_of_rounds(self.samples[None, :]).dividing(np.array([float(self.case.batch_size)]))[0]
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the case, or the base beside it, failed in a way that may have been chance."""
+        kind = self.failure.kind if self.failure else self.comparison.broken if self.comparison else ""
+        return kind in PASSING
 
     @property
     def threads(self) -> int | None:

@@ -19,6 +19,7 @@ class Base:
     """An origin that has all three cases."""
 
     name = identity = "main"
+    has_own_libraries = False
     description = "base: main"
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:

@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 from synthetic import case
@@ -44,6 +44,7 @@ class Process:
     """
 
     alive = True
+    read: ClassVar[dict[str, str]] = {}
 
     def __init__(self, fails: str = "") -> None:
         self._fails = fails

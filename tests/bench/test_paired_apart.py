@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from synthetic import case
 
@@ -32,6 +32,7 @@ class Process:
     """Answers every request except the one that it dies of."""
 
     alive = True
+    read: ClassVar[dict[str, str]] = {}
 
     def __init__(self, name: str, dies_of: str = "") -> None:
         self._name = name

@@ -283,13 +283,34 @@ def test_a_head_that_does_not_run_alone_either_fails_as_it_does_alone(crowd: Com
     assert (record.failure.kind, record.failure.message) == ("crashed", "crashed with SIGABRT")
 
 
-def test_a_launch_that_fails_later_names_the_arm(crowd: Compare) -> None:
+def test_a_head_that_crashes_in_a_later_launch_has_failed(crowd: Compare) -> None:
     """The first launch runs in the compiler's process, each of the others in a fresh one."""
-    comparison = comparison_of(crowd("faulty:Exact", head="faulty:AbortsElsewhere", launches=2))
+    (record,) = crowd("faulty:Exact", head="faulty:AbortsElsewhere", launches=2)
+    assert record.outcome == "failed"
+    assert record.failure
+    assert (record.failure.kind, record.failure.phase) == ("crashed", "compile")
+    assert record.failure.message == "measured once, but then, in a fresh process: crashed with SIGABRT"
+    assert record.comparison
+    assert len(record.comparison.launches) == 1, "what was measured is kept"
+    assert record.follows_from["graph"]
+
+
+def test_a_base_that_crashes_in_a_later_launch_is_broken(crowd: Compare) -> None:
+    comparison = comparison_of(crowd("faulty:AbortsElsewhere", head="faulty:Exact", launches=2))
     assert comparison.problem == (
-        "measuring it again failed: the head does not run beside the base: crashed in compile: crashed with SIGABRT"
+        "measuring it again failed: the base does not run: crashed in compile: crashed with SIGABRT"
     )
+    assert comparison.broken == "crashed"
     assert len(comparison.launches) == 1
+
+
+def test_a_head_that_finds_no_room_in_a_later_launch_has_not_failed(crowd: Compare) -> None:
+    """Two models need the memory of two."""
+    comparison = comparison_of(crowd("faulty:Exact", head="faulty:NoRoomElsewhere", launches=2))
+    assert comparison.problem.startswith(
+        "measuring it again failed: the head does not run beside the base: out of memory in compile: MemoryError"
+    )
+    assert comparison.broken == ""
 
 
 def comparison_of(records: list[Record]) -> Comparison:

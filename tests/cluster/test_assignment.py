@@ -35,7 +35,15 @@ def travelled(data: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_task_arrives_as_it_was_sent() -> None:
     cases = (case("identity"), case("openvino", model_args=(("depth", 3),)))
-    task = Task(assignment=ASSIGNMENT, group=7, cases=cases, bases={1: case("openvino")}, alone=(1,))
+    task = Task(
+        assignment=ASSIGNMENT,
+        group=7,
+        cases=cases,
+        bases={1: case("openvino")},
+        alone=(1,),
+        figures=(0,),
+        retry_failed=True,
+    )
     arrived = Task.from_dict(travelled(task.to_dict()))
     assert dataclasses.replace(arrived, assignment=ASSIGNMENT) == task
     assert arrived.assignment.run_id == ASSIGNMENT.run_id

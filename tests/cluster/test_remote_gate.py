@@ -47,6 +47,32 @@ def test_what_became_slower_fails(loopback: Cluster, tmp_path: Path) -> None:
     assert repository.worktrees() == 1
 
 
+UNREAD = """
+import pytest
+
+@pytest.mark.ngraph(workload="plain1")
+def test_it(measurement): ...
+
+@pytest.mark.ngraph(workload="plain2")
+def test_reads(measurement):
+    assert measurement.throughput > 0
+"""
+
+
+def test_what_did_not_change_is_measured_on_a_device_only_when_it_is_read(loopback: Cluster, tmp_path: Path) -> None:
+    project, repository = sleeper(loopback, tmp_path, ["plain1", "plain2"])
+    repository.write("test_it.py", UNREAD)
+    status, printed = project.run("--ngraph-against=main", "--compiler=mine:Sleeps", "--batch-size=1")
+    assert status == 0, printed
+    records = {record.case.workload: record for record in project.records.values()}
+    assert {workload: record.outcome for workload, record in records.items()} == {
+        "plain1": "unchanged",
+        "plain2": "measured",
+    }
+    assert not records["plain1"].rounds
+    assert "2 unchanged" in printed
+
+
 @pytest.mark.alone
 def test_what_a_device_cannot_run_any_more_is_lost(loopback: Cluster, tmp_path: Path) -> None:
     loopback.start_device("red")

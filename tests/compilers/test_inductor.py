@@ -12,7 +12,7 @@ from compiled import CPU, Export, Load
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
-from pytest_ngraph.compilers.inductor import CACHE, PACKAGE, Inductor, InductorModel
+from pytest_ngraph.compilers.inductor import CACHE, PACKAGE, TRITON_CACHE, Inductor, InductorModel, _caching_in
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.verify import verify
 
@@ -38,6 +38,16 @@ def test_a_cold_start_leaves_the_users_cache_alone(
     assert [path.name for path in folder.rglob("*")] == [PACKAGE]
     assert not any(users.rglob("*.cpp"))
     assert os.environ[CACHE] == str(users)
+
+
+def test_each_model_has_its_own_cache_of_triton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inductor sets it once for the whole process, unless it is set."""
+    monkeypatch.delenv(TRITON_CACHE, raising=False)
+    for name in ("first", "second"):
+        with _caching_in(tmp_path / name):
+            assert Path(os.environ[TRITON_CACHE]).is_relative_to(tmp_path / name)
+            assert Path(os.environ[CACHE]) == tmp_path / name
+        assert TRITON_CACHE not in os.environ
 
 
 def test_loading_compiles_nothing(load: Load, exported: Export, tmp_path: Path) -> None:

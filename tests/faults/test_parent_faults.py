@@ -27,6 +27,18 @@ def slow(tmp_path: Path) -> Project:
     return made
 
 
+def test_two_runs_that_start_together_may_take_the_same_cores_because_they_measure_in_turn(tmp_path: Path) -> None:
+    """Also compiling and loading: each has the machine to itself for a whole group of cases."""
+    project = Project(tmp_path, workloads=["plain1", "plain2", "plain3"], compilers=["faulty:Exclusive"])
+    runs = [project.start(), project.start()]
+    for status, printed in map(finished, runs):
+        assert status == 0, printed
+    assert len(project.run_ids) == 2
+    records = [record for run in project.run_ids for record in store.read(project.store, run).records]
+    assert [record.outcome for record in records] == ["measured"] * 6
+    assert len({tuple(record.follows_from["target"]["cores"]) for record in records}) == 1
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_a_signal_ends_the_run_with_its_report(slow: Project, number: signal.Signals) -> None:
     run = slow.start()

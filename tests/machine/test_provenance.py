@@ -8,6 +8,7 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine import machine
 from pytest_ngraph.machine.provenance import changes, of_compiling
+from pytest_ngraph.system import installed
 from pytest_ngraph.worker.cache import key_of
 
 
@@ -17,6 +18,12 @@ def test_what_sets_a_compiler_is_a_part_of_what_is_compiled(monkeypatch: pytest.
     after = of_compiling(a_case, Target(), "graph")
     assert key_of(after) != key_of(before)
     assert changes(before, after) == ["variables: TORCHINDUCTOR_MAX_AUTOTUNE none -> 1"]
+
+
+def test_the_cxx_compiler_is_a_part_of_what_is_compiled(monkeypatch: pytest.MonkeyPatch, a_case: Case) -> None:
+    before = of_compiling(a_case, Target(), "graph")
+    monkeypatch.setattr(installed, "cxx_version", lambda: "g++ 99.1")
+    assert key_of(of_compiling(a_case, Target(), "graph")) != key_of(before)
 
 
 def test_the_variables_that_set_up_a_worker_are_not(monkeypatch: pytest.MonkeyPatch, a_case: Case) -> None:

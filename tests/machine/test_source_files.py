@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = """
-import json, sys
+import ctypes, json, subprocess, sys
 from pytest_ngraph.machine.source_files import FilesRead
 
 files = FilesRead()
@@ -20,6 +22,10 @@ def read(name):
     files.begin()
     if name == "module":
         import nets
+    elif name.endswith(".so"):
+        ctypes.CDLL("./" + name)
+    elif name.endswith(".sh"):
+        subprocess.run(["./" + name], check=True)
     else:
         open(name).read()
     return sorted(path.rpartition("/")[2] for path in files.digests())
@@ -54,3 +60,20 @@ def test_what_a_module_reads_when_it_is_imported_counts_for_all_that_is_built_of
     (project / "table.json").write_text("[]")
     (project / "nets.py").write_text("import json\nTABLE = json.load(open('table.json'))\n")
     assert files_of(project, "module", "a.bin") == [["nets.py", "table.json"], ["a.bin", "nets.py", "table.json"]]
+
+
+def test_a_shared_object_counts_for_all_that_is_built_once_it_is_loaded(project: Path) -> None:
+    shutil.copy(_ctypes.__file__, project / "own.so")
+    assert files_of(project, "a.bin", "own.so", "a.bin") == [["a.bin"], ["own.so"], ["a.bin", "own.so"]]
+
+
+def test_a_program_that_is_run_counts(project: Path) -> None:
+    (project / "generate.sh").write_text("#!/bin/sh\n")
+    (project / "generate.sh").chmod(0o755)
+    assert files_of(project, "generate.sh", "a.bin") == [["generate.sh"], ["a.bin"]]
+
+
+def test_what_is_installed_does_not_count_wherever_that_is(project: Path) -> None:
+    (installed := project / "site-packages").mkdir()
+    (installed / "rules.json").write_text("[]")
+    assert files_of(project, "site-packages/rules.json", "a.bin") == [[], ["a.bin"]]

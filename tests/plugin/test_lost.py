@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -65,6 +66,38 @@ def test_a_head_that_cannot_be_built_here_is_lost_where_the_base_runs(
     result.assert_outcomes(**{"failed" if verdict else "skipped": 1})
     data = json.loads((changed.root / "gate.json").read_text())
     assert [each["name"] for each in data["verdicts"]] == [verdict] * bool(verdict)
+
+
+@pytest.fixture
+def richer(tmp_path: Path) -> Path:
+    """The interpreter of an environment that differs in one library, and also has `no_such_library`."""
+    (packages := tmp_path / "packages").mkdir()
+    (packages / "no_such_library.py").touch()
+    (information := packages / "executorch-0.0.1.dist-info").mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: executorch\nVersion: 0.0.1\n")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    return python
+
+
+def test_a_library_that_only_the_base_has_is_lost(quick_project: pytest.Pytester, richer: Path) -> None:
+    result = quick_project.runpytest_subprocess(
+        "--compiler=mine:Absent", "--batch-size=4", f"--ngraph-against-python={richer}", "--ngraph-summary=gate.md"
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*lost: mine:Absent needs no_such_library, which is not installed: * runs it"])
+    data = json.loads((quick_project.path / "gate.json").read_text())
+    assert data["counts"] == {"lost": 1}
+
+
+def test_a_library_that_neither_has_is_skipped(quick_project: pytest.Pytester, richer: Path) -> None:
+    (richer.parent / "packages" / "no_such_library.py").unlink()
+    result = quick_project.runpytest_subprocess(
+        "--compiler=mine:Absent", "--batch-size=4", f"--ngraph-against-python={richer}"
+    )
+    result.assert_outcomes(skipped=1)
+    assert result.ret == 0
 
 
 def test_a_base_that_cannot_be_built_here_is_new(quick_project: pytest.Pytester, changed: Repository) -> None:

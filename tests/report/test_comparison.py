@@ -31,6 +31,8 @@ def test_a_case_of_eager_pytorch_says_what_was_compared() -> None:
         ["regressed", "net-openvino-b8-xeon", "(module)"],
         ["unchanged", "net-openvino-b8-xeon", "+0.0%"],
     ]
+
+
 def rows(*verdicts: Verdict) -> list[str]:
     """Return the table's heading and rows."""
     lines = [line.text for line in comparison(verdicts, "", 400)]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
-from synthetic import case
+from synthetic import case, failed, measured
 
+from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.machine.machine import environment
+from pytest_ngraph.record import FailureKind
 from pytest_ngraph.session.resume import ResumedRun
 from pytest_ngraph.store import Death, Journal, Run, read, run_ids
 
@@ -23,6 +26,66 @@ def test_a_case_that_crashed_too_often_counts_as_begun_now(tmp_path: Path) -> No
     assert record.failure is not None
     assert record.failure.kind == "crashed"
     assert record.started_at > 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "again"),
+    [("crashed", True), ("timed out", True), ("out of memory", True), ("raised", False), ("disagreed", False)],
+)
+def test_a_failure_that_may_have_been_chance_is_measured_again_when_asked(
+    tmp_path: Path, kind: FailureKind, *, again: bool
+) -> None:
+    made = {"graph": "g", "files": {}}
+    record = dataclasses.replace(failed(CASE, kind=kind), follows_from=made)
+    for retry_failed in (False, True):
+        journal = Journal(tmp_path / str(retry_failed), {})
+        resumed = ResumedRun(Run(id="1", records=(record,)), journal, 1, retry_failed=retry_failed)
+        measured_again = again and retry_failed
+        assert resumed.stands(CASE, lambda record: made) is not measured_again
+        assert resumed.failed == [CASE] * measured_again
+        assert any("may have been chance" in note for note in resumed.notes) is measured_again
+
+
+def test_what_crashed_too_often_is_measured_again_when_asked(tmp_path: Path) -> None:
+    run = Run(id="1", deaths={CASE: Death(9, "compile")}, whole=False)
+    resumed = ResumedRun(run, Journal(tmp_path, {}), retries=1, retry_failed=True)
+    assert not resumed.stands(CASE, lambda record: {})
+    assert resumed.retried == [CASE]
+
+
+def test_a_base_that_crashed_beside_it_counts(tmp_path: Path) -> None:
+    record = dataclasses.replace(measured(CASE, 0.1), comparison=Comparison(broken="crashed"))
+    assert record.may_pass
+    assert not dataclasses.replace(record, comparison=Comparison(broken="raised")).may_pass
+
+
+def test_a_finished_run_is_gone_on_with_to_measure_again_what_crashed(quick_project: pytest.Pytester) -> None:
+    """What is deterministic stays, and so does what was measured."""
+    compilers = "--compiler=mine:Exact,mine:Once,mine:Raises"
+    quick_project.runpytest_subprocess(compilers, "-k", "b4").assert_outcomes(passed=1, failed=2)
+    store = quick_project.path / ".ngraph"
+    (first,) = run_ids(store)
+    before = {record.case.compiler: record for record in read(store, first).records}
+    again = quick_project.runpytest_subprocess(compilers, "-k", "b4", "--ngraph-resume", "--ngraph-retry-failed")
+    again.assert_outcomes(passed=2, failed=1)
+    again.stdout.fnmatch_lines(
+        [
+            "2 cases of run * taken over from an earlier session.",
+            "1 case measured again, whose failure may have been chance: plain-mine:Once-b4-cpu.",
+        ]
+    )
+    assert run_ids(store) == [first]
+    after = {record.case.compiler: record for record in read(store, first).records}
+    assert after["mine:Once"].outcome == "measured"
+    assert {name: record for name, record in after.items() if name != "mine:Once"} == {
+        name: record for name, record in before.items() if name != "mine:Once"
+    }
+
+
+def test_retrying_what_failed_needs_a_run(quick_project: pytest.Pytester) -> None:
+    result = quick_project.runpytest_subprocess("--ngraph-retry-failed")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--ngraph-retry-failed measures again what a run could not: add --ngraph-resume.*"])
 
 
 def test_a_run_of_which_a_part_was_selected_is_gone_on_with_once_more(quick_project: pytest.Pytester) -> None:

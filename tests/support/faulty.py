@@ -1,6 +1,7 @@
 """Workloads that need no framework, and compilers that harm their process as real compilers have been seen to do."""
 
 import contextlib
+import fcntl
 import hashlib
 import itertools
 import os
@@ -84,12 +85,39 @@ class Aborts(Exact):
 class AbortsElsewhere(Aborts):
     """Aborts in every process except the first that loads it."""
 
+    def fail(self):
+        os.abort()
+
     def load(self, artifact, target, folder):
         first = NUMBERS.with_name("loaded-first")
         if first.exists() and first.read_text() != str(os.getpid()):
-            super().load(artifact, target, folder)
+            self.fail()
         first.write_text(str(os.getpid()))
         return Exact.load(self, artifact, target, folder)
+
+
+class NoRoomElsewhere(AbortsElsewhere):
+    """Finds no room in every process except the first that loads it."""
+
+    def fail(self):
+        raise MemoryError("there is no room")
+
+
+class Exclusive(Exact):
+    """Raises where another process has a model of it loaded, or is about to."""
+
+    held: ClassVar = []
+
+    def compile(self, artifact, target, folder):
+        self.held.append(Path("held").open("w"))  # noqa: SIM115 (closed with the model)
+        fcntl.flock(self.held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(0.2)
+        super().compile(artifact, target, folder)
+
+    def load(self, artifact, target, folder):
+        model = super().load(artifact, target, folder)
+        model.close = self.held.pop().close
+        return model
 
 
 class KilledFromOutside(Exact):

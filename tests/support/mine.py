@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -106,6 +107,17 @@ class CountsInNothing(CountsInNumPy):
 class Raises(Exact):
     def compile(self, artifact, target, folder):
         raise ValueError("no such operator")
+
+
+class Once(Exact):
+    """Crashes the first time that it compiles in this folder."""
+
+    def compile(self, artifact, target, folder):
+        mark = Path(".crashed-once")
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGSEGV)
+        super().compile(artifact, target, folder)
 
 
 class Segfaults(Exact):

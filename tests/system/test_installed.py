@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.system.installed import is_importable, variables
+from pytest_ngraph.system.installed import cxx_version, is_importable, variables
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,38 @@ def test_variables_are_those_that_configure_compilers_but_not_our_workers() -> N
     given = {"TORCHINDUCTOR_MAX_AUTOTUNE": "1", "CXX": "clang++", "TVM_NUM_THREADS": "2", "HOME": "/root"}
     given |= {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
     assert variables(given) == {"CXX": "clang++", "OMP_WAIT_POLICY": "passive", "TORCHINDUCTOR_MAX_AUTOTUNE": "1"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("CC", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CPATH", "LD_LIBRARY_PATH", "TRITON_PTXAS_PATH"),
+        *("TORCHDYNAMO_SUPPRESS_ERRORS", "CUDA_HOME", "CUDA_MODULE_LOADING", "NVIDIA_PYTORCH_VERSION"),
+    ],
+)
+def test_what_sets_the_compilers_below_is_among_them(name: str) -> None:
+    assert variables({name: "x"}) == {name: "x"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_REQUIRE_CUDA", "CUDA_CACHE_PATH"),
+        *("TRITON_CACHE_DIR", "NVIDIA_TF32_OVERRIDE", "CCACHE_DIR"),
+    ],
+)
+def test_what_a_container_or_a_worker_sets_is_not(name: str) -> None:
+    assert variables({name: "x"}) == {}
+
+
+def test_the_version_of_the_cxx_compiler_is_what_it_says_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = tmp_path / "g++-99"
+    compiler.write_text("#!/bin/sh\necho 'g++ (Ours) 99.1'\necho 'This is free software'\n")
+    compiler.chmod(0o755)
+    for command, version in ((str(compiler), "g++ (Ours) 99.1"), (str(tmp_path / "none"), "")):
+        monkeypatch.setenv("CXX", command)
+        cxx_version.cache_clear()
+        assert cxx_version() == version
+    cxx_version.cache_clear()

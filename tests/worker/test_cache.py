@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_ngraph.machine.source_files import digests
 from pytest_ngraph.worker.cache import BUILDING, MANIFEST, Cache, Entry, key_of
 
 INPUTS = {"graph": "abc", "compiler": "openvino", "cores": [0, 1]}
@@ -50,6 +51,24 @@ def test_what_is_kept_is_taken(cache: Cache, compiled: Path, into: Path) -> None
 def test_anything_else_is_not_found(cache: Cache, compiled: Path, into: Path, change: dict[str, object]) -> None:
     cache.keep(INPUTS, compiled, compile_s=1)
     assert cache.take(INPUTS | change, into) is None
+
+
+def test_what_was_compiled_from_files_that_changed_is_not_taken(
+    cache: Cache, compiled: Path, into: Path, tmp_path: Path
+) -> None:
+    rules = tmp_path / "rules.json"
+    rules.write_text("[]")
+    read = digests([str(rules)])
+    cache.keep(INPUTS, compiled, compile_s=1, read=read)
+    taken = cache.take(INPUTS, into)
+    assert taken is not None
+    assert taken.read == read
+    rules.write_text("[1]")
+    assert cache.take(INPUTS, into) is None
+    rules.unlink()
+    assert cache.take(INPUTS, into) is None
+    cache.keep(INPUTS, compiled, compile_s=1)
+    assert cache.take(INPUTS, into) is not None
 
 
 @pytest.mark.parametrize("name", ["model.so", "deep/weights"])

@@ -19,6 +19,8 @@ from pytest_ngraph.system.child import search_path
 class FromRevision:
     """A git revision as the base, checked out into a temporary worktree."""
 
+    has_own_libraries = False
+
     def __init__(
         self, name: str, arguments: Sequence[str], folder: Path, rootdir: Path, tests: Iterable[str] = ()
     ) -> None:

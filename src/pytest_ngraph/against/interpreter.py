@@ -34,6 +34,8 @@ PATH_OF_ONE = "Give the path of a Python interpreter, such as other-environment/
 class FromInterpreter:
     """Another Python interpreter as the base."""
 
+    has_own_libraries = True
+
     def __init__(self, python: str, rootdir: Path) -> None:
         """Ask the interpreter for its libraries.
 

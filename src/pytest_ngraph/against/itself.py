@@ -13,6 +13,7 @@ class FromItself:
     """Every case is its own base, and is measured beside itself."""
 
     name = identity = "itself"
+    has_own_libraries = False
     description = "calibrating: base and head are the same code, so that any difference is noise"
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:

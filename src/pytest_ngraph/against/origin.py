@@ -37,7 +37,13 @@ class Found:
 
 
 class Origin(Protocol):
-    """Where a base comes from."""
+    """Where a base comes from.
+
+    Attributes:
+        has_own_libraries: whether the base may have libraries that this environment lacks.
+    """
+
+    has_own_libraries: bool
 
     @property
     def name(self) -> str:

@@ -75,6 +75,8 @@ class Arm:
     def prepare(self, on_phase: OnPhase, on_progress: OnProgress) -> None:
         """Compile, warm up and verify."""
         answer = self._ask("prepare", on_phase=on_phase, on_progress=on_progress, **self._preparation())
+        if self._worker is not None:
+            self._update(follows_from={"files": dict(self._worker.read)})
         if answer is None:
             return
         agreement = Agreement(**answer["agreement"])

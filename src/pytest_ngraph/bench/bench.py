@@ -35,6 +35,8 @@ from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 
 OTHERS_MEASURE = "another process is measuring on this machine"
+OUT_OF_MEMORY = "out of memory"
+"""How a head may fail beside a base for which there is no room; by itself it may run."""
 AHEAD = 8
 """How many workers are started while a group is exported: those of its first compilers."""
 
@@ -165,7 +167,7 @@ class Bench:
             self._target(record.case),
             self._settings,
             graph=artifact.digest,
-            files=artifact.files,
+            files=artifact.files | record.follows_from.get("files", {}),
             against=self._base.identity if self._base else "",
             failure=record.failure,
         )
@@ -238,25 +240,34 @@ class Bench:
         comparison = record.comparison
         if comparison is None:
             return record
-        comparison = self._decided(comparison, arm)
+        comparison, failed = self._decided(comparison, arm)
         if comparison.module and not comparison.problem:
-            module = self._decided(comparison.module, arm.of_kind(ApartArm, comparison.module))
+            module, failed = self._decided(comparison.module, arm.of_kind(ApartArm, comparison.module))
             comparison = dataclasses.replace(comparison, module=module)
-        return dataclasses.replace(record, comparison=comparison)
+        return dataclasses.replace(failed or record, comparison=comparison)
 
-    def _decided(self, comparison: Comparison, arm: PairedArm) -> Comparison:
-        """Return the comparison with launches in fresh processes added until it can be decided."""
+    def _decided(self, comparison: Comparison, arm: PairedArm) -> tuple[Comparison, Record | None]:
+        """Return the comparison with launches in fresh processes added until it can be decided.
+
+        The record is that of a launch in which the head failed; None if it did not.
+        """
         assert self._base is not None
+        failed = None
         while not comparison.problem and not self._base.decided(comparison):
             launch = self._launch(arm)
             if isinstance(launch, Launch):
                 comparison = dataclasses.replace(comparison, launches=(*comparison.launches, launch))
-            else:
-                comparison = dataclasses.replace(comparison, problem=f"measuring it again failed: {launch}")
-        return comparison
+                continue
+            broken = launch.comparison.broken if launch.comparison else ""
+            comparison = dataclasses.replace(comparison, problem=_why_not_again(launch), broken=broken)
+            if launch.failure is not None and launch.failure.kind != OUT_OF_MEMORY:
+                message = f"measured once, but then, in a fresh process: {launch.failure.message}"
+                failure = dataclasses.replace(launch.failure, message=message)
+                failed = dataclasses.replace(launch, failure=failure)
+        return comparison, failed
 
-    def _launch(self, arm: PairedArm) -> Launch | str:
-        """Make one more launch, in fresh processes; return the reason if it fails."""
+    def _launch(self, arm: PairedArm) -> Launch | Record:
+        """Make one more launch, in fresh processes; return the record of one that fails."""
         target = self._target(arm.case)
         with ExitStack() as started:
 
@@ -272,7 +283,7 @@ class Bench:
         self._drawing.forget()
         if again.running:
             return dataclasses.replace(again.launch, fresh=True)
-        return again.problem or f"the head was skipped: {record.skip_reason}"
+        return record
 
     def _launched_alone(self, record: Record, arm: PairedArm) -> Record:
         """Return the record with launches of each arm alone added to its comparison, all compiled without the cache."""
@@ -293,6 +304,12 @@ class Bench:
         return dataclasses.replace(
             record, comparison=dataclasses.replace(comparison, alone=launches, alone_problem=problem)
         )
+
+
+def _why_not_again(record: Record) -> str:
+    """Return why a further launch failed, given its record."""
+    problem = record.comparison.problem if record.comparison else ""
+    return f"measuring it again failed: {problem or f'the head was skipped: {record.skip_reason}'}"
 
 
 def _no_folder(error: OSError) -> Failure:

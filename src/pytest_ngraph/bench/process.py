@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -83,6 +83,9 @@ class WorkerProcess:
         role: what it is for, as shown in lists of processes.
         server: process to fork it from; None to start a process of its own.
 
+    Attributes:
+        read: digests of the user's own files that the answer to the last request depends on, by path.
+
     Raises:
         WorkerFailed: the process cannot be started.
     """
@@ -105,6 +108,7 @@ class WorkerProcess:
         self._mark = f"{temporary}#{secrets.token_hex(4)}"
         self._buffer = b""
         self._was_asked = False
+        self.read: Mapping[str, str] = {}
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
             self._process: Process = (
@@ -164,6 +168,7 @@ class WorkerProcess:
         # What it wrote while starting belongs to its first request.
         stderr_from = os.fstat(self._stderr.fileno()).st_size if self._was_asked else 0
         self._was_asked = True
+        self.read = {}
         self._send({"do": do, **arguments})
         deadline = self._clock() + timeout_s
         while True:
@@ -172,11 +177,14 @@ class WorkerProcess:
             except _Ended as end:
                 raise WorkerFailed(self._failure(phase, end.kind, end.text, stderr_from)) from None
             match message:
-                case Done(answer):
+                case Done(answer, read):
+                    self.read = read
                     return answer
-                case Refused(reason):
+                case Refused(reason, read):
+                    self.read = read
                     raise Unsupported(reason)
-                case Failed(kind, text):
+                case Failed(kind, text, read):
+                    self.read = read
                     raise WorkerFailed(self._failure(phase, kind, text, stderr_from))
                 case PhaseBegun(begun):
                     if on_phase is not None and begun != phase:

@@ -32,6 +32,7 @@ class WorkOrder:
         threads: the most threads that a case computes with; None for as many as its device has.
         base: what the cases are compared with.
         rule: how a comparison is decided; None without a base.
+        retry_failed: whether devices measure again what failed there in a way that may have been chance.
     """
 
     settings: Settings
@@ -44,3 +45,4 @@ class WorkOrder:
     threads: int | None = None
     base: Base | None = None
     rule: Rule | None = None
+    retry_failed: bool = False

@@ -94,6 +94,8 @@ class Task:
         group: the group's number at the client.
         bases: the base's case of each case that has one, by the case's index in `cases`.
         alone: indices of the cases of which each arm is also launched alone.
+        figures: indices of the cases that are measured even if they equal their base's, because something reads them.
+        retry_failed: whether a case is measured again if its stored failure may have been chance.
     """
 
     assignment: Assignment
@@ -101,6 +103,8 @@ class Task:
     cases: tuple[Case, ...]
     bases: dict[int, Case]
     alone: tuple[int, ...]
+    figures: tuple[int, ...]
+    retry_failed: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as JSON-ready data."""
@@ -110,6 +114,8 @@ class Task:
             "cases": [case.to_dict() for case in self.cases],
             "bases": [[place, case.to_dict()] for place, case in self.bases.items()],
             "alone": list(self.alone),
+            "figures": list(self.figures),
+            "retry_failed": self.retry_failed,
         }
 
     @classmethod
@@ -121,4 +127,6 @@ class Task:
             cases=tuple(Case.from_dict(case) for case in data["cases"]),
             bases={place: Case.from_dict(case) for place, case in data["bases"]},
             alone=tuple(data["alone"]),
+            figures=tuple(data["figures"]),
+            retry_failed=data["retry_failed"],
         )

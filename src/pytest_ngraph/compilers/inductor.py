@@ -16,14 +16,14 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch, streams
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.system.installed import is_importable
+from pytest_ngraph.system.installed import cxx, is_importable
 
 if TYPE_CHECKING:
     import torch
 
 Mode = Literal["default", "max-autotune", "reduce-overhead"]
 PACKAGE = "model.pt2"
-CACHE = "TORCHINDUCTOR_CACHE_DIR"
+CACHE, TRITON_CACHE = "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"
 SEARCHING = (
     "TORCHINDUCTOR_MAX_AUTOTUNE",
     "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM",
@@ -159,22 +159,26 @@ def _forget_generated_code() -> None:
 
 
 def _require_toolchain(target: Target) -> None:
-    compiler = os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")
-    if shutil.which(compiler) is None:
-        raise Unsupported(f"inductor needs a C++ compiler and {compiler!r} is not on PATH: install g++, or set CXX")
+    if shutil.which(cxx()) is None:
+        raise Unsupported(f"inductor needs a C++ compiler and {cxx()!r} is not on PATH: install g++, or set CXX")
     if target.kind == "cuda" and not is_importable("triton"):
         raise Unsupported("inductor needs triton on a GPU: pip install triton")
 
 
 @contextmanager
 def _caching_in(folder: Path) -> Iterator[None]:
-    """Make Inductor cache in this folder: it reads the environment variable at every use."""
-    before = os.environ.get(CACHE)
-    os.environ[CACHE] = str(folder)
+    """Make Inductor and Triton cache in this folder: they read the environment variables at every use.
+
+    Where Triton's is not set, Inductor sets it to a folder of the first model, for the life of the process.
+    """
+    folders = {CACHE: str(folder), TRITON_CACHE: str(folder / "triton")}
+    before = {name: os.environ.get(name) for name in folders}
+    os.environ.update(folders)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[CACHE]
-        else:
-            os.environ[CACHE] = before
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -42,6 +42,11 @@ class Host(Protocol):
         ...
 
     @property
+    def cxx(self) -> str:
+        """The C++ compiler with its version; empty if there is none."""
+        ...
+
+    @property
     def python(self) -> str:
         """The interpreter's version."""
         ...
@@ -84,6 +89,10 @@ class ThisMachine:
     @property
     def variables(self) -> Mapping[str, str]:
         return installed.variables()
+
+    @property
+    def cxx(self) -> str:
+        return installed.cxx_version()
 
     def is_importable(self, library: str) -> bool:
         return installed.is_importable(library)

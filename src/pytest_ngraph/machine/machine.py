@@ -16,7 +16,7 @@ from pytest_ngraph.compilers.threads import is_bound
 from pytest_ngraph.machine import cgroup
 from pytest_ngraph.machine.cores import allowed, chosen, idle_shares
 from pytest_ngraph.machine.processor import Processor, for_computing, text, this_processor
-from pytest_ngraph.system.installed import library_versions, variables
+from pytest_ngraph.system.installed import cxx_version, library_versions, variables
 from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ FINGERPRINT, EARLIER_FINGERPRINT = "fingerprint", "earlier fingerprint"
 """Facts of an environment. The second is what earlier versions gave as the first; they did not store it."""
 MODEL = ("processor model", "microcode", "instruction sets")
 """Facts of an environment that the fingerprint depends on, and that the processor's name does not tell."""
+CXX = "C++ compiler"
+"""Name of the fact that says which C++ compiler a machine has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +151,7 @@ def environment() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}",
         "governor": _governor(),
         "python": platform.python_version(),
+        CXX: cxx_version(),
     }
     return {name: value for name, value in facts.items() if value} | library_versions() | variables()
 

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
-from pytest_ngraph.machine.machine import Machine
+from pytest_ngraph.machine.machine import CXX, Machine
 from pytest_ngraph.record import Failure
 from pytest_ngraph.settings import Settings
 
@@ -32,6 +32,7 @@ def of_compiling(case: Case, target: Target, graph: str, host: Host = THIS_MACHI
         "source": host.source_digest(case.compiler),
         "libraries": dict(host.libraries),
         "variables": dict(host.variables),
+        CXX: host.cxx,
         "python": host.python,
         "target": target.to_dict() | {"cores": _cores(target, machine)},
         "processor": [machine.architecture, machine.processor, _digest(instruction_sets.encode())],

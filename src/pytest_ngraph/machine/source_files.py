@@ -1,36 +1,45 @@
-"""The user's own files that a workload is built from: code, weights, tables, ONNX files."""
+"""The user's own files that a workload or a compiler is made of: code, shared objects, weights, tables, ONNX files."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.system.files import user_folder
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.system.relocation import INSTALLED
 
-SYSTEM = ("/proc", "/sys", "/dev", "/etc")
-COMPILED = (".pyc", ".so", ".pyd")
+SYSTEM = (
+    *("/proc", "/sys", "/dev", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
+    *("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec"),
+)
+BYTECODE = ".pyc"
+MAPPED = Path("/proc/self/maps")
+"""What is in this process's memory, a line for each part; the sixth field is the file that it comes from."""
 
 
 class FilesRead:
-    """Notes the files that Python opens for reading.
+    """Notes the files that this process reads: those that Python opens or runs, modules, and shared objects.
 
-    It does so until the process ends, because an audit hook cannot be removed. It does not see files that a native
-    library opens by itself.
+    It does so until the process ends, because an audit hook cannot be removed. It does not see other files that a
+    native library opens by itself, nor what a process that it starts reads.
     """
 
     def __init__(self) -> None:
         self._opened: set[str] = set()
         self._lasting: set[str] = set()
         self._written: set[str] = set()
-        self._modules: set[str] = set()
+        self._known: set[str] = set()
         sys.addaudithook(self._note)
 
     def begin(self) -> None:
@@ -38,26 +47,50 @@ class FilesRead:
 
         A module reads a file once, but everything built from that module later depends on the file.
         """
+        self._keep_imported()
         self._opened.clear()
-        self._modules = set(_modules())
 
-    def digests(self) -> dict[str, str]:
+    def digests(self, ignored: Path | None = None) -> dict[str, str]:
         """Return the digests, by path, of the user's own files that were opened since `begin`.
 
-        They include the user's imported modules, and the files that were opened while these were imported.
+        They include the user's imported modules, the shared objects in memory, and the files that were opened while
+        the modules were imported.
+
+        Args:
+            ignored: a folder whose files do not count.
         """
-        modules = set(_modules())
-        if any(is_own(os.path.realpath(module)) for module in modules - self._modules):
+        self._keep_imported()
+        noted = (self._lasting | self._opened) - self._written
+        return _of_user(noted | _own_code(), ignored)
+
+    def _keep_imported(self) -> None:
+        """Keep what was opened so far if one of the user's own modules was imported with it."""
+        for noted in (self._opened, self._written):  # a long session opens many files of nobody
+            noted.intersection_update([path for path in list(noted) if not _is_foreign(path)])
+        modules = _own_modules()
+        if modules - self._known:
             self._lasting |= self._opened
-        found = {os.path.realpath(path) for path in {*self._lasting, *self._opened, *modules} - self._written}
-        return digests(sorted(path for path in found if is_own(path)))
+        self._known |= modules
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event != "open" or not isinstance(arguments[0], str | os.PathLike):
-            return
-        path, _, flags = arguments
-        written = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-        (self._written if written else self._opened).add(os.path.abspath(path))  # noqa: PTH100 (runs at every open)
+        if event == "open" and isinstance(arguments[0], str | os.PathLike):
+            path, _, flags = arguments
+            written = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            (self._written if written else self._opened).add(os.path.abspath(path))  # noqa: PTH100 (at every open)
+        elif event == "subprocess.Popen" and (program := shutil.which(os.fsdecode(arguments[0]))):
+            self._opened.add(os.path.abspath(program))  # noqa: PTH100
+
+
+@cache
+def of_this_process() -> FilesRead:
+    """Return what notes the files that this process reads, from the first call on."""
+    return FilesRead()
+
+
+@cache
+def code_at_start() -> dict[str, str]:
+    """Return the digests of the user's own modules and shared objects that this process has at the first call."""
+    return _of_user(_own_code())
 
 
 def digests(paths: Iterable[str]) -> dict[str, str]:
@@ -74,28 +107,67 @@ def file_digest(path: str) -> str:
         return ""
 
 
-def _modules() -> Iterator[str]:
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str):
-            yield file
+def _of_user(paths: Iterable[str], ignored: Path | None = None) -> dict[str, str]:
+    """Return the digests of those of these files that are the user's own, by path with its links resolved."""
+    without = f"{os.path.realpath(ignored)}{os.sep}" if ignored else None
+    found = {os.path.realpath(path) for path in paths if not _is_foreign(path)}
+    return digests(
+        path for path in sorted(found) if Path(path).is_file() and not (without and path.startswith(without))
+    )
 
 
 def is_own(path: str) -> bool:
     """Return whether a file is the user's: not the system's, not a library's, and not made by us."""
-    is_foreign = path.startswith(_foreign()) or not INSTALLED.isdisjoint(Path(path).parts)
-    return not is_foreign and not path.endswith(COMPILED) and Path(path).is_file()
+    return not _is_foreign(path) and Path(path).is_file()
+
+
+def _own_code() -> set[str]:
+    """Return the files of the user's own modules, and the user's own shared objects in memory."""
+    mapped: set[str] = set()
+    with suppress(OSError):  # only Linux has this file
+        lines = MAPPED.read_text(errors="replace").splitlines()
+        mapped.update(line.split(maxsplit=5)[-1] for line in lines if " r-xp " in line and "/" in line)
+    return {path for path in mapped if not _is_foreign_code(path)} | _own_modules()
+
+
+def _own_modules() -> frozenset[str]:
+    """Return the files of the user's own modules."""
+    return _own_among(len(sys.modules), next(reversed(sys.modules), ""))
+
+
+@lru_cache(maxsize=1)
+def _own_among(count: int, last: str) -> frozenset[str]:
+    """Return the files of the user's own modules, looked at again only when something was imported.
+
+    Args:
+        count: how many modules there are.
+        last: the one that was imported last.
+    """
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return frozenset(file for file in files if isinstance(file, str) and not _is_foreign_code(file))
+
+
+def _is_foreign(path: str) -> bool:
+    """Return whether a file is not the user's own: the system's, a library's, bytecode, or made by us."""
+    real = os.path.realpath(path)
+    return real.startswith(_foreign()) or real.endswith(BYTECODE) or not INSTALLED.isdisjoint(Path(real).parts)
+
+
+_is_foreign_code = cache(_is_foreign)
+"""The same for code: thousands of modules, which are looked at again and again."""
 
 
 @cache
 def _foreign() -> tuple[str, ...]:
     """Return folders that are not the user's: libraries, known by their versions, and what changes by itself."""
     installed = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    own = str(PACKAGE_FOLDER)
+    own = [str(PACKAGE_FOLDER)]
+    with suppress(NgraphError):  # a user without a home has no caches
+        own.append(str(user_folder()))
     # Only the installed parts of the interpreter's prefix: that may be /usr, and a project may be in /usr/src.
     prefixes = [f"{sys.base_prefix}/{name}" for name in ("bin", "include", "lib", "lib64", "share")]
     environment = [sys.prefix] if sys.prefix != sys.base_prefix else []
-    places = (*installed, *prefixes, *environment, own, tempfile.gettempdir())
+    places = (*installed, *prefixes, *environment, *own, tempfile.gettempdir())
     real = (os.path.realpath(place) for place in places)
     return tuple(f"{place}{os.sep}" for place in (*real, *SYSTEM) if place != os.sep)
 

@@ -108,4 +108,4 @@ def _resumed(chosen: Options) -> ResumedRun | None:
         return None
     from pytest_ngraph.session.resume import open_run
 
-    return open_run(chosen.store, chosen.resume.run, chosen.resume.retries)
+    return open_run(chosen.store, chosen.resume)

@@ -79,7 +79,9 @@ def _find_obstacle(item: pytest.Item, case: Case) -> str:
         return (
             f"{device.name} is another machine, and this test compiles in its own process: use the fixture measurement"
         )
-    reason = marks.obstacle(case, device, host)
+    # Where only the base has a library, the case is lost: the bench finds that out.
+    needs_libraries = not (measures(item) and session.base_has_own_libraries)
+    reason = marks.obstacle(case, device, host, needs_libraries=needs_libraries)
     for requirement in requirements(item):
         reason = reason or requirement.unmet(device, host.machine, host.is_importable)
     return reason

@@ -221,13 +221,15 @@ def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
     return tuple(sorted(value.items()))
 
 
-def obstacle(case: Case, device: Device, host: Host = THIS_MACHINE) -> str:
+def obstacle(case: Case, device: Device, host: Host = THIS_MACHINE, *, needs_libraries: bool = True) -> str:
     """Return what stands in the way of this case on the device as it is; empty when nothing does.
 
     Args:
         host: machine of the device.
+        needs_libraries: whether a library that the compiler needs and the machine lacks is one.
     """
-    return "; ".join(reason for reason in _obstacles(case, device, host) if reason)
+    missing = host.missing_library(case.compiler) if needs_libraries else ""
+    return "; ".join(reason for reason in (*_obstacles(case, device, host), missing) if reason)
 
 
 def _obstacles(case: Case, device: Device, host: Host) -> Iterator[str]:
@@ -239,4 +241,3 @@ def _obstacles(case: Case, device: Device, host: Host) -> Iterator[str]:
         yield f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"
     if case.objective not in getattr(compiler, "objectives", (LATENCY,)):
         yield f"{name} is measured for {LATENCY} only: it has no way of running several requests at a time here"
-    yield host.missing_library(case.compiler)

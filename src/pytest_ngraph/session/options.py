@@ -46,11 +46,13 @@ class ResumeOptions:
     Attributes:
         run: The run to go on with; empty for a new one.
         retries: How often a case is measured again that was running when its run died.
+        retry_failed: Whether cases are measured again that failed in a way that may have been chance.
         max_seconds: No group of cases begins after this time; None for no limit.
     """
 
     run: str = ""
     retries: int = 1
+    retry_failed: bool = False
     max_seconds: float | None = None
 
 

@@ -14,7 +14,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import provenance
 from pytest_ngraph.machine.host import Host
 from pytest_ngraph.record import Failure, Record
-from pytest_ngraph.session.options import NEWEST_UNFINISHED
+from pytest_ngraph.session.options import NEWEST_UNFINISHED, ResumeOptions
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal, Run, conforms
 from pytest_ngraph.wording import counted
@@ -28,21 +28,25 @@ class ResumedRun:
 
     Args:
         retries: how often a case is measured again that was running when the run died.
+        retry_failed: whether every case is measured again that failed in a way that may have been chance.
 
     Attributes:
         journal: where further records go.
         kept: records that still stand, by case.
         stale: cases that are measured again, and why.
         retried: cases that were running when the run died and are measured again.
+        failed: cases that failed in a way that may have been chance and are measured again.
     """
 
-    def __init__(self, run: Run, journal: Journal, retries: int) -> None:
+    def __init__(self, run: Run, journal: Journal, retries: int, *, retry_failed: bool = False) -> None:
         self.run = run
         self.journal = journal
         self.kept: dict[Case, Record] = {}
         self.stale: dict[Case, list[str]] = {}
         self.retried: list[Case] = []
+        self.failed: list[Case] = []
         self._retries = retries
+        self._retry_failed = retry_failed
         self._groups_measured: set[Case] = set()
         self._records = {record.case: record for record in run.records}
 
@@ -55,10 +59,12 @@ class ResumedRun:
         """
         record = self._records.get(case)
         if case in self.run.deaths and (record is None or not record.follows_from):
-            if self.run.deaths[case].times > self._retries:
+            if self.run.deaths[case].times > self._retries and not self._retry_failed:
                 self.kept[case] = record or self._crashed(case)
             else:
                 self.retried.append(case)
+        elif record is not None and record.may_pass and self._retry_failed:
+            self.failed.append(case)
         elif record is not None:
             reasons = staleness(record, follows_from)
             compared = record.comparison
@@ -95,6 +101,9 @@ class ResumedRun:
         if self.retried:
             count = len(self.retried)
             yield f"{counted(count, 'case')} measured again, running when the run died: {_ids(self.retried)}."
+        if self.failed:
+            count = len(self.failed)
+            yield f"{counted(count, 'case')} measured again, whose failure may have been chance: {_ids(self.failed)}."
         parted = {case.group for case in self.kept} & self._groups_measured
         if parted:
             yield (
@@ -105,17 +114,18 @@ class ResumedRun:
     def _crashed(self, case: Case) -> Record:
         """Return the record of a case that crashed too often to be tried again."""
         times, phase = self.run.deaths[case]
-        message = f"the run died {_times(times)} while this case was in it; --ngraph-retries={times} tries again"
+        message = f"the run died {_times(times)} while this case was in it; --ngraph-retry-failed tries again"
         return Record.failed(case, Failure(phase=phase, kind="crashed", message=message))
 
 
-def open_run(folder: Path, name: str, retries: int) -> ResumedRun | None:
-    """Return the run of the store in this folder to go on with; None where every run is whole.
+def open_run(folder: Path, options: ResumeOptions) -> ResumedRun | None:
+    """Return the run of the store in this folder to go on with; None where there is nothing to go on with.
 
     Raises `UsageError` for a run that does not exist, and `StoreError` for one that another process writes to.
     """
+    name = options.run
     if name == NEWEST_UNFINISHED:
-        found = store.unfinished(folder)
+        found = store.unfinished(folder) or (_newest_to_retry(folder) if options.retry_failed else None)
         if found is None:
             return None
         name = found
@@ -127,7 +137,17 @@ def open_run(folder: Path, name: str, retries: int) -> ResumedRun | None:
             "--ngraph-resume takes the next word for a run: write --ngraph-resume=latest before other arguments.",
         )
     journal = Journal.reopen(folder, name)
-    return ResumedRun(store.read(folder, name), journal, retries)
+    return ResumedRun(store.read(folder, name), journal, options.retries, retry_failed=options.retry_failed)
+
+
+def _newest_to_retry(folder: Path) -> str | None:
+    """Return the newest run, if a failure in it may have been chance and no process writes to it; else None."""
+    newest = store.run_ids(folder)[-1:]
+    return next((run for run in newest if not store.is_live(folder, run) and _may_pass(store.read(folder, run))), None)
+
+
+def _may_pass(run: Run) -> bool:
+    return any(record.may_pass for record in run.records)
 
 
 def staleness(record: Record, follows_from: FollowsFrom) -> list[str]:

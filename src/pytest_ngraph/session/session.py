@@ -98,6 +98,11 @@ class Session:
         """Whether a test will ask for this case."""
         return case in self._plan
 
+    @property
+    def base_has_own_libraries(self) -> bool:
+        """Whether cases are compared with a base that may have libraries which this environment lacks."""
+        return self._against is not None and self._against.origin.has_own_libraries
+
     def check_store(self) -> None:
         """Raise `StoreError` when the records of this session could not be stored."""
         self._recorder.check()

@@ -123,6 +123,7 @@ class SessionBench:
             groups=[left for group in self._plan.groups if (left := self._to_measure(group, measured))],
             base=base,
             rule=self._against.rule if self._against and base else None,
+            retry_failed=self._options.resume.retry_failed,
             progress=self._progress,
             run_id=lambda: self._recorder.open().id,
             enter=self._recorder.enter,

@@ -1,8 +1,10 @@
-"""Installed libraries and environment variables, found without importing a framework."""
+"""Installed libraries, the C++ compiler and environment variables, found without importing a framework."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -31,25 +33,40 @@ LIBRARIES = (
 )
 """Distributions on whose versions every result depends."""
 VARIABLES = (
-    "AOTINDUCTOR_", "AOT_INDUCTOR_", "ATEN_", "CUDA_LAUNCH_BLOCKING", "CUDNN_", "CXX", "DNNL_", "GLIBC_TUNABLES",
-    "GOMP_", "KMP_", "LD_PRELOAD", "MALLOC_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_", "ORT_", "OV_", "PYTORCH_",
-    "TORCHINDUCTOR_", "TVM_",
+    "AOTINDUCTOR_", "AOT_INDUCTOR_", "ATEN_", "CFLAGS", "CPATH", "CPLUS_INCLUDE_PATH", "CPPFLAGS", "CUBLAS", "CUDA_",
+    "CUDNN_", "CXX", "C_INCLUDE_PATH", "DNNL_", "GLIBC_TUNABLES", "GOMP_", "KMP_", "LDFLAGS", "LD_LIBRARY_PATH",
+    "LD_PRELOAD", "LIBRARY_PATH", "MALLOC_", "MKL_", "NVIDIA_", "OMP_", "ONEDNN_", "OPENBLAS_", "ORT_", "OV_",
+    "PYTORCH_", "TORCHDYNAMO_", "TORCHINDUCTOR_", "TRITON_", "TVM_",
 )  # fmt: skip
 """Prefixes of the environment variables that configure compilers and their libraries."""
+C_COMPILER = "CC"
+"""Triton's. It is no prefix: `CCACHE_DIR` says nothing about what is compiled."""
+OF_CONTAINERS = (
+    "CUDA_CACHE_", "CUDA_DEVICE_ORDER", "CUDA_MPS_LOG_DIRECTORY", "CUDA_MPS_PIPE_DIRECTORY", "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_CTK_", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_", "NVIDIA_VISIBLE_DEVICES",
+)  # fmt: skip
+"""Prefixes of variables that schedulers and container runtimes set, to other values for each job.
+
+They say which GPUs a process sees, which results depend on by the GPUs' names, and where it finds files.
+"""
 NOT_OF_THE_USER = (
     "KMP_DUPLICATE_LIB_OK",
     "KMP_INIT_AT_FORK",
     "MKL_NUM_THREADS",
+    "NVIDIA_TF32_OVERRIDE",
     "OMP_NUM_THREADS",
     "OMP_PLACES",
     "OMP_PROC_BIND",
     "OPENBLAS_NUM_THREADS",
     "ORT_DISABLE_TELEMETRY",
     "TORCHINDUCTOR_CACHE_DIR",
+    "TRITON_CACHE_DIR",
     "TVM_NUM_THREADS",
     "TVM_THREAD_POOL_SPIN_COUNT",
 )
 """Variables with these prefixes that libraries set, or that are the same for every worker."""
+VERSION_S = 60.0
+"""How long a compiler may take to say its version."""
 
 
 def variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -59,7 +76,28 @@ def variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
         environment: by default, this process's.
     """
     given = os.environ if environment is None else environment
-    return {name: given[name] for name in sorted(given) if name.startswith(VARIABLES) and name not in NOT_OF_THE_USER}
+    return {name: given[name] for name in sorted(given) if _configures(name)}
+
+
+def _configures(name: str) -> bool:
+    """Return whether a user may configure a compiler by the environment variable of this name."""
+    is_noise = name in NOT_OF_THE_USER or name.startswith(OF_CONTAINERS)
+    return (name == C_COMPILER or name.startswith(VARIABLES)) and not is_noise
+
+
+def cxx() -> str:
+    """Return the C++ compiler that PyTorch uses: the command, which may not exist."""
+    return os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")
+
+
+@cache
+def cxx_version() -> str:
+    """Return the first line of what the C++ compiler says of its version; empty if there is none."""
+    try:
+        ended = subprocess.run([cxx(), "--version"], capture_output=True, text=True, timeout=VERSION_S, check=True)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return ""
+    return next(iter(ended.stdout.splitlines()), "").strip()
 
 
 @cache

@@ -2,7 +2,8 @@
 
 The first line of standard input sets the process up. Each further line is a JSON request. Its answer is JSON lines:
 `{"phase": ...}` as phases begin, `{"progress": text}` as a compiler reports how far it is, and at last one of
-`{"done": {...}}`, `{"failed": {...}}` and `{"unsupported": reason}`. The process ends when its input does. What
+`{"done": {...}}`, `{"failed": {...}}` and `{"unsupported": reason}`, each with `"read"`: the digests of the user's own
+files that the request depends on, by path. The process ends when its input does. What
 libraries print goes to standard error.
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 from pytest_ngraph import compilers
 from pytest_ngraph.compilers import progress
 from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.machine import source_files
 from pytest_ngraph.system.child import die_with_parent, own_standard_streams
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.worker.prepare import import_libraries
@@ -30,6 +32,7 @@ def main() -> None:
     """Answer requests until the input ends."""
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source_files.of_this_process()
     with own_standard_streams() as (requests, replies):
 
         def send(line: str) -> None:
@@ -65,11 +68,12 @@ def set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
 
 
 def _answer(worker: Worker, request: Answer) -> str:
+    worker.read = {}
     try:
-        return json.dumps({"done": getattr(worker, request.pop("do"))(**request)}, default=_plain)
+        return json.dumps({"done": getattr(worker, request.pop("do"))(**request), "read": worker.read}, default=_plain)
     except BaseException as error:  # a compiler may raise anything, SystemExit and KeyboardInterrupt too
         _abandon(worker)
-        return json.dumps(_problem(error))
+        return json.dumps(_problem(error) | {"read": worker.read})
 
 
 def _plain(value: Any) -> Any:

@@ -1,8 +1,10 @@
 """The compile cache: compiled artifacts, keyed by everything that their content depends on.
 
 An entry is a folder named by its key. It holds the files that a compiler made, and `manifest.json` with their hashes
-and the seconds that compiling took. Compiled artifacts are code, so an entry is used only if this user owns it and
-nobody else can write to it.
+and the seconds that compiling took. What a compiler reads is known only once it has compiled, so the manifest also has
+the digests of the user's own files that it read. An entry is used only while all of them are the same.
+
+Compiled artifacts are code, so an entry is used only if this user owns it and nobody else can write to it.
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from pytest_ngraph.machine import source_files
+from pytest_ngraph.store import conforms
 
 MANIFEST = "manifest.json"
 BUILDING = ".building-"
@@ -41,6 +46,7 @@ class Entry:
         made_at: when it was compiled, in seconds since the epoch.
         inputs: everything that its content depends on.
         files: hashes of its files, by path relative to `folder`.
+        read: digests of the user's own files that were read to compile it, by path.
     """
 
     key: str
@@ -49,6 +55,7 @@ class Entry:
     made_at: float
     inputs: dict[str, Any]
     files: dict[str, str]
+    read: dict[str, str] = field(default_factory=dict)
 
     @property
     def size_bytes(self) -> int:
@@ -60,30 +67,34 @@ class Cache:
 
     Evicts the least recently used entries; among those used within a day, random ones. With strict LRU, repeating a
     sweep larger than the cache would never hit.
+
+    Attributes:
+        folder: where the entries are.
     """
 
     def __init__(self, folder: Path, limit_bytes: int = 10 * 2**30) -> None:
-        self._folder = folder
+        self.folder = folder
         self._limit_bytes = limit_bytes
 
     @property
     def problem(self) -> str:
         """Why the folder is not used, and how to fix that; empty if it is used, or does not exist."""
-        if not self._folder.exists() or _is_own(self._folder):
+        if not self.folder.exists() or _is_own(self.folder):
             return ""
         return (
-            f"the compile cache {self._folder} belongs to another user, or others can write to it, so it is not used. "
-            f"Change that (chmod go-w {shlex.quote(str(self._folder))}), or choose another folder."
+            f"the compile cache {self.folder} belongs to another user, or others can write to it, so it is not used. "
+            f"Change that (chmod go-w {shlex.quote(str(self.folder))}), or choose another folder."
         )
 
     def take(self, inputs: dict[str, Any], into: Path) -> Entry | None:
         """Copy what was compiled from `inputs` into a folder. A damaged entry is removed.
 
         Returns:
-            The entry; None if there is none that is undamaged and owned by this user.
+            The entry; None if there is none that is undamaged and owned by this user, or if a file that was read to
+            compile it has changed.
         """
-        found = self._read(self._folder / key_of(inputs))
-        if found is None:
+        found = self._read(self.folder / key_of(inputs))
+        if found is None or source_files.digests(found.read) != found.read:
             return None
         try:
             for name in found.files:
@@ -98,22 +109,29 @@ class Cache:
         _empty(into)
         return None
 
-    def keep(self, inputs: dict[str, Any], folder: Path, compile_s: float) -> None:
-        """Keep a copy of a folder that a compiler filled. On a full disk, nothing is kept."""
+    def keep(
+        self, inputs: dict[str, Any], folder: Path, compile_s: float, read: Mapping[str, str] | None = None
+    ) -> None:
+        """Keep a copy of a folder that a compiler filled. On a full disk, nothing is kept.
+
+        Args:
+            read: digests of the user's own files that the compiler read, by path.
+        """
         key = key_of(inputs)
         try:
             files = {str(path.relative_to(folder)): _hash(path) for path in sorted(folder.rglob("*")) if path.is_file()}
             manifest = {"inputs": inputs, "compile_s": compile_s, "made_at": time.time(), "files": files}
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_own(self._folder):
+            manifest["read"] = dict(read or {})
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_own(self.folder):
                 return  # nothing in it would be used
-            building = Path(tempfile.mkdtemp(dir=self._folder, prefix=BUILDING))
+            building = Path(tempfile.mkdtemp(dir=self.folder, prefix=BUILDING))
             try:
                 shutil.copytree(folder, building, dirs_exist_ok=True)
                 building.chmod(0o700)  # `copytree` has given it the mode of `folder`
                 (building / MANIFEST).write_text(json.dumps(manifest))
                 self.discard(key)
-                building.rename(self._folder / key)  # complete or not at all, even if two processes compile the same
+                building.rename(self.folder / key)  # complete or not at all, even if two processes compile the same
             finally:
                 shutil.rmtree(building, ignore_errors=True)
             self._shrink()
@@ -127,15 +145,15 @@ class Cache:
 
     def discard(self, key: str) -> None:
         """Remove one entry."""
-        shutil.rmtree(self._folder / key, ignore_errors=True)
+        shutil.rmtree(self.folder / key, ignore_errors=True)
 
     def clear(self) -> None:
         """Remove every entry."""
-        for folder in [*self._folders(), *self._folder.glob(f"{BUILDING}*")]:
+        for folder in [*self._folders(), *self.folder.glob(f"{BUILDING}*")]:
             self.discard(folder.name)
 
     def _shrink(self) -> None:
-        for folder in self._folder.glob(f"{BUILDING}*"):
+        for folder in self.folder.glob(f"{BUILDING}*"):
             if time.time() - _used_at(folder) > ABANDONED_S:
                 self.discard(folder.name)
         recent = time.time() - RECENT_S
@@ -148,16 +166,17 @@ class Cache:
             self.discard(entry.key)
 
     def _folders(self) -> Iterator[Path]:
-        if self._folder.is_dir():
-            yield from (path for path in self._folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        if self.folder.is_dir():
+            yield from (path for path in self.folder.iterdir() if path.is_dir() and not path.name.startswith("."))
 
     def _read(self, folder: Path) -> Entry | None:
-        if not (_is_own(self._folder) and _is_own(folder)):
+        if not (_is_own(self.folder) and _is_own(folder)):
             return None
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
             entry = Entry(key=folder.name, folder=folder, **manifest)
             whole = key_of(entry.inputs) == entry.key and all(_is_inside(folder, name) for name in entry.files)
+            whole = whole and conforms(entry.read, dict[str, str])
         except (OSError, ValueError, TypeError, AttributeError):
             whole = False
         if not whole:

@@ -18,6 +18,7 @@ import socket
 import sys
 from typing import Any
 
+from pytest_ngraph.machine import source_files
 from pytest_ngraph.system.child import die_with_parent
 from pytest_ngraph.worker.__main__ import main as answer_requests
 from pytest_ngraph.worker.__main__ import set_up
@@ -33,6 +34,7 @@ def main() -> None:
     """Fork workers until the other end of the socket closes."""
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source_files.of_this_process()  # its workers then know what this process has read for them
     with socket.socket(fileno=int(sys.argv[1])) as control:
         message, _, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 0)
         if not message:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,12 +15,18 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers import CompiledModel, Compiler
-from pytest_ngraph.machine import provenance
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.machine import provenance, source_files
+from pytest_ngraph.machine.source_files import FilesRead
 from pytest_ngraph.record import HIDDEN, Agreement
+from pytest_ngraph.system.installed import variables
 from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.cache import Cache, Entry
 from pytest_ngraph.workloads import frameworks
 from pytest_ngraph.workloads.verify import verify
+
+GIVEN = variables()
+"""The variables that configure compilers as this process was started with them. PyTorch sets some of Triton's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +40,7 @@ class Prepared:
         compile_s: seconds of a cold start, from the artifact to being ready to run; None for identity.
         load_s: seconds that it took this time; less than `compile_s` if it came from the cache.
         cached_at: when the cached artifact was compiled, in seconds since the epoch; None if it was compiled now.
+        read: digests of the user's own files that were read to compile the cached artifact, by path.
         keep: puts what was compiled now into the cache.
     """
 
@@ -43,6 +50,7 @@ class Prepared:
     compile_s: float | None
     load_s: float
     cached_at: float | None
+    read: Mapping[str, str]
     keep: Callable[[], None]
 
     @property
@@ -66,18 +74,30 @@ def prepare(
     target: Target,
     folder: Path,
     cache: Cache | None = None,
+    files: FilesRead | None = None,
     clock: Clock = time.perf_counter,
 ) -> Prepared:
     """Compile the artifact into `folder`, or take it from the cache, and load it.
 
     Importing the compiler's libraries does not count as compiling: it takes seconds, but only once per process.
+
+    Args:
+        files: what this process has read; None if it is not noted.
+
+    Raises:
+        Unsupported: a library is missing, or the compiler cannot convert or run the artifact.
     """
     compiler = compilers.resolve(case.compiler)
-    import_libraries(compiler, with_torch=bool(artifact.program or artifact.onnx))
+    try:
+        import_libraries(compiler, with_torch=bool(artifact.program or artifact.onnx))
+    except ModuleNotFoundError as error:
+        if missing := compilers.missing_library(case.compiler):
+            raise Unsupported(missing) from error
+        raise
     is_identity = CompilerSpec.parse(case.compiler).name == IDENTITY
     if is_identity or not artifact.digest:
         cache = None
-    inputs = provenance.of_compiling(case, target, artifact.digest) if cache else {}
+    inputs = _inputs(case, artifact, target) if cache else {}
     started = clock()
     model, entry = _load_cached(compiler, artifact, target, folder, cache, inputs)
     if model is None:
@@ -87,7 +107,7 @@ def prepare(
 
     def keep() -> None:
         if cache and entry is None:
-            cache.keep(inputs, folder, load_s)
+            cache.keep(inputs, folder, load_s, files.digests(cache.folder) if files else {})
 
     return Prepared(
         model=model,
@@ -96,8 +116,18 @@ def prepare(
         compile_s=None if is_identity else entry.compile_s if entry else load_s,
         load_s=load_s,
         cached_at=entry.made_at if entry else None,
+        read=entry.read if entry else {},
         keep=keep,
     )
+
+
+def _inputs(case: Case, artifact: Artifact, target: Target) -> dict[str, Any]:
+    """Return everything known before compiling that the result depends on.
+
+    Code counts with its paths: the compiler of another tree may go on to read other files beside it.
+    """
+    known = provenance.of_compiling(case, target, artifact.digest)
+    return known | {"variables": GIVEN, "code": source_files.code_at_start()}
 
 
 def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:

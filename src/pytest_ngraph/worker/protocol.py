@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple, get_args
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast, get_args
 
 from pytest_ngraph.record import FailureKind, Phase
+from pytest_ngraph.store import conforms
+
+NOTHING: Mapping[str, str] = {}
 
 
 class PhaseBegun(NamedTuple):
@@ -17,16 +21,25 @@ class Progressed(NamedTuple):
 
 
 class Done(NamedTuple):
+    """The answer to a request, with the digests of the user's own files that it depends on, by path."""
+
     answer: dict[str, Any]
+    read: Mapping[str, str] = NOTHING
 
 
 class Refused(NamedTuple):
+    """Why a request is not supported, with the digests of files as in `Done`."""
+
     reason: str
+    read: Mapping[str, str] = NOTHING
 
 
 class Failed(NamedTuple):
+    """How a request failed, with the digests of files as in `Done`."""
+
     kind: FailureKind
     message: str
+    read: Mapping[str, str] = NOTHING
 
 
 Message = PhaseBegun | Progressed | Done | Refused | Failed
@@ -38,15 +51,17 @@ def parse(line: bytes) -> Message | None:
         data = json.loads(line)
     except (ValueError, RecursionError):
         return None
+    noted = data.get("read") if isinstance(data, dict) else None
+    read = cast("Mapping[str, str]", noted) if conforms(noted, dict[str, str]) else NOTHING
     match data:
         case {"phase": str() as phase} if phase in get_args(Phase):
             return PhaseBegun(phase)  # type: ignore[arg-type]  # just checked
         case {"progress": str() as text}:
             return Progressed(text)
         case {"done": dict() as answer}:
-            return Done(answer)
+            return Done(answer, read)
         case {"unsupported": str() as reason}:
-            return Refused(reason)
+            return Refused(reason, read)
         case {"failed": {"kind": str() as kind, "message": str() as message}} if kind in get_args(FailureKind):
-            return Failed(kind, message)  # type: ignore[arg-type]  # just checked
+            return Failed(kind, message, read)  # type: ignore[arg-type]  # just checked
     return None

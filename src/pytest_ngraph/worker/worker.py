@@ -19,9 +19,8 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD
 from pytest_ngraph.compilers import CompiledModel
-from pytest_ngraph.machine import compiler_code
+from pytest_ngraph.machine import compiler_code, source_files
 from pytest_ngraph.machine.imported_files import imported_files
-from pytest_ngraph.machine.source_files import FilesRead
 from pytest_ngraph.record import Phase
 from pytest_ngraph.system.relocation import refuse_foreign
 from pytest_ngraph.worker import idle, memory
@@ -42,15 +41,18 @@ class Worker:
 
     Args:
         announce: called as each phase begins.
+
+    Attributes:
+        read: digests of the user's own files that what was compiled for the last request depends on, by path.
     """
 
     def __init__(self, announce: Callable[[Phase], None]) -> None:
+        self.read: dict[str, str] = {}
         self._announce = announce
         self._models: dict[str, CompiledModel] = {}
         self._folders: list[Path] = []
         self._footprint = memory.Footprint()
         self._random = random.Random()
-        self._files_read: FilesRead | None = None
         self._exported: set[str] = set()
         self._home = Path.cwd()
 
@@ -67,17 +69,17 @@ class Worker:
             instead_of: a copy of a folder, and that folder itself, from which nothing may be imported then.
         """
         self._announce("build")
-        self._files_read = self._files_read or FilesRead()
-        self._files_read.begin()
+        files = source_files.of_this_process()
+        files.begin()
         try:
             with frameworks.without_garbage_collection():
                 artifact = export(Case.from_dict(case), Path(folder))
         finally:
             os.chdir(self._home)  # a workload may have changed it
         _refuse_head(instead_of)
-        files = self._files_read.digests()
-        unrelated = sorted(self._imported_elsewhere(artifact.case.workload).intersection(files))
-        return replace(artifact, files=files, unrelated=tuple(unrelated)).to_dict()
+        read = files.digests()
+        unrelated = sorted(self._imported_elsewhere(artifact.case.workload).intersection(read))
+        return replace(artifact, files=read, unrelated=tuple(unrelated)).to_dict()
 
     def compiler_files(self, *, compiler: str) -> Answer:
         """Return the user's own files that make up a compiler, with their digests."""
@@ -111,7 +113,12 @@ class Worker:
         self._folders.append(folder)
         kept = Cache(Path(cache["folder"]), cache["limit_bytes"]) if cache else None
         self._announce("compile")
-        ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, kept)
+        files = source_files.of_this_process()
+        try:
+            ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, kept, files)
+        finally:
+            self.read = files.digests(kept.folder if kept else None)
+        self.read |= ready.read
         model = self._models[arm] = ready.model
         memory.trim()
         self._announce("warm-up")

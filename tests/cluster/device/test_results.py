@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from synthetic import case, failed, measured
 from pytest_ngraph import store
 from pytest_ngraph.cluster.device import results
 from pytest_ngraph.cluster.device.results import DeviceResults
+from pytest_ngraph.record import FailureKind
 
 EAGER, TVM = case("identity"), case("tvm")
 RUN = "20261121-120000-000001-0123456789abcdef"
@@ -30,6 +32,19 @@ def test_a_record_is_there_for_the_next_process(tmp_path: Path) -> None:
     assert again.of(EAGER) == measured(EAGER, 0.1)
     assert again.of(TVM) is None
     again.close()
+
+
+@pytest.mark.parametrize(("kind", "again"), [("timed out", True), ("raised", False)])
+def test_a_failure_that_may_have_been_chance_is_measured_again_when_asked(
+    tmp_path: Path, kind: FailureKind, *, again: bool
+) -> None:
+    found = DeviceResults(tmp_path, RUN)
+    record = failed(TVM, kind=kind)
+    record = dataclasses.replace(record, follows_from={"graph": "g", "files": {}})
+    found.add(record)
+    assert found.of(TVM) == record
+    assert (found.of(TVM, retry_failed=True) is None) is again
+    found.close()
 
 
 def test_a_case_that_died_twice_is_given_up(tmp_path: Path) -> None:

@@ -22,7 +22,10 @@ def artifact(batch_size: int = 1, digest: str = "0" * 64) -> Artifact:
     return Artifact(folder=Path(), case=case, digest=digest)
 
 
-def test_there_is_one_for_each_artifact_batch_size_and_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_one_for_each_artifact_batch_size_target_and_version_of_tvm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tvm = pytest.importorskip("tvm")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     folders = [
         database.folder(artifact(), "llvm -num-cores=2"),
@@ -33,6 +36,8 @@ def test_there_is_one_for_each_artifact_batch_size_and_target(tmp_path: Path, mo
     assert len(set(folders)) == 4
     assert folders[0] == database.folder(artifact(), "llvm -num-cores=2")
     assert all(folder.is_relative_to(tmp_path) for folder in folders)
+    monkeypatch.setattr(tvm, "__version__", "99.0")
+    assert database.folder(artifact(), "llvm -num-cores=2") not in folders
 
 
 def test_a_draw_of_its_own_takes_no_trials_over_and_leaves_none(

@@ -68,18 +68,22 @@ class Errands:
 
     def make(self, cases: Sequence[Case]) -> SentGroup:
         """Return the errand of a group."""
-        case_of = self._work.base.case_of if self._work.base else lambda case: None
-        alone = self._work.base.alone if self._work.base else ()
+        base = self._work.base
+        case_of = base.case_of if base else lambda case: None
+        alone = base.alone if base else ()
+        is_read = base.measures_unchanged if base else lambda case: True
         task = Task(
             assignment=Assignment(**self._common, device=self._work.profiles[cases[0].device].to_dict()),
             group=len(self._made),
             cases=tuple(self._project.away(case) for case in cases),
             bases={
-                place: self._project.away(base)
+                place: self._project.away(opponent)
                 for place, case in enumerate(cases)
-                if (base := case_of(case)) is not None
+                if (opponent := case_of(case)) is not None
             },
             alone=tuple(place for place, case in enumerate(cases) if case in alone),
+            figures=tuple(place for place, case in enumerate(cases) if is_read(case)),
+            retry_failed=self._work.retry_failed,
         )
         errand = SentGroup(len(self._made), tuple(cases), task.to_dict())
         self._made.append(errand)

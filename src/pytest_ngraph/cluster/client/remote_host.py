@@ -10,7 +10,7 @@ from typing import Any
 from pytest_ngraph import compilers
 from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.machine import compiler_code, source_files
-from pytest_ngraph.machine.machine import Machine
+from pytest_ngraph.machine.machine import CXX, Machine
 from pytest_ngraph.system.installed import LIBRARIES, is_importable, variables
 
 Ask = Callable[..., Any]
@@ -42,6 +42,10 @@ class RemoteHost:
     @property
     def variables(self) -> Mapping[str, str]:
         return variables(self.environment)
+
+    @property
+    def cxx(self) -> str:
+        return self.environment.get(CXX, "")
 
     @property
     def python(self) -> str:

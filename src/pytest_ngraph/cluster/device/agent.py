@@ -83,6 +83,7 @@ class Agent:
         self._project = project
         self._bases: dict[Case, Case] = {}
         self._alone: set[Case] = set()
+        self._figures: set[Case] = set()
         os.chdir(project / assignment.folder)
         # The first entry is the folder that this process was started in.
         sys.path[:] = [*(str(project / entry) for entry in assignment.path), *sys.path[1:]]
@@ -111,9 +112,13 @@ class Agent:
         self._bases.update({cases[place]: with_paths(case, self._here) for place, case in task.bases.items()})
         self._alone.clear()
         self._alone.update(cases[place] for place in task.alone)
+        self._figures.clear()
+        self._figures.update(cases[place] for place in task.figures)
         left = []
         for case in cases:
-            record = self._kept.of(case) if self._kept else None
+            record = self._kept.of(case, retry_failed=task.retry_failed) if self._kept else None
+            if record is not None and record.outcome == "unchanged" and case in self._figures:
+                record = None
             if record is None:
                 left.append(case)
             else:
@@ -141,6 +146,7 @@ class Agent:
             at_base=lambda case: with_paths(case, lambda text: moved(text, self._project, tree)),
             decided=lambda comparison: is_enough(comparison, rule),
             measures_equals=given.measures_equals,
+            measures_unchanged=lambda case: case in self._figures,
             alone=self._alone,
         )
 

@@ -37,13 +37,18 @@ class DeviceResults:
             self._run = Run(id=run_id)
         self._records = {record.case: record for record in self._run.records}
 
-    def of(self, case: Case) -> Record | None:
+    def of(self, case: Case, *, retry_failed: bool = False) -> Record | None:
         """Return the case's record, or None if the case has to be measured.
 
         A case that killed its process too often gets a failed record. A case that could not be built is measured again:
         what it lacked may be there now.
+
+        Args:
+            retry_failed: whether it is also measured again if its failure may have been chance.
         """
         kept = self._records.get(case)
+        if retry_failed and ((kept is not None and kept.may_pass) or (kept is None and case in self._run.deaths)):
+            return None
         if kept is not None and kept.outcome == "failed" and not kept.follows_from and case not in self._run.deaths:
             return None
         if case not in self._records and case in self._run.deaths:

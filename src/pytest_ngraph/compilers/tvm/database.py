@@ -1,4 +1,7 @@
-"""Keep trials on disk in MetaSchedule's database: a folder for each artifact, batch size, target and thread count."""
+"""Keep trials on disk in MetaSchedule's database.
+
+There is a folder for each artifact, batch size, target, thread count and version of TVM.
+"""
 
 from __future__ import annotations
 
@@ -97,12 +100,15 @@ def _as_written(value: Any) -> Any:
 
 
 def folder(artifact: Artifact, tvm_target: Any) -> Path:
-    """Return the folder that keeps an artifact's trials. Results for one batch size are not valid for another.
+    """Return the folder that keeps an artifact's trials.
 
-    The target's text names the processor and the number of threads.
+    Results for one batch size are not valid for another, nor are one version's for another version of TVM: its code
+    for the same schedule may be slower, or wrong. The target's text names the processor and the number of threads.
     """
+    import tvm
+
     case = artifact.case
-    target = hashlib.sha256(str(tvm_target).encode()).hexdigest()[:12]
+    target = hashlib.sha256(f"{tvm_target} {tvm.__version__}".encode()).hexdigest()[:12]
     name = f"{artifact.digest[:16]}-b{case.batch_size}-{target}"
     return user_folder() / "tvm" / name
 

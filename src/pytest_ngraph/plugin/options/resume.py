@@ -31,6 +31,13 @@ def declare(add: Declare) -> None:
         **ONE,
     )
     add(
+        "--ngraph-retry-failed",
+        "ngraph_retry_failed",
+        "With --ngraph-resume: measure again what crashed, timed out or ran out of memory, even if the run is finished",
+        kind="bool",
+        action="store_true",
+    )
+    add(
         "--ngraph-max-seconds",
         "ngraph_max_seconds",
         "Seconds after which nothing further is measured: the rest is skipped, and --ngraph-resume goes on with it",
@@ -41,9 +48,13 @@ def declare(add: Declare) -> None:
 
 def read(config: pytest.Config) -> ResumeOptions:
     """Return the options of this run. Raises `UsageError` for a value that is not allowed."""
+    run = single(config, "resume") or ""
+    if config.getoption("ngraph_retry_failed") and not run:
+        raise UsageError("--ngraph-retry-failed measures again what a run could not: add --ngraph-resume.")
     return ResumeOptions(
-        run=single(config, "resume") or "",
+        run=run,
         retries=_retries(config),
+        retry_failed=bool(config.getoption("ngraph_retry_failed") or config.getini("ngraph_retry_failed")),
         max_seconds=positive(config, "max_seconds", 0.0) or None,
     )
 
