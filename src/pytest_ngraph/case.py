@@ -109,6 +109,10 @@ class CompilerSpec:
         pairs = (part.partition("=") for part in tail.split(","))
         return cls(name, tuple(sorted((key.strip(), value.strip()) for key, _, value in pairs)))
 
+    def with_option(self, name: str, value: str) -> CompilerSpec:
+        """Return the same compiler with this value of one option."""
+        return CompilerSpec(self.name, tuple(sorted((dict(self.options) | {name: value}).items())))
+
     def __str__(self) -> str:
         if not self.options:
             return self.name

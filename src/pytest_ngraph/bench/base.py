@@ -74,6 +74,18 @@ class Opponent:
     instead_of: tuple[Path, Path] | None = None
 
 
+class BaseFails(Exception):
+    """The base does not run, so nothing can be compared with it; the text says why.
+
+    Attributes:
+        kind: how it failed; empty where it only cannot be run here.
+    """
+
+    def __init__(self, reason: str, *, kind: FailureKind | Literal[""]) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
 class Unbuilt(NamedTuple):
     """Why the base's workload cannot be built.
 

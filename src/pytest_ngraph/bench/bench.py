@@ -6,17 +6,16 @@ import dataclasses
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.alone_launches import launch_alone
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import Base, Opponent, Opponents
 from pytest_ngraph.bench.draws import DrawingLaunches
 from pytest_ngraph.bench.free_cores import FreeCores
+from pytest_ngraph.bench.further_launches import FurtherLaunches
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.headroom import Headroom
 from pytest_ngraph.bench.home import OWN_HOME, Home
@@ -28,15 +27,13 @@ from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import BASE, HEAD, Comparison, Launch
+from pytest_ngraph.comparison import HEAD, Comparison
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import provenance
 from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 
 OTHERS_MEASURE = "another process is measuring on this machine"
-OUT_OF_MEMORY = "out of memory"
-"""How a head may fail beside a base for which there is no room; by itself it may run."""
 AHEAD = 8
 """How many workers are started while a group is exported: those of its first compilers."""
 
@@ -70,6 +67,11 @@ class Bench:
         self._workers = Workers(self._folder, settings.memory_bytes, home, forks=base is not None)
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
+        self._launches = (
+            FurtherLaunches(base, self._workers, target, settings, self._prepare, self._progress, self._drawing)
+            if base is not None
+            else None
+        )
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group and yield each record as soon as it is complete."""
@@ -221,95 +223,12 @@ class Bench:
 
         If the first launch broke off, return the record of the head measured alone.
         """
-        assert self._base is not None
+        assert self._launches is not None
         if arm.problem:
-            return self._run_alone(arm.single(), self._settings)
+            return self._launches.single(arm)
         if record.outcome != "measured":  # compiling it again would take as long and fail again
             return record
-        record = self._confirmed(record, arm)
-        return self._launched_alone(record, arm) if arm.case in self._base.alone else record
-
-    def _run_alone(self, arm: Arm, settings: Settings) -> Record:
-        """Prepare and measure one arm with no other beside it, and return its record."""
-        self._prepare(arm)
-        contention = interleave([arm], settings, self._progress)
-        return arm.finish(contention, (arm.case.compiler,))
-
-    def _confirmed(self, record: Record, arm: PairedArm) -> Record:
-        """Return the record with launches in fresh processes added to its comparison until it can be decided."""
-        comparison = record.comparison
-        if comparison is None:
-            return record
-        comparison, failed = self._decided(comparison, arm)
-        if comparison.module and not comparison.problem:
-            module, failed = self._decided(comparison.module, arm.of_kind(ApartArm, comparison.module))
-            comparison = dataclasses.replace(comparison, module=module)
-        return dataclasses.replace(failed or record, comparison=comparison)
-
-    def _decided(self, comparison: Comparison, arm: PairedArm) -> tuple[Comparison, Record | None]:
-        """Return the comparison with launches in fresh processes added until it can be decided.
-
-        The record is that of a launch in which the head failed; None if it did not.
-        """
-        assert self._base is not None
-        failed = None
-        while not comparison.problem and not self._base.decided(comparison):
-            launch = self._launch(arm)
-            if isinstance(launch, Launch):
-                comparison = dataclasses.replace(comparison, launches=(*comparison.launches, launch))
-                continue
-            broken = launch.comparison.broken if launch.comparison else ""
-            comparison = dataclasses.replace(comparison, problem=_why_not_again(launch), broken=broken)
-            if launch.failure is not None and launch.failure.kind != OUT_OF_MEMORY:
-                message = f"measured once, but then, in a fresh process: {launch.failure.message}"
-                failure = dataclasses.replace(launch.failure, message=message)
-                failed = dataclasses.replace(launch, failure=failure)
-        return comparison, failed
-
-    def _launch(self, arm: PairedArm) -> Launch | Record:
-        """Make one more launch, in fresh processes; return the record of one that fails."""
-        target = self._target(arm.case)
-        with ExitStack() as started:
-
-            def start(which: str) -> WorkerProcess:
-                home = None if which == HEAD else self._base_home
-                # Arms that are forked from two processes would differ in each launch as these two do.
-                compiler = arm.case.compiler if arm.shares_process else ""
-                return started.enter_context(self._workers.fresh(target, home, compiler=compiler))
-
-            settings, draws = self._drawing.launch(draws=arm.searches)
-            again = arm.again(start, settings, draws)
-            record = self._run_alone(again, settings)
-        self._drawing.forget()
-        if again.running:
-            return dataclasses.replace(again.launch, fresh=True)
-        return record
-
-    def _launched_alone(self, record: Record, arm: PairedArm) -> Record:
-        """Return the record with launches of each arm alone added to its comparison, all compiled without the cache."""
-        comparison = record.comparison
-        if comparison is None or comparison.problem:
-            return record
-        settings = dataclasses.replace(self._settings, cache=None, budget_s=self._settings.launch_s)
-        apart = comparison.placement == "apart"
-
-        def launch(which: str) -> Record:
-            home = self._base_home if apart and which == BASE else None
-            with ExitStack() as started:
-                fresh = self._workers.fresh(self._target(arm.case), home)
-                alone = arm.alone(which, settings, lambda _: started.enter_context(fresh))
-                return self._run_alone(alone, settings)
-
-        launches, problem = launch_alone(launch)
-        return dataclasses.replace(
-            record, comparison=dataclasses.replace(comparison, alone=launches, alone_problem=problem)
-        )
-
-
-def _why_not_again(record: Record) -> str:
-    """Return why a further launch failed, given its record."""
-    problem = record.comparison.problem if record.comparison else ""
-    return f"measuring it again failed: {problem or f'the head was skipped: {record.skip_reason}'}"
+        return self._launches.confirmed(record, arm)
 
 
 def _no_folder(error: OSError) -> Failure:

@@ -6,11 +6,11 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
-from pytest_ngraph.bench.base import Opponent
+from pytest_ngraph.bench.base import BaseFails, Opponent
 from pytest_ngraph.bench.draws import NO_DRAWS, Draws
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
@@ -19,7 +19,7 @@ from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, Pair
 from pytest_ngraph.compilers import runs_module
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import contention
-from pytest_ngraph.record import Agreement, Contention, Failure, FailureKind, Record, Round
+from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.worker.measure import iterations_per_round
 
@@ -279,25 +279,13 @@ class PairedArm(Arm):
         """
         if not runs_module(case.compiler, artifact):
             return case
-        spec = CompilerSpec.parse(case.compiler)
-        options = dict(spec.options) | {"graph": "program"}
-        return dataclasses.replace(case, compiler=str(CompilerSpec(spec.name, tuple(sorted(options.items())))))
+        return dataclasses.replace(
+            case, compiler=str(CompilerSpec.parse(case.compiler).with_option("graph", "program"))
+        )
 
     def _drawn(self, arm: str, target: Target) -> dict[str, Any]:
         """Return what an arm is compiled for, as data, with the draw of its search."""
         return dataclasses.replace(target, draw=self._draws[arm]).to_dict()
-
-
-class BaseFails(Exception):
-    """The base does not run, so nothing can be compared with it; the text says why.
-
-    Attributes:
-        kind: how it failed; empty where it only cannot be run here.
-    """
-
-    def __init__(self, reason: str, *, kind: FailureKind | Literal[""]) -> None:
-        super().__init__(reason)
-        self.kind = kind
 
 
 def in_one_line(failure: Failure) -> str:

@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Any
 
 from pytest_ngraph.artifact import Artifact
-from pytest_ngraph.bench.paired import BaseFails, PairedArm, in_one_line
+from pytest_ngraph.bench.base import BaseFails
+from pytest_ngraph.bench.paired import PairedArm, in_one_line
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, Quad

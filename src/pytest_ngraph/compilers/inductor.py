@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
@@ -123,7 +123,7 @@ def _run_package(path: Path) -> pytorch.Run:
     # Not `torch._inductor.aoti_load_package`, which wraps this: it first spends seconds on compiling programs that try
     # the processor's vector instructions, and parses the structure of inputs and outputs again at every call.
     # Name, threads, runners and device are the defaults; older versions require them, torch 2.7 lacks the last two.
-    package = torch._C._aoti.AOTIModelPackageLoader
+    package: Any = torch._C._aoti.AOTIModelPackageLoader  # its parameters differ from version to version
     try:
         loader = package(str(path), "model", False, 1, -1)
     except TypeError:

@@ -1,0 +1,143 @@
+"""Launches in fresh processes, after the first, of a head and its base."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.alone_launches import launch_alone
+from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.base import Base
+from pytest_ngraph.bench.draws import DrawingLaunches
+from pytest_ngraph.bench.group import interleave
+from pytest_ngraph.bench.paired import PairedArm
+from pytest_ngraph.bench.paired_apart import ApartArm
+from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.bench.workers import Workers
+from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import BASE, HEAD, Comparison, Launch
+from pytest_ngraph.record import Record
+from pytest_ngraph.settings import Settings
+
+OUT_OF_MEMORY = "out of memory"
+"""How a head may fail beside a base for which there is no room; by itself it may run."""
+
+
+class FurtherLaunches:
+    """Makes them, until a comparison is decided.
+
+    Args:
+        target: returns what a case is compiled for.
+        prepare: compiles, warms up and verifies an arm.
+        drawing: gives each launch what it compiles with.
+    """
+
+    def __init__(
+        self,
+        base: Base,
+        workers: Workers,
+        target: Callable[[Case], Target],
+        settings: Settings,
+        prepare: Callable[[Arm], None],
+        progress: Progress,
+        drawing: DrawingLaunches,
+    ) -> None:
+        self._base = base
+        self._workers = workers
+        self._target = target
+        self._settings = settings
+        self._prepare = prepare
+        self._progress = progress
+        self._drawing = drawing
+
+    def single(self, arm: PairedArm) -> Record:
+        """Return the record of the head, measured without its base."""
+        return self._run_alone(arm.single(), self._settings)
+
+    def confirmed(self, record: Record, arm: PairedArm) -> Record:
+        """Return the record with launches added to its comparison until it can be decided, and what the base asks for.
+
+        If the head fails in one of them, return that launch's record.
+        """
+        comparison = record.comparison
+        if comparison is None:
+            return record
+        comparison, failed = self._decided(comparison, arm)
+        if comparison.module and not comparison.problem:
+            module, failed = self._decided(comparison.module, arm.of_kind(ApartArm, comparison.module))
+            comparison = dataclasses.replace(comparison, module=module)
+        record = dataclasses.replace(failed or record, comparison=comparison)
+        return self._launched_alone(record, arm) if arm.case in self._base.alone else record
+
+    def _decided(self, comparison: Comparison, arm: PairedArm) -> tuple[Comparison, Record | None]:
+        """Return the comparison with launches in fresh processes added until it can be decided.
+
+        The record is that of a launch in which the head failed; None if it did not.
+        """
+        failed = None
+        while not comparison.problem and not self._base.decided(comparison):
+            launch = self._launch(arm)
+            if isinstance(launch, Launch):
+                comparison = dataclasses.replace(comparison, launches=(*comparison.launches, launch))
+                continue
+            broken = launch.comparison.broken if launch.comparison else ""
+            comparison = dataclasses.replace(comparison, problem=_why_not_again(launch), broken=broken)
+            if launch.failure is not None and launch.failure.kind != OUT_OF_MEMORY:
+                message = f"measured once, but then, in a fresh process: {launch.failure.message}"
+                failure = dataclasses.replace(launch.failure, message=message)
+                failed = dataclasses.replace(launch, failure=failure)
+        return comparison, failed
+
+    def _launch(self, arm: PairedArm) -> Launch | Record:
+        """Make one more launch, in fresh processes; return the record of one that fails."""
+        target = self._target(arm.case)
+        with ExitStack() as started:
+
+            def start(which: str) -> WorkerProcess:
+                home = None if which == HEAD else self._base.home
+                # Arms that are forked from two processes would differ in each launch as these two do.
+                compiler = arm.case.compiler if arm.shares_process else ""
+                return started.enter_context(self._workers.fresh(target, home, compiler=compiler))
+
+            settings, draws = self._drawing.launch(draws=arm.searches)
+            again = arm.again(start, settings, draws)
+            record = self._run_alone(again, settings)
+        self._drawing.forget()
+        if again.running:
+            return dataclasses.replace(again.launch, fresh=True)
+        return record
+
+    def _launched_alone(self, record: Record, arm: PairedArm) -> Record:
+        """Return the record with launches of each arm alone added to its comparison, all compiled without the cache."""
+        comparison = record.comparison
+        if comparison is None or comparison.problem:
+            return record
+        settings = dataclasses.replace(self._settings, cache=None, budget_s=self._settings.launch_s)
+        apart = comparison.placement == "apart"
+
+        def launch(which: str) -> Record:
+            home = self._base.home if apart and which == BASE else None
+            with ExitStack() as started:
+                fresh = self._workers.fresh(self._target(arm.case), home)
+                alone = arm.alone(which, settings, lambda _: started.enter_context(fresh))
+                return self._run_alone(alone, settings)
+
+        launches, problem = launch_alone(launch)
+        return dataclasses.replace(
+            record, comparison=dataclasses.replace(comparison, alone=launches, alone_problem=problem)
+        )
+
+    def _run_alone(self, arm: Arm, settings: Settings) -> Record:
+        """Prepare and measure one arm with no other beside it, and return its record."""
+        self._prepare(arm)
+        contention = interleave([arm], settings, self._progress)
+        return arm.finish(contention, (arm.case.compiler,))
+
+
+def _why_not_again(record: Record) -> str:
+    """Return why a further launch failed, given its record."""
+    problem = record.comparison.problem if record.comparison else ""
+    return f"measuring it again failed: {problem or f'the head was skipped: {record.skip_reason}'}"
