@@ -48,6 +48,7 @@ def _is_narrowed(case: Case, options: Options) -> bool:
         (options.batch_sizes, case.batch_size),
         (options.precisions, case.precision),
         (options.objectives, case.objective),
+        *((axis, dict(case.sizes).get(name)) for name, axis in options.sizes.items()),
     )
     return any(axis.command_line is not None and value not in axis.command_line for axis, value in axes)
 
