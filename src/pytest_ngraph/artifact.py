@@ -71,6 +71,7 @@ class Artifact:
         digest: SHA-256 of the graph and its weights.
         model: parameters and operations.
         files: digests of the user's own files that were read to build it, by path.
+        drawn: what the integers and Booleans among the inputs were drawn as, and why, by the input's name.
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
     """
 
@@ -83,6 +84,7 @@ class Artifact:
     digest: str = ""
     model: Model = field(default_factory=Model)
     files: dict[str, str] = field(default_factory=dict)
+    drawn: dict[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
 
     def inputs(self) -> list[Array]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pytest_ngraph.workloads.drawing import Ids, Mask, Positions, Role, Values, draw
+from pytest_ngraph.workloads.drawing import Fixed, Ids, Mask, Positions, Role, Values, draw
 
 INT64 = np.dtype(np.int64)
 
@@ -41,9 +41,13 @@ def test_positions_count_up_along_the_last_axis_and_begin_again_at_the_end_of_th
     assert drawn((5,), Positions(3)).tolist() == [0, 1, 2, 0, 1]
 
 
-@pytest.mark.parametrize("role", [Values(), Ids(9), Mask(), Positions(4)])
+@pytest.mark.parametrize("role", [Values(), Ids(9), Mask(), Positions(4), Fixed(16000)])
 def test_a_scalar_stays_a_scalar(role: Role) -> None:
     assert drawn((), role).shape == ()
+
+
+def test_a_fixed_number_is_drawn_as_it_is() -> None:
+    assert drawn((2,), Fixed(16000, "compared with it")).tolist() == [16000, 16000]
 
 
 def test_without_a_role_integers_are_0_or_1_and_floats_are_normal() -> None:

@@ -75,7 +75,23 @@ class Positions:
         return _explained(f"positions{limit}", self.why)
 
 
-Role: TypeAlias = Values | Ids | Mask | Positions
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """One number, such as the sampling rate that a model asks for.
+
+    Attributes:
+        value: the number.
+        why: as in `Values`.
+    """
+
+    value: int
+    why: str = ""
+
+    def __str__(self) -> str:
+        return _explained(str(self.value), self.why)
+
+
+Role: TypeAlias = Values | Ids | Mask | Positions | Fixed
 """What the numbers of an input mean. Its text is what a record says of them: `ids below 1000 (index embed.weight)`."""
 
 
@@ -91,6 +107,8 @@ def draw(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype
     import numpy as np
 
     is_float = np.issubdtype(dtype, np.floating)
+    if isinstance(role, Fixed):
+        return np.full(shape, role.value, dtype)
     if isinstance(role, Mask):
         return _mask(generator, shape).astype(dtype)
     if isinstance(role, Positions) and not is_float:
