@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from synthetic import case, failed, measured, noisy
 
 from pytest_ngraph.metrics import Metric, Scope
 from pytest_ngraph.metrics.compute import compute
 from pytest_ngraph.record import Record
-from tests.support.synthetic import case, failed, measured, noisy
 
 
 def grown(compiler: str, exponent: float, name: str = "seq_len", batch_size: int = 2, **sizes: int) -> list[Record]:

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.plugin.marks import cases, generate
-from pytest_ngraph.session.options import Axis
-from tests.plugin.test_marks import options
+from pytest_ngraph.session.options import Axis, Options
+from pytest_ngraph.settings import Settings
 
 FUNCTION = "nets:net"
+SILENT: Axis[Any] = Axis(None, None)
+
+
+def options(sizes: dict[str, Axis[int]] | None = None) -> Options:
+    return Options(
+        inventory=dict(BUILT_IN),
+        devices=SILENT,
+        compilers=SILENT,
+        batch_sizes=SILENT,
+        precisions=SILENT,
+        objectives=SILENT,
+        sizes=sizes or {},
+        settings=Settings(),
+        store=Path("store"),
+        thresholds=(),
+    )
 
 
 def made(sizes: dict[str, Any], **axes: Axis[int]) -> list[Case]:
     given = {"workload": FUNCTION, "compiler": "identity", "sizes": sizes}
-    return cases(given, options(sizes=axes))  # type: ignore[arg-type]  # by name
+    return cases(given, options(sizes=axes))
 
 
 def sizes_of(found: list[Case]) -> list[dict[str, int]]:
@@ -54,14 +72,14 @@ def test_where_the_mark_is_silent_the_options_decide(axis: Axis[int]) -> None:
 
 def test_options_give_no_size_to_what_takes_none() -> None:
     given = {"workload": ["conv", "resnet18"], "compiler": "identity"}
-    assert sizes_of(cases(given, options(sizes={"seq_len": Axis((32,), None)}))) == [{}, {}]  # type: ignore[arg-type]
+    assert sizes_of(cases(given, options(sizes={"seq_len": Axis((32,), None)}))) == [{}, {}]
 
 
 def test_nothing_left_names_the_size() -> None:
     given = {"workload": FUNCTION, "compiler": "identity", "sizes": {"seq_len": [32]}}
     assert sizes_of(made({"seq_len": [32]}, seq_len=Axis((64,), None))) == []
     mark = pytest.mark.ngraph(**given).mark
-    reason = generate([mark], options(sizes={"seq_len": Axis((64,), None)})).reason  # type: ignore[arg-type]
+    reason = generate([mark], options(sizes={"seq_len": Axis((64,), None)})).reason
     assert reason == "the mark allows seq_len 32, and --size seq_len=64 asks for others"
 
 

@@ -73,7 +73,8 @@ class _Axes:
             if is_open(axis):
                 self._settle(value, index, axis)
         self._refuse_open()
-        if not self.batched:
+        has_sequence = any(value.type.HasField("sequence_type") for value in fed(self.model))
+        if not self.batched and not has_sequence:  # a sequence has as many parts as the batch
             self._check_fixed_batch()
         for value in self.model.graph.output:
             for axis in value.type.tensor_type.shape.dim:
@@ -93,12 +94,7 @@ class _Axes:
 
     def _give(self, value: Any, shape: Shape) -> None:
         """Set an input to the shape that the case gives it."""
-        tensor = value.type.tensor_type
-        if not tensor.HasField("shape"):
-            tensor.shape.SetInParent()
-            for _ in shape:
-                tensor.shape.dim.add()
-        axes = tensor.shape.dim
+        axes = value.type.tensor_type.shape.dim
         if len(shape) != len(axes):
             raise UsageError(
                 f"{self._file}: shapes gives input {value.name!r} {len(shape)} axes, and the file {len(axes)}: "
@@ -159,8 +155,6 @@ class _Axes:
             for value, index, axis in self._axes()
             if is_open(axis)
         ]
-        shapeless = [value for value in self._inputs.values() if not value.type.tensor_type.HasField("shape")]
-        left += [f"every axis of {value.name!r} (the file gives it no shape)" for value in shapeless]
         if left:
             raise UsageError(
                 f"{self._file} leaves open: {', '.join(left)}. Give their sizes in the mark, for example "
@@ -172,8 +166,7 @@ class _Axes:
         sizes: dict[str, int] = {}
         shapes: dict[str, Shape] = {}
         for value in self._inputs.values():
-            tensor = value.type.tensor_type
-            if not tensor.HasField("shape") or any(map(is_open, tensor.shape.dim)):
+            if any(map(is_open, value.type.tensor_type.shape.dim)):
                 own, shape = self._proposed(value)
                 sizes |= own
                 shapes |= {value.name: shape} if shape else {}
@@ -189,11 +182,10 @@ class _Axes:
         if left and all(name_of(axes[index]) for index in left):
             return {name_of(axes[index]): numbers[index] for index in left}, ()
         shape: list[int | str] = [numbers[i] if i in left else axis.dim_value for i, axis in enumerate(axes)]
-        is_state = len(axes) == 3 and left[:1] == [1] and axes[0].dim_value != self.case.batch_size
-        if is_state:  # (layers, batch, features)
+        if value.name in self.batched:
+            shape[self.batched[value.name]] = BATCH
+        elif len(axes) == 3 and left[:1] == [1]:  # a state: (layers, batch, features)
             shape[1] = BATCH
-        elif value.name in self.batched or not axes:
-            shape[:1] = [BATCH]
         return {}, tuple(shape)
 
     def _check_fixed_batch(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from synthetic import case, measured
 
 from pytest_ngraph.metrics.compute import compute
 from pytest_ngraph.record import Record
@@ -11,7 +12,6 @@ from pytest_ngraph.report.study.figures import FIGURES
 from pytest_ngraph.report.study.tables import TABLES
 from pytest_ngraph.report.summary import summary
 from pytest_ngraph.store import Run
-from tests.support.synthetic import case, measured
 
 
 def records() -> list[Record]:
