@@ -76,6 +76,12 @@ class Case:
         return "-".join((self.model_label, *size_parts(None, self.depth, self.width, self.sizes)))
 
     @property
+    def named_sizes(self) -> dict[str, int]:
+        """All sizes but the batch by name: `depth` and `width` where they are given, and the user's own."""
+        given = (("depth", self.depth), ("width", self.width), *self.sizes)
+        return {name: size for name, size in given if size is not None}
+
+    @property
     def variant(self) -> tuple[str, ...]:
         """Precision and objective, where they are not the defaults."""
         usual = {"precision": FP32, "objective": LATENCY}

@@ -89,7 +89,7 @@ def test_nothing_left_names_the_size() -> None:
         ({"seq_len": 0}, "size seq_len 0 is not a whole number from 1 up"),
         ({"seq_len": []}, "seq_len is empty"),
         ({"seq-len": 3}, "size 'seq-len' is not a name such as 'seq_len'"),
-        ({"batch": 3}, "size 'batch': the name is taken. Give batch_size"),
+        ({"batch": 3}, "size 'batch': an argument of the mark has that name. Give batch_size=..."),
         ([32], "sizes [32] is not a dict of axes and their sizes, such as {'seq_len': [32, 128]}"),
     ],
 )

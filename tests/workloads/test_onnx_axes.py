@@ -60,8 +60,8 @@ def test_axes_are_set_by_name_in_every_input() -> None:
 
 def test_axes_are_set_by_input_whether_they_have_names_or_not() -> None:
     model = models.sums(x=[None, 3, None, "?"])
-    shape = {"x": ("batch", 3, 48, "width")}
-    assert shapes_of(model, shapes=shape, sizes={"width": 7}) == [(2, 3, 48, 7)]
+    shape = {"x": ("batch", 3, "height", "width")}
+    assert shapes_of(model, shapes=shape, sizes={"height": 48}, width=7) == [(2, 3, 48, 7)]
 
 
 def test_the_batch_may_be_any_axis() -> None:

@@ -136,10 +136,16 @@ def test_a_missing_folder_is_refused_with_advice() -> None:
         OnnxFile().check(_case(name="nowhere/net.onnx"))
 
 
-def test_an_onnx_file_has_no_depth() -> None:
+def test_an_onnx_file_has_no_model_args() -> None:
     onnx.save(_linear([2, 4]), "net.onnx")
-    with pytest.raises(UsageError, match=r"depth=2: net\.onnx is an ONNX file and takes no depth"):
-        OnnxFile().check(Case(workload="net.onnx", compiler="identity", batch_size=2, depth=2))
+    with pytest.raises(UsageError, match=r"heads=2: net\.onnx is an ONNX file and takes no heads"):
+        OnnxFile().check(Case(workload="net.onnx", compiler="identity", batch_size=2, model_args=(("heads", 2),)))
+
+
+def test_a_depth_that_no_axis_has_is_refused() -> None:
+    onnx.save(_linear([2, 4]), "net.onnx")
+    with pytest.raises(UsageError, match=r"unknown size of net\.onnx 'depth'"):
+        _export(Case(workload="net.onnx", compiler="identity", batch_size=2, depth=2))
 
 
 @pytest.mark.parametrize("keep", [0, 60, 120], ids=lambda keep: f"{keep} bytes")

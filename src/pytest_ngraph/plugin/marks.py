@@ -287,7 +287,10 @@ def _shapes(value: Any) -> tuple[tuple[str, Shape], ...]:
             )
         if wrong := [axis for axis in axes if not isinstance(axis, str) and axis < 0]:
             raise UsageError(f"mark ngraph: shapes[{name!r}] has the axis {wrong[0]}. Give a whole number from 0 up.")
-        found[name] = tuple(axis if axis == BATCH or isinstance(axis, int) else parse_size_name(axis) for axis in axes)
+        named = (axis for axis in axes if isinstance(axis, str) and axis not in (BATCH, "depth", "width"))
+        for axis in named:
+            parse_size_name(axis)
+        found[name] = tuple(axes)
     return tuple(sorted(found.items()))
 
 

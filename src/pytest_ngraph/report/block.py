@@ -98,7 +98,7 @@ def block(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]
 
 def title(case: Case) -> str:
     """Return the workload and its device as shown to users: `conv, depth 3, width 64 on xeon`."""
-    sizes = [f"{name} {size}" for name, size in (("depth", case.depth), ("width", case.width), *case.sizes) if size]
+    sizes = [f"{name} {size}" for name, size in case.named_sizes.items()]
     return f"{', '.join((case.model_label, *sizes))} on {case.device}"
 
 

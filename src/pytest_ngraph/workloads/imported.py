@@ -107,8 +107,7 @@ def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str
     signature = inspect.signature(function)
     accepted = {p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
-    size = {"depth": case.depth, "width": case.width, **dict(case.sizes)}
-    arguments: dict[str, object] = {name: value for name, value in size.items() if value is not None}
+    arguments: dict[str, object] = {**case.named_sizes}
     if twice := sorted(arguments.keys() & dict(case.model_args).keys()):
         raise UsageError(f"{case.workload}: {twice[0]} is given as a size and in model_args. Give it once.")
     arguments |= dict(case.model_args)

@@ -57,7 +57,7 @@ class _Axes:
 
     def __post_init__(self) -> None:
         self._file = self.case.workload
-        self._sizes, self._shapes = dict(self.case.sizes), dict(self.case.shapes)
+        self._sizes, self._shapes = self.case.named_sizes, dict(self.case.shapes)
         self._inputs = {value.name: value for value in fed(self.model) if value.type.HasField("tensor_type")}
         self._named = {name for _, _, axis in self._axes() if (name := name_of(axis))}
         self._batch_names: set[str] = set()
@@ -120,7 +120,7 @@ class _Axes:
         if given not in self._sizes:
             raise UsageError(
                 f"{self._file}: shapes names axis {index} of input {value.name!r} {given}, and no such size is given. "
-                f'Write sizes={{"{given}": {EXAMPLE}}}.'
+                f"Write {_argument(given)}."
             )
         return self._sizes[given]
 
@@ -170,7 +170,8 @@ class _Axes:
                 own, shape = self._proposed(value)
                 sizes |= own
                 shapes |= {value.name: shape} if shape else {}
-        parts = [f"sizes={_dict({name: str(size) for name, size in sizes.items()})}"] if sizes else []
+        parts = [f"{name}={sizes.pop(name)}" for name in ("depth", "width") if name in sizes]
+        parts += [f"sizes={_dict({name: str(size) for name, size in sizes.items()})}"] if sizes else []
         tuples = {name: f"({', '.join(map(_literal, s))}{',' * (len(s) == 1)})" for name, s in shapes.items()}
         return ", ".join([*parts, *([f"shapes={_dict(tuples)}"] if tuples else [])])
 
@@ -227,6 +228,10 @@ def _shown(value: Any) -> str:
     axes = value.type.tensor_type.shape.dim
     texts = [(name_of(axis) or "?") if is_open(axis) else str(axis.dim_value) for axis in axes]
     return f"({', '.join(texts)})"
+
+
+def _argument(name: str) -> str:
+    return f"{name}={EXAMPLE}" if name in ("depth", "width") else f'sizes={{"{name}": {EXAMPLE}}}'
 
 
 def _dict(texts: Mapping[str, str]) -> str:

@@ -49,10 +49,8 @@ class OnnxFile:
         path = Path(case.workload)
         if not path.is_file():
             raise UsageError(f"workload {case.workload!r}: no such file in {Path.cwd()}. {_neighbours(path)}")
-        given = {"depth": case.depth, "width": case.width, **dict(case.model_args)}
-        for name, value in given.items():
-            if value is not None:
-                raise UsageError(f"{name}={value}: {case.workload} is an ONNX file and takes no {name}. Leave it out.")
+        for name, value in case.model_args:
+            raise UsageError(f"{name}={value}: {case.workload} is an ONNX file and takes no {name}. Leave it out.")
 
     def build(self, case: Case) -> Built:
         raise Unsupported(f"{case.workload} is an ONNX file and has no PyTorch module. Use a compiler that reads ONNX.")
@@ -166,7 +164,7 @@ def _run(path: Path, values: Mapping[str, onnx_values.Value], case: Case, contra
         session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         outputs: Sequence[Any] = session.run(None, dict(values))
     except Exception as error:  # onnxruntime's errors share no base class of their own
-        sizes = "".join(f", {name}={size}" for name, size in case.sizes)
+        sizes = "".join(f", {name}={size}" for name, size in case.named_sizes.items())
         raise UsageError(
             f"{case.workload} does not run at batch size {case.batch_size}{sizes}: "
             f"{contradiction or first_line(error)}. Give sizes that fit together, or inputs that the model accepts; a "

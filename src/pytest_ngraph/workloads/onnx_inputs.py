@@ -171,7 +171,7 @@ def _call(case: Case) -> object:
             f"inputs {case.inputs!r} cannot be imported ({type(error).__name__}: {error}). Name a function that is "
             "importable from the folder in which pytest runs: package.module:function."
         ) from error
-    offered = {"batch_size": case.batch_size, **dict(case.sizes)}
+    offered = {"batch_size": case.batch_size, **case.named_sizes}
     parameters = inspect.signature(function).parameters.values()
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     named = {parameter.name for parameter in parameters}

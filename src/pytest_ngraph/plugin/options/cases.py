@@ -18,9 +18,9 @@ from pytest_ngraph.session.options import Axis
 RESERVED = {
     "b": "batch_size", "batch": "batch_size", "batch_size": "batch_size", "d": "depth", "depth": "depth",
     "w": "width", "width": "width", "compiler": "compiler", "workload": "workload", "device": "device",
-    "precision": "precision", "objective": "objective", "over": "another name",
+    "precision": "precision", "objective": "objective",
 }  # fmt: skip
-"""Names that a size of one's own cannot have, because thresholds select by them, with what to give instead."""
+"""Names that a size of one's own cannot have, because thresholds select by them, with the argument to give instead."""
 
 
 class Axes(TypedDict):
@@ -90,7 +90,9 @@ def parse_size_name(name: object) -> str:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.]*", name):
         raise UsageError(f"size {name!r} is not a name such as 'seq_len': letters, digits, dots and underscores.")
     if name in RESERVED:
-        raise UsageError(f"size {name!r}: the name is taken. Give {RESERVED[name]}, which is not one of sizes.")
+        raise UsageError(
+            f"size {name!r}: an argument of the mark has that name. Give {RESERVED[name]}=... instead of a size."
+        )
     return name
 
 
