@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,28 @@ def test_a_size_that_cannot_be_read_or_that_no_test_has_is_an_error(
     project.makepyfile(test_sizes=PROJECT if "seq_len" in option else OF_BLOCKS)
     result = project.runpytest("test_sizes.py", "--collect-only", "--size", option)
     result.stderr.fnmatch_lines([f"*{said}"])
+
+
+@pytest.mark.parametrize(
+    ("shapes", "said"),
+    [
+        (["x"], "shapes ['x'] is not a dict of inputs and their shapes, such as {'x': ('batch', 3, 'height', 320)}"),
+        ({"x": (1.5,)}, "shapes['x']=(1.5,) is not a tuple of whole numbers, 'batch' and names of sizes"),
+        ({"x": ("batch", -1)}, "shapes['x'] has the axis -1. Give a whole number from 0 up"),
+        ({"x": ("a b",)}, "size 'a b' is not a name such as 'seq_len'"),
+    ],
+)
+def test_shapes_that_cannot_be_read_are_refused_in_words(shapes: Any, said: str) -> None:
+    with pytest.raises(UsageError) as error:
+        cases({"workload": "net.onnx", "compiler": "identity", "shapes": shapes}, options())
+    assert said in str(error.value)
+
+
+def test_shapes_and_inputs_are_part_of_a_case_and_of_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.onnx").touch()
+    given = {"workload": "net.onnx", "compiler": "identity", "inputs": "data:real", "width": 320}
+    (case,) = cases({**given, "shapes": {"x": ["batch", 3, "width"]}}, options())
+    assert case.id == "net.onnx,x=batch:3:width,inputs=data:real-identity-b1-w320-cpu"
+    assert case == Case.from_dict(json.loads(json.dumps(case.to_dict())))
+    assert hash(case) == hash(Case.from_dict(case.to_dict()))

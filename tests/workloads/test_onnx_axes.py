@@ -6,11 +6,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.workloads import onnx_file
 from pytest_ngraph.workloads.onnx_file import OnnxFile
 
 onnx = pytest.importorskip("onnx")
@@ -174,3 +176,35 @@ def test_operators_of_onnx_runtimes_own_domain_run() -> None:
     node = onnx.helper.make_node("Gelu", ["x"], ["y"], domain="com.microsoft")
     model = models.model([node], [models.value("x", ["N", "width"])], [models.value("y", ["N", "width"])])
     assert exported(model, sizes={"width": 5}).reference()[0].shape == (2, 5)
+
+
+def test_a_loop_runs() -> None:
+    step = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node("Identity", ["go"], ["go_on"]),
+            onnx.helper.make_node("Add", ["sum", "x"], ["sum_next"]),
+        ],
+        "step",
+        [models.value("i", [], models.INT64), models.value("go", [], models.BOOL), models.value("sum", None)],
+        [models.value("go_on", [], models.BOOL), models.value("sum_next", None)],
+    )
+    del step.input[2].type.tensor_type.shape.dim[:]
+    loop = onnx.helper.make_node("Loop", ["times", "yes", "x"], ["y"], body=step)
+    axes = ["N", "length"]
+    model = models.model(
+        [loop], [models.value("x", axes)], [models.value("y", axes)], times=np.array(3), yes=np.array(True)
+    )
+    artifact = exported(model, sizes={"length": 5})
+    np.testing.assert_allclose(artifact.reference()[0], 4 * artifact.inputs()[0], rtol=1e-5)
+
+
+def test_a_graph_with_branches_that_does_not_load_at_fixed_sizes_keeps_its_axes_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(onnx_file, "_loads", lambda path: False)
+    artifact = exported(models.recurrent(), sizes={"time": 6}, shapes={"state": (1, "batch", 8)})
+    assert artifact.onnx is not None
+    first, state, _ = onnx.load(artifact.onnx).graph.input
+    assert [axis.dim_param for axis in first.type.tensor_type.shape.dim] == ["batch", "time", ""]
+    assert not state.type.tensor_type.shape.dim[1].HasField("dim_value")
+    assert artifact.inputs()[0].shape == (2, 6, 4)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -12,11 +11,12 @@ import pytest
 from _pytest.mark.structures import get_unpacked_marks
 
 from pytest_ngraph import compilers, workloads
-from pytest_ngraph.case import BATCH, IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar, Shape
+from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
-from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler, parse_size_name, parse_whole
+from pytest_ngraph.plugin import mark_values as read
+from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler, parse_whole
 from pytest_ngraph.session.options import Axis, Options
 
 MARKERS = (
@@ -99,11 +99,11 @@ def cases(
     """Return the cases of a test: those of one group (all but the compiler) in a row, small batch sizes first."""
     if "workload" not in given:
         raise UsageError("mark ngraph needs a workload: ngraph(workload='resnet18').")
-    devices = options.devices.values(_texts(given, "device", options.inventory), ("cpu",))
-    batch_sizes = options.batch_sizes.values(_each(given, "batch_size", parse_batch_size), (1,))
-    precisions = options.precisions.values(_texts(given, "precision", PRECISIONS), ("fp32",))
-    objectives = options.objectives.values(_texts(given, "objective", OBJECTIVES), ("latency",))
-    marked = fixed_compilers or _each(given, "compiler", _compiler)
+    devices = options.devices.values(read.texts(given, "device", options.inventory), ("cpu",))
+    batch_sizes = options.batch_sizes.values(read.each(given, "batch_size", parse_batch_size), (1,))
+    precisions = options.precisions.values(read.texts(given, "precision", PRECISIONS), ("fp32",))
+    objectives = options.objectives.values(read.texts(given, "objective", OBJECTIVES), ("latency",))
+    marked = fixed_compilers or read.each(given, "compiler", read.compiler)
     chosen = {device: _compilers(options, marked, options.inventory[device], host) for device in devices}
     return [
         dataclasses.replace(
@@ -130,11 +130,11 @@ def _nothing_left(given: Mapping[str, Any], options: Options) -> str:
         "objective": options.objectives,
     }
     for name, axis in axes.items():
-        marked = _listed(given.get(name, ()))
+        marked = read.listed(given.get(name, ()))
         if marked and axis.command_line and not set(marked) & set(axis.command_line):
             flag = f"--{name.replace('_', '-')}={','.join(map(str, axis.command_line))}"
             return f"the mark allows {name} {', '.join(map(str, marked))}, and {flag} asks for others"
-    for name, sizes in _marked_sizes(given).items():
+    for name, sizes in read.marked_sizes(given).items():
         asked = options.sizes[name].command_line if name in options.sizes else None
         if asked and not set(sizes) & set(asked):
             flag = f"--size {name}={','.join(map(str, asked))}"
@@ -165,12 +165,12 @@ def _workloads(given: Mapping[str, Any], options: Options) -> list[Case]:
 
     They have identity as their compiler and batch size 1.
     """
-    names = _each(given, "workload", lambda value: _text("workload", value)) or ()
-    depths = _each(given, "depth", lambda value: parse_whole("depth", value)) or (None,)
-    widths = _each(given, "width", lambda value: parse_whole("width", value)) or (None,)
-    model_args, shapes = _model_args(given.get("model_args", {})), _shapes(given.get("shapes", {}))
-    inputs = _text("inputs", given["inputs"], "package.module:function") if "inputs" in given else ""
-    marked = _marked_sizes(given)
+    names = read.each(given, "workload", lambda value: read.text("workload", value)) or ()
+    depths = read.each(given, "depth", lambda value: parse_whole("depth", value)) or (None,)
+    widths = read.each(given, "width", lambda value: parse_whole("width", value)) or (None,)
+    model_args, shapes = read.model_args(given.get("model_args", {})), read.shapes(given.get("shapes", {}))
+    inputs = read.text("inputs", given["inputs"], "package.module:function") if "inputs" in given else ""
+    marked = read.marked_sizes(given)
     samples = []
     for workload, depth, width in product(names, depths, widths):
         offered = options.sizes if "sizes" in workloads.taken(workload) else {}
@@ -191,20 +191,6 @@ def _workloads(given: Mapping[str, Any], options: Options) -> list[Case]:
     return samples
 
 
-def _marked_sizes(given: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Return the values of each axis of the user's own that the mark gives."""
-    sizes = given.get("sizes", {})
-    if not isinstance(sizes, Mapping):
-        raise UsageError(
-            f"mark ngraph: sizes {sizes!r} is not a dict of axes and their sizes, such as {{'seq_len': [32, 128]}}."
-        )
-    found = {}
-    for name, values in sizes.items():
-        own = _each({parse_size_name(name): values}, name, partial(parse_whole, f"size {name}"))
-        found[name] = own or ()
-    return found
-
-
 def _combined(
     marked: Mapping[str, tuple[int, ...]], open_axes: Mapping[str, Axis[int]], options: Options
 ) -> Iterator[tuple[tuple[str, int], ...]]:
@@ -220,78 +206,6 @@ def _combined(
     names = sorted(axes)
     for values in product(*(sorted(axes[name]) for name in names)):
         yield tuple(zip(names, values, strict=True))
-
-
-def _listed(value: Any) -> list[Any]:
-    """Return one value or several as a list.
-
-    Raises `UsageError` for one-shot iterators, because several tests may share a mark.
-    """
-    if isinstance(value, Iterator):
-        raise UsageError(
-            f"mark ngraph: {type(value).__name__} can be read only once, and several tests may share a "
-            "mark. Give a list: list(...)."
-        )
-    return [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
-
-
-def _each(given: Mapping[str, Any], name: str, parse: Callable[[Any], Any]) -> tuple[Any, ...] | None:
-    """Return the parsed values of one argument, in order and once each; None where the mark is silent."""
-    if name not in given:
-        return None
-    values = tuple(dict.fromkeys(parse(value) for value in _listed(given[name])))
-    if not values:
-        raise UsageError(f"mark ngraph: {name} is empty. Give one value or several.")
-    return values
-
-
-def _texts(given: Mapping[str, Any], name: str, allowed: Iterable[str]) -> tuple[str, ...] | None:
-    def parse(value: Any) -> str:
-        if not isinstance(value, str) or value not in allowed:
-            raise UsageError.unknown(name, value, allowed)
-        return value
-
-    return _each(given, name, parse)
-
-
-def _text(name: str, value: Any, example: str = "resnet18") -> str:
-    if not isinstance(value, str) or not value:
-        raise UsageError(f"mark ngraph: {name} {value!r} is not a text such as {example!r}.")
-    return value
-
-
-def _compiler(value: Any) -> str:
-    return parse_compiler(_text("compiler", value))
-
-
-def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
-    if not isinstance(value, Mapping) or not all(
-        isinstance(k, str) and isinstance(v, Scalar) for k, v in value.items()
-    ):
-        raise UsageError(f"mark ngraph: model_args {value!r} is not a dict of texts, numbers and booleans.")
-    return tuple(sorted(value.items()))
-
-
-def _shapes(value: Any) -> tuple[tuple[str, Shape], ...]:
-    """Return the shapes of a mark. Raises `UsageError` for what is no shape."""
-    example = "{'x': ('batch', 3, 'height', 320)}"
-    if not isinstance(value, Mapping):
-        raise UsageError(f"mark ngraph: shapes {value!r} is not a dict of inputs and their shapes, such as {example}.")
-    found = {}
-    for name, shape in value.items():
-        axes = [shape] if isinstance(shape, str) or not isinstance(shape, Iterable) else list(shape)
-        if not isinstance(name, str) or not all(isinstance(axis, str) or type(axis) is int for axis in axes):
-            raise UsageError(
-                f"mark ngraph: shapes[{name!r}]={shape!r} is not a tuple of whole numbers, 'batch' and names of sizes, "
-                f"such as {example}."
-            )
-        if wrong := [axis for axis in axes if not isinstance(axis, str) and axis < 0]:
-            raise UsageError(f"mark ngraph: shapes[{name!r}] has the axis {wrong[0]}. Give a whole number from 0 up.")
-        named = (axis for axis in axes if isinstance(axis, str) and axis not in (BATCH, "depth", "width"))
-        for axis in named:
-            parse_size_name(axis)
-        found[name] = tuple(axes)
-    return tuple(sorted(found.items()))
 
 
 def obstacle(case: Case, device: Device, host: Host = THIS_MACHINE) -> str:
