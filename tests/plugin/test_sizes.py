@@ -193,3 +193,13 @@ def test_shapes_and_inputs_are_part_of_a_case_and_of_its_id(tmp_path: Path, monk
     assert case.id == "net.onnx,x=batch:3:width,inputs=data:real-identity-b1-w320-cpu"
     assert case == Case.from_dict(json.loads(json.dumps(case.to_dict())))
     assert hash(case) == hash(Case.from_dict(case.to_dict()))
+
+
+def test_the_ini_file_decides_where_mark_and_command_line_are_silent(project: pytest.Pytester) -> None:
+    project.makepyfile(test_sizes=PROJECT.replace(', sizes={"seq_len": [12, 128]}', ""))
+    ini = ("-o", "ngraph_size=seq_len=64,9 image=3")
+    result = project.runpytest("test_sizes.py", "--collect-only", "-q", *ini)
+    ids = ["image=3,seq_len=9", "image=3,seq_len=64"]
+    result.stdout.fnmatch_lines([f"*[[]nets:net-identity-b1-{own}-cpu[]]" for own in ids])
+    result = project.runpytest("test_sizes.py", "--collect-only", "-q", *ini, "--size", "seq_len=7")
+    result.stdout.fnmatch_lines(["*[[]nets:net-identity-b1-image=3,seq_len=7-cpu[]]", "", "1 test collected*"])

@@ -73,6 +73,15 @@ def test_samples_are_repeated_along_the_batch_wherever_it_is() -> None:
     assert [array.shape for array in exported(batch_size=3).inputs()] == [(3, 4), (2, 3, 3)]
 
 
+def test_a_name_that_shapes_mark_as_the_batch_is_the_batch_of_every_input() -> None:
+    onnx.save(models.sums(input=[5, "parts"], state=[2, "parts", 3]), "net.onnx")
+    np.savez("net.npz", input=models.weights(5, 1), state=models.weights(2, 1, 3))
+    case = Case(workload="net.onnx", compiler="identity", batch_size=3, shapes=(("input", (5, "batch")),))
+    Path("exported").mkdir()
+    inputs = OnnxFile().export(case, Path("exported")).inputs()
+    assert [array.shape for array in inputs] == [(5, 3), (2, 3, 3)]
+
+
 def test_a_function_is_called_with_the_batch_size_and_the_sizes_that_it_names() -> None:
     onnx.save(models.sums(x=["batch", "length"], rate=[]), "net.onnx")
     Path("data.py").write_text(

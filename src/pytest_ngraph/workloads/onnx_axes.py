@@ -107,7 +107,10 @@ class _Axes:
                     f"{self._file}: axis {index} of input {value.name!r} is {axis.dim_value} in the file, and the case "
                     f"makes it {size}. Give {axis.dim_value}, or export the file again with this axis open."
                 )
-            if (name := name_of(axis)) and name not in self._sizes:
+            name = name_of(axis)
+            if given == BATCH and name:
+                self._batch_names.add(name)
+            elif name and name not in self._sizes:
                 self.symbols[name] = size
             axis.dim_value = size
 
@@ -129,7 +132,7 @@ class _Axes:
         first = {name_of(axis) for _, index, axis in self._axes() if index == 0 and is_open(axis)}
         names = first - self.symbols.keys() - {""}
         own = {name for name in names if BATCH in name.lower() or name.lower() in BATCH_NAMES}
-        self._batch_names = own or names
+        self._batch_names |= own or names
 
     def _settle(self, value: Any, index: int, axis: Any) -> None:
         """Set an axis where its name, its place or the graph says its size."""
