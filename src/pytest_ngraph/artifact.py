@@ -75,6 +75,7 @@ class Artifact:
         model: parameters and operations.
         files: digests of the user's own files that were read to build it, by path.
         unrelated: those of `files` that only other workloads import, which the same process has built before.
+        drawn: what the integers and Booleans among the inputs were drawn as, and why, by the input's name.
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
     """
 
@@ -88,6 +89,7 @@ class Artifact:
     model: Model = field(default_factory=Model)
     files: dict[str, str] = field(default_factory=dict)
     unrelated: tuple[str, ...] = ()
+    drawn: dict[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
 
     @property

@@ -16,7 +16,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target, save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import WallStopwatch
-from pytest_ngraph.record import HIDDEN, Agreement
+from pytest_ngraph.record import DRAWN, HIDDEN, Agreement
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.prepare import Prepared, prepare
 
@@ -144,6 +144,14 @@ def test_the_record_says_what_hides(compiler: Counting, tmp_path: Path) -> None:
     assert ready.facts == {}
     artifact = dataclasses.replace(ready.artifact, hidden=("scale", "gate"))
     assert dataclasses.replace(ready, artifact=artifact).facts == {HIDDEN: "scale, gate"}
+
+
+def test_the_record_says_what_inputs_were_drawn_as(compiler: Counting, tmp_path: Path) -> None:
+    ready, _ = run(tmp_path, None)
+    drawn = {"ids": "ids below 50 (index words)", "mask": "a mask, mostly ones"}
+    artifact = dataclasses.replace(ready.artifact, drawn=drawn)
+    said = "ids: ids below 50 (index words); mask: a mask, mostly ones"
+    assert dataclasses.replace(ready, artifact=artifact).facts == {DRAWN: said}
 
 
 def test_identity_has_no_compile_time_and_is_not_kept(compiler: Counting, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
@@ -10,22 +11,25 @@ import pytest
 from _pytest.mark.structures import get_unpacked_marks
 
 from pytest_ngraph import compilers, workloads
-from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar
+from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
+from pytest_ngraph.plugin import mark_values as read
 from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler, parse_whole
 from pytest_ngraph.session.options import Axis, Options
 
 MARKERS = (
-    "ngraph(workload, compiler, batch_size, depth, width, precision, objective, device, model_args): "
-    "generate one test per combination; each argument but model_args is one value or several",
+    "ngraph(workload, compiler, batch_size, depth, width, sizes, precision, objective, device, model_args, shapes, "
+    "inputs): generate one test per combination; each argument but the last three, and each of sizes, is one value or "
+    "several",
     "requires_device(kind, architecture, instruction_set, capability, memory, library): "
     "skip where the device lacks one of these",
     "ngraph_gate(*thresholds): fail these tests when a metric breaches one of the thresholds, such as 'speedup<1.2'",
 )
 ARGUMENTS = (
-    "workload", "compiler", "batch_size", "depth", "width", "precision", "objective", "device", "model_args",
+    "workload", "compiler", "batch_size", "depth", "width", "sizes", "precision", "objective", "device", "model_args",
+    "shapes", "inputs",
 )  # fmt: skip
 
 
@@ -95,26 +99,22 @@ def cases(
     """Return the cases of a test: those of one group (all but the compiler) in a row, small batch sizes first."""
     if "workload" not in given:
         raise UsageError("mark ngraph needs a workload: ngraph(workload='resnet18').")
-    devices = options.devices.values(_texts(given, "device", options.inventory), ("cpu",))
-    batch_sizes = options.batch_sizes.values(_each(given, "batch_size", parse_batch_size), (1,))
-    precisions = options.precisions.values(_texts(given, "precision", PRECISIONS), ("fp32",))
-    objectives = options.objectives.values(_texts(given, "objective", OBJECTIVES), ("latency",))
-    marked = fixed_compilers or _each(given, "compiler", _compiler)
+    devices = options.devices.values(read.texts(given, "device", options.inventory), ("cpu",))
+    batch_sizes = options.batch_sizes.values(read.each(given, "batch_size", parse_batch_size), (1,))
+    precisions = options.precisions.values(read.texts(given, "precision", PRECISIONS), ("fp32",))
+    objectives = options.objectives.values(read.texts(given, "objective", OBJECTIVES), ("latency",))
+    marked = fixed_compilers or read.each(given, "compiler", read.compiler)
     chosen = {device: _compilers(options, marked, options.inventory[device], host) for device in devices}
-    model_args = _model_args(given.get("model_args", {}))
     return [
-        Case(
-            workload=workload,
+        dataclasses.replace(
+            sample,
             compiler=compiler,
             batch_size=batch_size,
-            depth=depth,
-            width=width,
             precision=precision,  # type: ignore[arg-type]  # checked by _texts and the options
             objective=objective,  # type: ignore[arg-type]
-            model_args=model_args,
             device=device,
         )
-        for workload, depth, width in _workloads(given, model_args)
+        for sample in _workloads(given, options)
         for device, precision, objective, batch_size in product(devices, precisions, objectives, sorted(batch_sizes))
         for compiler in chosen[device]
     ]
@@ -130,10 +130,15 @@ def _nothing_left(given: Mapping[str, Any], options: Options) -> str:
         "objective": options.objectives,
     }
     for name, axis in axes.items():
-        marked = _listed(given.get(name, ()))
+        marked = read.listed(given.get(name, ()))
         if marked and axis.command_line and not set(marked) & set(axis.command_line):
             flag = f"--{name.replace('_', '-')}={','.join(map(str, axis.command_line))}"
             return f"the mark allows {name} {', '.join(map(str, marked))}, and {flag} asks for others"
+    for name, sizes in read.marked_sizes(given).items():
+        asked = options.sizes[name].command_line if name in options.sizes else None
+        if asked and not set(sizes) & set(asked):
+            flag = f"--size {name}={','.join(map(str, asked))}"
+            return f"the mark allows {name} {', '.join(map(str, sizes))}, and {flag} asks for others"
     return "no installed compiler supports the device; pytest-ngraph doctor lists what is missing"
 
 
@@ -155,70 +160,52 @@ def _installed(device: Device, host: Host) -> tuple[str, ...]:
     return tuple(sorted(usable, key=lambda name: (name != IDENTITY, name)))
 
 
-def _workloads(
-    given: Mapping[str, Any], model_args: tuple[tuple[str, Scalar], ...]
-) -> list[tuple[str, int | None, int | None]]:
-    """Return every (workload, depth, width), checked by its family."""
-    names = _each(given, "workload", lambda value: _text("workload", value)) or ()
-    depths = _each(given, "depth", lambda value: parse_whole("depth", value)) or (None,)
-    widths = _each(given, "width", lambda value: parse_whole("width", value)) or (None,)
-    combinations = list(product(names, depths, widths))
-    for workload, depth, width in combinations:
-        sample = Case(
-            workload=workload, compiler=IDENTITY, batch_size=1, depth=depth, width=width, model_args=model_args
-        )
-        workloads.family(workload).check(sample)
-    return combinations
+def _workloads(given: Mapping[str, Any], options: Options) -> list[Case]:
+    """Return a case for every workload, depth, width and other sizes, checked by its family.
 
-
-def _listed(value: Any) -> list[Any]:
-    """Return one value or several as a list.
-
-    Raises `UsageError` for one-shot iterators, because several tests may share a mark.
+    They have identity as their compiler and batch size 1.
     """
-    if isinstance(value, Iterator):
-        raise UsageError(
-            f"mark ngraph: {type(value).__name__} can be read only once, and several tests may share a "
-            "mark. Give a list: list(...)."
-        )
-    return [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    names = read.each(given, "workload", lambda value: read.text("workload", value)) or ()
+    depths = read.each(given, "depth", lambda value: parse_whole("depth", value)) or (None,)
+    widths = read.each(given, "width", lambda value: parse_whole("width", value)) or (None,)
+    model_args, shapes = read.model_args(given.get("model_args", {})), read.shapes(given.get("shapes", {}))
+    inputs = read.text("inputs", given["inputs"], "package.module:function") if "inputs" in given else ""
+    marked = read.marked_sizes(given)
+    samples = []
+    for workload, depth, width in product(names, depths, widths):
+        offered = options.sizes if "sizes" in workloads.taken(workload) else {}
+        for sizes in _combined(marked, offered, options):
+            sample = Case(
+                workload=workload,
+                compiler=IDENTITY,
+                batch_size=1,
+                depth=depth,
+                width=width,
+                sizes=sizes,
+                model_args=model_args,
+                shapes=shapes,
+                inputs=inputs,
+            )
+            workloads.check(sample)
+            samples.append(sample)
+    return samples
 
 
-def _each(given: Mapping[str, Any], name: str, parse: Callable[[Any], Any]) -> tuple[Any, ...] | None:
-    """Return the parsed values of one argument, in order and once each; None where the mark is silent."""
-    if name not in given:
-        return None
-    values = tuple(dict.fromkeys(parse(value) for value in _listed(given[name])))
-    if not values:
-        raise UsageError(f"mark ngraph: {name} is empty. Give one value or several.")
-    return values
+def _combined(
+    marked: Mapping[str, tuple[int, ...]], open_axes: Mapping[str, Axis[int]], options: Options
+) -> Iterator[tuple[tuple[str, int], ...]]:
+    """Yield every combination of sizes.
 
-
-def _texts(given: Mapping[str, Any], name: str, allowed: Iterable[str]) -> tuple[str, ...] | None:
-    def parse(value: Any) -> str:
-        if not isinstance(value, str) or value not in allowed:
-            raise UsageError.unknown(name, value, allowed)
-        return value
-
-    return _each(given, name, parse)
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise UsageError(f"mark ngraph: {name} {value!r} is not a text such as 'resnet18'.")
-    return value
-
-
-def _compiler(value: Any) -> str:
-    return parse_compiler(_text("compiler", value))
-
-
-def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
-    if not isinstance(value, Mapping) or not all(
-        isinstance(k, str) and isinstance(v, Scalar) for k, v in value.items()
-    ):
-        raise UsageError(f"mark ngraph: model_args {value!r} is not a dict of texts, numbers and booleans.")
-    return tuple(sorted(value.items()))
+    Args:
+        marked: the axes of the mark, which the options narrow.
+        open_axes: the axes of the options that are also for marks that do not name them.
+    """
+    silent: Axis[int] = Axis(None, None)
+    axes = {name: options.sizes.get(name, silent).values(values, ()) for name, values in marked.items()}
+    axes |= {name: axis.values(None, ()) for name, axis in open_axes.items() if name not in marked}
+    names = sorted(axes)
+    for values in product(*(sorted(axes[name]) for name in names)):
+        yield tuple(zip(names, values, strict=True))
 
 
 def obstacle(case: Case, device: Device, host: Host = THIS_MACHINE, *, needs_libraries: bool = True) -> str:

@@ -34,7 +34,7 @@ def deploy(study: Study) -> Table:
         "compiler and batch size with the highest throughput, among cases whose outputs agree with eager PyTorch. "
         "Sure: it would also be faster than every other compiler's best in other processes; at most 5 in 100 rows that "
         f"are called so are wrong. Processes of the same code differ by {pair_in_words(study.between)}.",
-        rows.sort("device", "goal", "label", "depth", "width"),
+        rows.sort("device", "goal", "label", "depth", "width", "sizes"),
         missing="needs a measured case",
     )
 

@@ -1,0 +1,210 @@
+"""Open axes of ONNX files: what is settled by the case and the graph, and what is asked for."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.workloads import onnx_file
+from pytest_ngraph.workloads.onnx_file import OnnxFile
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+import onnx_models as models  # noqa: E402  # imports onnx
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def exported(model: Any, batch_size: int = 2, **given: Any) -> Artifact:
+    onnx.save(model, "net.onnx")
+    folder = Path("exported")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    sizes, shapes = given.pop("sizes", {}), given.pop("shapes", {})
+    case = Case(
+        workload="net.onnx",
+        compiler="identity",
+        batch_size=batch_size,
+        sizes=tuple(sorted(sizes.items())),
+        shapes=tuple(sorted(shapes.items())),
+        **given,
+    )
+    return OnnxFile().export(case, folder)
+
+
+def shapes_of(model: Any, batch_size: int = 2, **given: Any) -> list[tuple[int, ...]]:
+    return [array.shape for array in exported(model, batch_size, **given).inputs()]
+
+
+def refusal(model: Any, batch_size: int = 2, **given: Any) -> str:
+    with pytest.raises(UsageError) as refused:
+        exported(model, batch_size, **given)
+    message = str(refused.value)
+    assert "\n" not in message
+    return message
+
+
+def test_axes_are_set_by_name_in_every_input() -> None:
+    model = models.sums(ids=["batch", "sequence"], mask=["batch", "sequence"])
+    assert shapes_of(model, sizes={"sequence": 5}) == [(2, 5), (2, 5)]
+
+
+def test_axes_are_set_by_input_whether_they_have_names_or_not() -> None:
+    model = models.sums(x=[None, 3, None, "?"])
+    shape = {"x": ("batch", 3, "height", "width")}
+    assert shapes_of(model, shapes=shape, sizes={"height": 48}, width=7) == [(2, 3, 48, 7)]
+
+
+def test_the_batch_may_be_any_axis() -> None:
+    model = models.sums(input=["batch", 4], state=[2, "batch", 8])
+    assert shapes_of(model, batch_size=3) == [(3, 4), (2, 3, 8)]
+
+
+def test_inputs_without_a_batch_axis_stay_as_they_are() -> None:
+    assert shapes_of(models.sums(x=["N", 4], rate=[], table=[5, 6]), batch_size=3) == [(3, 4), (), (5, 6)]
+
+
+def test_of_several_names_on_first_axes_the_one_that_says_batch_is_the_batch() -> None:
+    model = models.sums(x=["batch_size", 4], phonemes=["length"])
+    assert shapes_of(model, sizes={"length": 9}) == [(2, 4), (9,)]
+    assert "axis 0 of 'phonemes' (length)" in refusal(models.sums(x=["batch_size", 4], phonemes=["length"]))
+
+
+def test_a_size_that_a_case_gives_is_not_the_batch() -> None:
+    assert shapes_of(models.sums(x=["steps", 4]), batch_size=1, sizes={"steps": 9}) == [(9, 4)]
+
+
+@pytest.mark.parametrize(
+    ("operator", "axes", "weights", "attributes", "shape"),
+    [
+        ("Conv", ["N", None, 8, 8], (5, 3, 3, 3), {}, (2, 3, 8, 8)),
+        ("Conv", ["N", None, 8, 8], (6, 1, 3, 3), {"group": 6}, (2, 6, 8, 8)),
+        ("MatMul", ["N", 7, None], (4, 3), {}, (2, 7, 4)),
+        ("Gemm", ["N", None], (3, 4), {"transB": 1}, (2, 4)),
+    ],
+)
+def test_the_graph_derives_what_its_weights_demand(
+    operator: str, axes: list[Any], weights: tuple[int, ...], attributes: dict[str, int], shape: tuple[int, ...]
+) -> None:
+    node = onnx.helper.make_node(operator, ["x", "w"], ["y"], **attributes)
+    output = models.value("y", [None] * len(axes))
+    model = models.model([node], [models.value("x", axes)], [output], w=models.weights(*weights))
+    assert shapes_of(model) == [shape]
+
+
+def test_all_open_axes_are_listed_with_the_line_to_write() -> None:
+    model = models.sums(x=["batch", 3, None, "p2o.D.1"], ids=["batch", "sequence"], state=[2, None, 8])
+    assert refusal(model) == (
+        "net.onnx leaves open: axis 2 of 'x' (unnamed), axis 3 of 'x' (p2o.D.1), axis 1 of 'ids' (sequence), axis 1 of "
+        "'state' (unnamed). Give their sizes in the mark, for example "
+        'sizes={"sequence": 128}, shapes={"x": ("batch", 3, 224, 224), "state": (2, "batch", 8)}. '
+        'Write "batch" for an axis that is the batch.'
+    )
+
+
+def test_the_line_of_the_message_settles_all_axes() -> None:
+    model = models.sums(x=["batch", 3, None, "w"], ids=["batch", "sequence"], state=[2, None, 8])
+    given: dict[str, Any] = {
+        "shapes": {"x": ("batch", 3, 224, 224), "state": (2, "batch", 8)},
+        "sizes": {"sequence": 128},
+    }
+    assert shapes_of(model, **given) == [(2, 3, 224, 224), (2, 128), (2, 2, 8)]
+
+
+@pytest.mark.parametrize("axes", [[-1, 4], [0, 4]])
+def test_minus_one_and_zero_are_open(axes: list[Any]) -> None:
+    assert shapes_of(models.sums(x=axes)) == [(2, 4)]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"sizes": {"seq": 3}}, "unknown size of net.onnx 'seq'. Known: N."),
+        ({"sizes": {"seq": 3}}, 'name an axis by it: shapes={"x": ("batch", "seq")}'),
+        ({"shapes": {"y": ("batch", 4)}}, "unknown input of net.onnx in shapes 'y'. Known: x."),
+        ({"shapes": {"x": ("batch",)}}, "gives input 'x' 1 axes, and the file 2: (N, 4). Give one size for each axis"),
+        ({"shapes": {"x": ("batch", 5)}}, "axis 1 of input 'x' is 4 in the file, and the case makes it 5. Give 4, or"),
+        ({"shapes": {"x": ("batch", "seq")}}, "names axis 1 of input 'x' seq, and no such size is given. Write sizes="),
+        ({"shapes": {"x": (7, 4)}}, "batch_size=2: no axis of net.onnx is the batch. Use batch_size=1, or mark"),
+    ],
+)
+def test_sizes_and_shapes_that_do_not_fit_the_file_are_refused(given: dict[str, Any], said: str) -> None:
+    assert said in refusal(models.sums(x=["N", 4]), **given)
+
+
+def test_a_file_of_fixed_sizes_runs_at_its_own_batch_size_only() -> None:
+    model = models.sums(x=[1, 576], state=[2, 1, 128])
+    assert shapes_of(model, batch_size=1) == [(1, 576), (2, 1, 128)]
+    assert "has batch size 1 fixed in input 'x', not 4. Use batch_size=1" in refusal(model, batch_size=4)
+
+
+def test_a_recurrent_file_with_a_state_a_rate_and_a_branch() -> None:
+    artifact = exported(models.recurrent(), sizes={"time": 6}, shapes={"state": (1, "batch", 8)})
+    inputs = artifact.inputs()
+    assert [array.shape for array in inputs] == [(2, 6, 4), (1, 2, 8), ()]
+    assert inputs[2] == 16000
+    assert artifact.drawn == {"sr": "16000 (the graph compares it with that)"}
+
+
+def test_output_axes_of_the_same_name_are_set_too() -> None:
+    node = onnx.helper.make_node("Relu", ["x"], ["y"])
+    axes = ["N", "length"]
+    artifact = exported(models.model([node], [models.value("x", axes)], [models.value("y", axes)]), sizes={"length": 3})
+    assert artifact.onnx is not None
+    (output,) = onnx.load(artifact.onnx).graph.output
+    assert [axis.dim_value for axis in output.type.tensor_type.shape.dim] == [2, 3]
+
+
+def test_shapes_of_the_outputs_that_the_file_has_wrong_do_not_keep_it_from_running() -> None:
+    node = onnx.helper.make_node("Relu", ["x"], ["y"])
+    model = models.model([node], [models.value("x", ["N", 4])], [models.value("y", [8, 4])])
+    assert exported(model).reference()[0].shape == (2, 4)
+
+
+def test_operators_of_onnx_runtimes_own_domain_run() -> None:
+    node = onnx.helper.make_node("Gelu", ["x"], ["y"], domain="com.microsoft")
+    model = models.model([node], [models.value("x", ["N", "width"])], [models.value("y", ["N", "width"])])
+    assert exported(model, sizes={"width": 5}).reference()[0].shape == (2, 5)
+
+
+def test_a_loop_runs() -> None:
+    step = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node("Identity", ["go"], ["go_on"]),
+            onnx.helper.make_node("Add", ["sum", "x"], ["sum_next"]),
+        ],
+        "step",
+        [models.value("i", [], models.INT64), models.value("go", [], models.BOOL), models.value("sum", None)],
+        [models.value("go_on", [], models.BOOL), models.value("sum_next", None)],
+    )
+    del step.input[2].type.tensor_type.shape.dim[:]
+    loop = onnx.helper.make_node("Loop", ["times", "yes", "x"], ["y"], body=step)
+    axes = ["N", "length"]
+    model = models.model(
+        [loop], [models.value("x", axes)], [models.value("y", axes)], times=np.array(3), yes=np.array(True)
+    )
+    artifact = exported(model, sizes={"length": 5})
+    np.testing.assert_allclose(artifact.reference()[0], 4 * artifact.inputs()[0], rtol=1e-5)
+
+
+def test_a_graph_with_branches_that_does_not_load_at_fixed_sizes_keeps_its_axes_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(onnx_file, "_loads", lambda path: False)
+    artifact = exported(models.recurrent(), sizes={"time": 6}, shapes={"state": (1, "batch", 8)})
+    assert artifact.onnx is not None
+    first, state, _ = onnx.load(artifact.onnx).graph.input
+    assert [axis.dim_param for axis in first.type.tensor_type.shape.dim] == ["batch", "time", ""]
+    assert not state.type.tensor_type.shape.dim[1].HasField("dim_value")
+    assert artifact.inputs()[0].shape == (2, 6, 4)
