@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import plain
 import pytest
+from two_trees import CASE, NETWORK, Compare, comparison_of
 
-from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.base import Base
-from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.home import Home
-from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate.launches import effect
 from pytest_ngraph.record import Record
-from pytest_ngraph.settings import Settings
 
-NETWORK = """
-import torch
-
-def network(batch_size):
-    return torch.nn.Sequential(*(torch.nn.Linear({width}, {width}) for _ in range(4))), torch.ones(batch_size, {width})
-"""
 AROUND = """
 import torch
 
@@ -65,53 +54,6 @@ class Ours(Exact):
     def run(self):
         time.sleep(SECONDS)
 """
-SETTINGS = Settings(budget_s=0.2, launch_s=0.05, warmup_s=0.1, cache=None)
-CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)
-Compare = Callable[..., list[Record]]
-
-
-@pytest.fixture
-def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
-    """Compares cases whose head has layers of width 64 with a base of another width."""
-    head, tree = tmp_path / "head", tmp_path / "base"
-    for folder, width in ((head, 64), (tree, 256)):
-        folder.mkdir()
-        (folder / "nets.py").write_text(NETWORK.format(width=width))
-    monkeypatch.syspath_prepend(str(head))
-
-    def run(*cases: Case, path: Path = tree, launches: int = 1, **changes: object) -> list[Record]:
-        base = Base(
-            name="main at 1a2b3c4",
-            identity="1a2b3c4",
-            home=Home(folder=tree, path=[str(path), *(entry for entry in sys.path if entry != str(head))]),
-            instead_of=(tree, head),
-            case_of=lambda case: case,
-            at_base=lambda case: case,
-            decided=lambda comparison: len(comparison.launches) >= launches,
-        )
-        bench = Bench(SETTINGS, lambda case: Target(), base=dataclasses.replace(base, **changes))  # type: ignore[arg-type]
-        try:
-            return list(bench.run(cases or [CASE]))
-        finally:
-            bench.close()
-
-    return run
-
-
-@pytest.fixture
-def crowd(compare: Compare, tmp_path: Path) -> Compare:
-    """Compares a workload that needs no framework, with other numbers in the base, under compilers of `faulty.py`."""
-    for folder, numbers in (("head", "1 2 3"), ("base", "4 5 6")):
-        plain.put_into(tmp_path / folder)
-        (tmp_path / folder / "numbers.txt").write_text(numbers)
-
-    def run(compiler: str, head: str = "", launches: int = 1) -> list[Record]:
-        base = dataclasses.replace(CASE, workload="plain", compiler=compiler)
-        return compare(
-            dataclasses.replace(base, compiler=head or compiler), case_of=lambda case: base, launches=launches
-        )
-
-    return run
 
 
 def test_each_arm_runs_its_own_code(compare: Compare) -> None:
@@ -258,63 +200,3 @@ def test_another_interpreter_that_runs_what_this_one_cannot_shows_that_it_is_los
     assert (record.outcome, record.comparison.placement) == ("skipped", "apart")
     assert record.comparison.lost == record.skip_reason
     assert record.skip_reason.startswith(lost)
-
-
-@pytest.mark.parametrize(
-    ("compiler", "problem"),
-    [
-        ("faulty:Lonely", "the head does not run beside the base: out of memory in compile: MemoryError: there is"),
-        ("faulty:LonelyMeasuring", "head and base do not run together: crashed in measure: crashed with SIGABRT"),
-    ],
-)
-def test_a_head_that_runs_alone_is_measured_alone(crowd: Compare, compiler: str, problem: str) -> None:
-    (record,) = crowd(compiler)
-    assert record.outcome == "measured", record.failure
-    assert record.rounds
-    assert record.peak_memory_bytes, "of a process that holds one model"
-    assert record.comparison
-    assert record.comparison.problem.startswith(problem)
-    assert (record.comparison.new, record.comparison.launches) == (False, ())
-
-
-def test_a_head_that_does_not_run_alone_either_fails_as_it_does_alone(crowd: Compare) -> None:
-    (record,) = crowd("faulty:Lonely", head="faulty:Aborts")
-    assert record.failure
-    assert (record.failure.kind, record.failure.message) == ("crashed", "crashed with SIGABRT")
-
-
-def test_a_head_that_crashes_in_a_later_launch_has_failed(crowd: Compare) -> None:
-    """The first launch runs in the compiler's process, each of the others in a fresh one."""
-    (record,) = crowd("faulty:Exact", head="faulty:AbortsElsewhere", launches=2)
-    assert record.outcome == "failed"
-    assert record.failure
-    assert (record.failure.kind, record.failure.phase) == ("crashed", "compile")
-    assert record.failure.message == "measured once, but then, in a fresh process: crashed with SIGABRT"
-    assert record.comparison
-    assert len(record.comparison.launches) == 1, "what was measured is kept"
-    assert record.follows_from["graph"]
-
-
-def test_a_base_that_crashes_in_a_later_launch_is_broken(crowd: Compare) -> None:
-    comparison = comparison_of(crowd("faulty:AbortsElsewhere", head="faulty:Exact", launches=2))
-    assert comparison.problem == (
-        "measuring it again failed: the base does not run: crashed in compile: crashed with SIGABRT"
-    )
-    assert comparison.broken == "crashed"
-    assert len(comparison.launches) == 1
-
-
-def test_a_head_that_finds_no_room_in_a_later_launch_has_not_failed(crowd: Compare) -> None:
-    """Two models need the memory of two."""
-    comparison = comparison_of(crowd("faulty:Exact", head="faulty:NoRoomElsewhere", launches=2))
-    assert comparison.problem.startswith(
-        "measuring it again failed: the head does not run beside the base: out of memory in compile: MemoryError"
-    )
-    assert comparison.broken == ""
-
-
-def comparison_of(records: list[Record]) -> Comparison:
-    (record,) = records
-    assert record.outcome == "measured", record.failure
-    assert record.comparison is not None
-    return record.comparison

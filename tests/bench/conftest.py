@@ -1,0 +1,62 @@
+"""Fixtures that compare cases of two folders of code."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import plain
+import pytest
+from two_trees import CASE, NETWORK, SETTINGS, Compare
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.base import Base
+from pytest_ngraph.bench.bench import Bench
+from pytest_ngraph.bench.home import Home
+from pytest_ngraph.case import Case
+from pytest_ngraph.record import Record
+
+
+@pytest.fixture
+def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
+    """Compares cases whose head has layers of width 64 with a base of another width."""
+    head, tree = tmp_path / "head", tmp_path / "base"
+    for folder, width in ((head, 64), (tree, 256)):
+        folder.mkdir()
+        (folder / "nets.py").write_text(NETWORK.format(width=width))
+    monkeypatch.syspath_prepend(str(head))
+
+    def run(*cases: Case, path: Path = tree, launches: int = 1, **changes: object) -> list[Record]:
+        base = Base(
+            name="main at 1a2b3c4",
+            identity="1a2b3c4",
+            home=Home(folder=tree, path=[str(path), *(entry for entry in sys.path if entry != str(head))]),
+            instead_of=(tree, head),
+            case_of=lambda case: case,
+            at_base=lambda case: case,
+            decided=lambda comparison: len(comparison.launches) >= launches,
+        )
+        bench = Bench(SETTINGS, lambda case: Target(), base=dataclasses.replace(base, **changes))  # type: ignore[arg-type]
+        try:
+            return list(bench.run(cases or [CASE]))
+        finally:
+            bench.close()
+
+    return run
+
+
+@pytest.fixture
+def crowd(compare: Compare, tmp_path: Path) -> Compare:
+    """Compares a workload that needs no framework, with other numbers in the base, under compilers of `faulty.py`."""
+    for folder, numbers in (("head", "1 2 3"), ("base", "4 5 6")):
+        plain.put_into(tmp_path / folder)
+        (tmp_path / folder / "numbers.txt").write_text(numbers)
+
+    def run(compiler: str, head: str = "", launches: int = 1) -> list[Record]:
+        base = dataclasses.replace(CASE, workload="plain", compiler=compiler)
+        return compare(
+            dataclasses.replace(base, compiler=head or compiler), case_of=lambda case: base, launches=launches
+        )
+
+    return run

@@ -1,0 +1,59 @@
+"""What fails beside its base, in the first launch or in a later one."""
+
+from __future__ import annotations
+
+import pytest
+from two_trees import Compare, comparison_of
+
+
+@pytest.mark.parametrize(
+    ("compiler", "problem"),
+    [
+        ("faulty:Lonely", "the head does not run beside the base: out of memory in compile: MemoryError: there is"),
+        ("faulty:LonelyMeasuring", "head and base do not run together: crashed in measure: crashed with SIGABRT"),
+    ],
+)
+def test_a_head_that_runs_alone_is_measured_alone(crowd: Compare, compiler: str, problem: str) -> None:
+    (record,) = crowd(compiler)
+    assert record.outcome == "measured", record.failure
+    assert record.rounds
+    assert record.peak_memory_bytes, "of a process that holds one model"
+    assert record.comparison
+    assert record.comparison.problem.startswith(problem)
+    assert (record.comparison.new, record.comparison.launches) == (False, ())
+
+
+def test_a_head_that_does_not_run_alone_either_fails_as_it_does_alone(crowd: Compare) -> None:
+    (record,) = crowd("faulty:Lonely", head="faulty:Aborts")
+    assert record.failure
+    assert (record.failure.kind, record.failure.message) == ("crashed", "crashed with SIGABRT")
+
+
+def test_a_head_that_crashes_in_a_later_launch_has_failed(crowd: Compare) -> None:
+    """The first launch runs in the compiler's process, each of the others in a fresh one."""
+    (record,) = crowd("faulty:Exact", head="faulty:AbortsElsewhere", launches=2)
+    assert record.outcome == "failed"
+    assert record.failure
+    assert (record.failure.kind, record.failure.phase) == ("crashed", "compile")
+    assert record.failure.message == "measured once, but then, in a fresh process: crashed with SIGABRT"
+    assert record.comparison
+    assert len(record.comparison.launches) == 1, "what was measured is kept"
+    assert record.follows_from["graph"]
+
+
+def test_a_base_that_crashes_in_a_later_launch_is_broken(crowd: Compare) -> None:
+    comparison = comparison_of(crowd("faulty:AbortsElsewhere", head="faulty:Exact", launches=2))
+    assert comparison.problem == (
+        "measuring it again failed: the base does not run: crashed in compile: crashed with SIGABRT"
+    )
+    assert comparison.broken == "crashed"
+    assert len(comparison.launches) == 1
+
+
+def test_a_head_that_finds_no_room_in_a_later_launch_has_not_failed(crowd: Compare) -> None:
+    """Two models need the memory of two."""
+    comparison = comparison_of(crowd("faulty:Exact", head="faulty:NoRoomElsewhere", launches=2))
+    assert comparison.problem.startswith(
+        "measuring it again failed: the head does not run beside the base: out of memory in compile: MemoryError"
+    )
+    assert comparison.broken == ""
