@@ -39,6 +39,8 @@ def test_changed_options_are_a_pair() -> None:
     for changed in (
         _with(compiler="openvino:streams=4"),
         _with(model_args=(("channels", 64),)),
+        _with(shapes=(("x", ("batch", 3)),)),
+        _with(inputs="data:real"),
         _with(precision="bf16"),
         _with(objective="throughput"),
         _with(device="xeon"),
@@ -54,6 +56,7 @@ def test_another_case_is_no_pair() -> None:
         _with(batch_size=1),
         _with(depth=2),
         _with(width=64),
+        _with(sizes=(("seq_len", 128),)),
     ):
         pairing = pair(_of(TEST, other), _base(*_of(TEST, CASE)))
         assert (pairing.bases, pairing.new) == ({}, frozenset([other]))
