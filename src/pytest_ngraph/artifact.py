@@ -71,6 +71,8 @@ class Artifact:
         digest: SHA-256 of the graph and its weights.
         model: parameters and operations.
         files: digests of the user's own files that were read to build it, by path.
+        input_names: what users know each of `inputs` by: `ids`, `batch['mask']`; empty where the graph names them.
+        output_names: likewise, of `reference`: `output`, `output[0]`, `output['logits']`.
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
     """
 
@@ -83,14 +85,16 @@ class Artifact:
     digest: str = ""
     model: Model = field(default_factory=Model)
     files: dict[str, str] = field(default_factory=dict)
+    input_names: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
 
     def inputs(self) -> list[Array]:
-        """Return the inputs in the graph's order, floats in fp32; the first axis of each is the batch."""
+        """Return the input tensors in the order in which `program` and compiled models take them, floats in fp32."""
         return _load_arrays(self.folder / "inputs.npz")
 
     def reference(self) -> list[Array]:
-        """Return the outputs of eager PyTorch for `inputs` in fp32, flattened in order."""
+        """Return the output tensors of eager PyTorch for `inputs`, flattened in order, floats in fp32."""
         return _load_arrays(self.folder / "reference.npz")
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,7 +111,7 @@ class Artifact:
                 "program": Path(data["program"]) if data["program"] else None,
                 "onnx": Path(data["onnx"]) if data["onnx"] else None,
                 "model": Model(**data["model"]),
-                "hidden": tuple(data.get("hidden", ())),
+                **{name: tuple(data.get(name, ())) for name in ("input_names", "output_names", "hidden")},
             }
         )
 

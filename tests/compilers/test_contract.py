@@ -90,6 +90,15 @@ def test_several_inputs_and_nested_outputs_agree_with_eager(compiler: str, load:
 
 
 @compiles_separately
+def test_dicts_keyword_arguments_and_dataclasses_agree_with_eager(compiler: str, load: Load, exported: Export) -> None:
+    case = Case(workload="unusual:described", compiler=compiler, batch_size=2)
+    _check_agreement(case, load, exported)
+    artifact = exported(case)
+    assert artifact.input_names == ("batch['x']", "unused", "shift")
+    assert artifact.output_names == ("output.hidden", "output.scores['first']", "output.scores['sum']")
+
+
+@compiles_separately
 def test_a_whole_model_agrees_with_eager(compiler: str, load: Load, exported: Export) -> None:
     _check_agreement(Case(workload="resnet18", compiler=compiler, batch_size=1), load, exported)
 

@@ -259,9 +259,9 @@ def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
         ("own", "returns Own, which contains no tensor. Return a tensor"),
         (
             "overflows",
-            "output 1 of the reference has only NaN values, with which nothing can be verified. Give it weights",
+            r"output\[1\] of the reference has only NaN values, with which nothing can be verified. Give it weights",
         ),
-        ("in_place", "changes its input 0 in place"),
+        ("in_place", "changes its input x in place"),
         ("scripted", "returned a ScriptModule, which is compiled already"),
     ],
 )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -11,6 +14,7 @@ from pytest_ngraph import workloads
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
+from pytest_ngraph.workloads import Built
 from pytest_ngraph.workloads.tensors import dtype
 
 if TYPE_CHECKING:
@@ -44,26 +48,34 @@ class Identity:
 
             return OnnxRuntime(optimization="none").load(artifact, target, folder)
         pytorch.set_up(target)
-        module = self._module(artifact, target)
-        inputs = program.inputs(artifact, target.kind)
-        if self.channels_last:
-            module, inputs = _in_channels_last(module, inputs)
-        return pytorch.load(module, inputs, target, graph=self.graph, channels_last=self.channels_last)
+        built = self._built(artifact, target)
+        module, kwargs = built.module, built.kwargs
+        run = functools.partial(module, **kwargs) if kwargs else module
+        return pytorch.load(run, built.args, target, graph=self.graph, channels_last=self.channels_last)
 
-    def _module(self, artifact: Artifact, target: Target) -> torch.nn.Module:
+    def _built(self, artifact: Artifact, target: Target) -> Built:
+        """Return the module with its arguments, on the target's kind of device."""
+        inputs: Iterable[torch.Tensor] = program.inputs(artifact, target.kind)
+        if self.channels_last:
+            inputs = map(_in_channels_last, inputs)
         if self.graph == "program":
-            return pytorch.program_module(artifact, target)
-        module = workloads.build(artifact.case).module
+            module = pytorch.program_module(artifact, target)
+            return Built(self._laid_out(module), tuple(inputs))
+        built = workloads.build(artifact.case)
+        module = built.module
         if self.channels_last or (target.kind, target.precision) != ("cpu", "fp32"):
             module = copy.deepcopy(module)  # the user may keep the original and use it again
-        return module.to(target.kind, dtype(target.precision))
+        module = module.to(target.kind, dtype(target.precision))
+        return dataclasses.replace(built.with_inputs(inputs), module=self._laid_out(module))
+
+    def _laid_out(self, module: torch.nn.Module) -> torch.nn.Module:
+        """Return the module with its weights in the memory layout of the options."""
+        import torch
+
+        return module.to(memory_format=torch.channels_last) if self.channels_last else module
 
 
-def _in_channels_last(
-    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]
-) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+def _in_channels_last(tensor: torch.Tensor) -> torch.Tensor:
     import torch
 
-    layout = torch.channels_last
-    moved = (tensor.contiguous(memory_format=layout) if tensor.ndim == 4 else tensor for tensor in inputs)
-    return module.to(memory_format=layout), tuple(moved)
+    return tensor.contiguous(memory_format=torch.channels_last) if tensor.ndim == 4 else tensor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, cuda, program, streams
@@ -17,21 +17,21 @@ Run = Callable[..., object]
 
 
 class PytorchModel:
-    """A PyTorch callable with its inputs in place."""
+    """A PyTorch callable with its arguments in place."""
 
     concurrency = 1
 
-    def __init__(self, run: Run, inputs: tuple[torch.Tensor, ...], target: Target, **facts: object) -> None:
-        """Keep the callable with its inputs.
+    def __init__(self, run: Run, args: tuple[Any, ...], target: Target, **facts: object) -> None:
+        """Keep the callable with its arguments.
 
         Args:
-            run: takes `inputs`; both are on the target's kind of device.
+            run: takes `args`; both are on the target's kind of device.
             facts: facts of this compiler alone.
         """
         import torch
 
         self._run = run
-        self._inputs = inputs
+        self._args = args
         # Not `torch.inference_mode`, which wraps this: it doubles the cost of a call, 2 % of the smallest blocks' time.
         self._inference_mode = torch._C._InferenceMode
         self.stopwatch = _stopwatch(target)
@@ -42,21 +42,21 @@ class PytorchModel:
 
     def __call__(self) -> object:
         with self._inference_mode(True):
-            return self._run(*self._inputs)
+            return self._run(*self._args)
 
     def outputs(self) -> Sequence[Array]:
         return program.flatten(self())
 
     def close(self) -> None:
-        del self._run, self._inputs
+        del self._run, self._args
 
 
-def load(run: Run, inputs: tuple[torch.Tensor, ...], target: Target, **facts: object) -> CompiledModel:
-    """Return a PyTorch callable as a model for the target's objective. Its streams share weights and inputs."""
+def load(run: Run, args: tuple[Any, ...], target: Target, **facts: object) -> CompiledModel:
+    """Return a PyTorch callable as a model for the target's objective. Its streams share weights and arguments."""
 
     def instance(on: Target) -> CompiledModel:
         set_up(on)  # in its own thread: PyTorch keeps the number of threads per calling thread
-        return PytorchModel(run, inputs, on, **facts)
+        return PytorchModel(run, args, on, **facts)
 
     return streams.load(instance, target)
 

@@ -53,8 +53,13 @@ class Prepared:
 
     def verify(self) -> Agreement:
         """Compare the outputs of a call with the reference; if they agree, keep what was compiled in the cache."""
-        outputs, reference = self.model.outputs(), self.artifact.reference()
-        agreement = verify(outputs, reference, self.target.precision, quantized=self.artifact.quantized)
+        agreement = verify(
+            self.model.outputs(),
+            self.artifact.reference(),
+            self.target.precision,
+            quantized=self.artifact.quantized,
+            names=self.artifact.output_names,
+        )
         if agreement.agrees:
             self.keep()
         return agreement

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Artifact, save_arrays
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
-from pytest_ngraph.workloads.tensors import cast, dtype, flatten, tensors_of, to_array
+from pytest_ngraph.workloads.flat import flattened, is_flat
+from pytest_ngraph.workloads.structure import leaves
+from pytest_ngraph.workloads.tensors import cast, dtype, flatten, to_array
 from pytest_ngraph.workloads.weights import hidden
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ def export(case: Case, folder: Path) -> Artifact:
     from pytest_ngraph.workloads.verify import unverifiable
 
     artifact = family(case.workload).export(case, folder)
-    if problem := unverifiable(artifact.reference()):
+    if problem := unverifiable(artifact.reference(), artifact.output_names):
         raise UsageError(
             f"{case.workload}: {problem}. Give it weights and inputs with which eager PyTorch computes finite values."
         )
@@ -54,25 +57,29 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     save_arrays(folder / "inputs.npz", [to_array(tensor) for tensor in built.inputs])
     outputs = _run(built, case)
     save_arrays(folder / "reference.npz", flatten(outputs))
-    model = count(built)
     near_zero = hidden(built.module, tolerance_of(case.precision))
-    is_flat = _is_flat(outputs)
-    lowered = _lower(built if is_flat else _flattened(built), case)
+    artifact = Artifact(
+        folder=folder,
+        case=case,
+        input_names=built.input_names,
+        output_names=tuple(leaf.path for leaf in leaves(outputs, "output")),
+        model=count(built, case.batch_size),
+        hidden=tuple(near_zero),
+    )
+    without_wrapper = is_flat(built, outputs)
+    lowered = _lower(built if without_wrapper else flattened(built), case)
     path = folder / "program.pt2"
     try:
-        program = torch.export.export(lowered.module, lowered.inputs, strict=False)
+        program = torch.export.export(lowered.module, lowered.args, strict=False)
         torch.export.save(program, path)
     except Exception as error:  # torch.export may raise any exception
         reason = f"{type(error).__name__}: {first_line(error)}"
-        digest = _digest_of_module(lowered.module)
-        return Artifact(
-            folder=folder, case=case, export_error=reason, digest=digest, model=model, hidden=tuple(near_zero)
-        )
+        return replace(artifact, export_error=reason, digest=_digest_of_module(lowered.module))
     unused = _unused_parameters(program)
-    prefix = "" if is_flat else FLATTENED
+    prefix = "" if without_wrapper else FLATTENED
     used = tuple(name for name in near_zero if prefix + name not in unused)
     digest = _digest(_describe(program), {**program.state_dict, **_tensor_constants(program)})
-    return Artifact(folder=folder, case=case, program=path, digest=digest, model=model, hidden=used)
+    return replace(artifact, program=path, digest=digest, hidden=used)
 
 
 def _unused_parameters(program: torch.export.ExportedProgram) -> set[str]:
@@ -91,49 +98,27 @@ def _run(built: Built, case: Case) -> object:
     """Return the module's outputs. Raise `UsageError` where they cannot be compared, or a call cannot be repeated."""
     import torch
 
-    versions = [tensor._version for tensor in built.inputs]
+    names, versions = built.input_names, [tensor._version for tensor in built.inputs]
     # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
     with torch.no_grad():
-        outputs = built.module(*built.inputs)
+        outputs = built.module(*built.args, **built.kwargs)
     if not flatten(outputs):
         raise UsageError(
             f"{case.workload} returns {type(outputs).__name__}, which contains no tensor. Return a tensor, or tensors "
-            "in tuples, lists and dicts, so that outputs can be verified."
+            "in tuples, lists, dicts and dataclasses, so that outputs can be verified."
         )
-    changed = [index for index, tensor in enumerate(built.inputs) if tensor._version != versions[index]]
+    if names != built.input_names:
+        raise UsageError(
+            f"{case.workload} adds to the dicts and lists that it is called with, or removes from them, so that each "
+            "call would start from what the call before has left. Work on a copy: batch = dict(batch)."
+        )
+    changed = [name for name, old, new in zip(names, versions, built.inputs, strict=True) if new._version != old]
     if changed:
         raise UsageError(
             f"{case.workload} changes its input {changed[0]} in place, so that each call would start from the changed "
-            "values of the call before. Work on a copy: x = x.clone()."
+            f"values of the call before. Work on a copy: x = x.clone()."
         )
     return outputs
-
-
-def _is_flat(outputs: object) -> bool:
-    """Return whether every compiler accepts outputs of this form."""
-    import torch
-
-    return isinstance(outputs, torch.Tensor) or (
-        type(outputs) is tuple and all(isinstance(each, torch.Tensor) for each in outputs)
-    )
-
-
-def _flattened(built: Built) -> Built:
-    """Return the workload with its output tensors in one tuple.
-
-    Some compilers cannot return dicts, the user's own types, numbers or None.
-    """
-    import torch
-
-    class Flattened(torch.nn.Module):
-        def __init__(self, module: torch.nn.Module) -> None:
-            super().__init__()
-            self.module = module
-
-        def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            return tuple(tensors_of(self.module(*inputs)))
-
-    return Built(Flattened(built.module).eval(), built.inputs)
 
 
 def _lower(built: Built, case: Case) -> Built:
@@ -141,7 +126,7 @@ def _lower(built: Built, case: Case) -> Built:
     if case.precision == "fp32":
         return built
     module = copy.deepcopy(built.module).to(dtype(case.precision))
-    return Built(module, tuple(cast(tensor, case.precision) for tensor in built.inputs))
+    return replace(built.with_inputs(cast(tensor, case.precision) for tensor in built.inputs), module=module)
 
 
 def _describe(program: torch.export.ExportedProgram) -> Iterable[str]:

@@ -27,7 +27,12 @@ is relative to the largest value, so that a mask would hide all other errors."""
 
 
 def verify(
-    outputs: Sequence[Array], reference: Sequence[Array], precision: Precision, *, quantized: bool = False
+    outputs: Sequence[Array],
+    reference: Sequence[Array],
+    precision: Precision,
+    *,
+    quantized: bool = False,
+    names: Sequence[str] = (),
 ) -> Agreement:
     """Compare outputs with the reference, one by one, and report the worst.
 
@@ -39,16 +44,17 @@ def verify(
         reference: eager PyTorch's outputs.
         precision: precision of the compiled model.
         quantized: whether the graph rounds to eight bits.
+        names: what the user knows each output by, such as `output['logits']`; without them they are numbered.
     """
     tolerance = tolerance_of(precision, quantized=quantized)
     if len(outputs) != len(reference):
         problem = f"gave {counted(len(outputs), 'output')}, but eager gives {counted(len(reference), 'output')}"
         return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
-    if unusable := unverifiable(reference):
+    if unusable := unverifiable(reference, names):
         return Agreement(error=np.inf, tolerance=tolerance, problem=unusable)
     compared = [_compare(*pair, tolerance) for pair in zip(outputs, reference, strict=True)]
     index, (error, problem) = max(enumerate(compared), key=lambda item: item[1][0], default=(0, (0.0, "")))
-    return Agreement(error=error, tolerance=tolerance, problem=f"output {index} {problem}" if problem else "")
+    return Agreement(error=error, tolerance=tolerance, problem=f"{_name(names, index)} {problem}" if problem else "")
 
 
 def tolerance_of(precision: Precision, *, quantized: bool = False) -> float:
@@ -61,14 +67,20 @@ def tolerance_of(precision: Precision, *, quantized: bool = False) -> float:
     return max(TOLERANCES[precision], QUANTIZED if quantized else 0.0)
 
 
-def unverifiable(reference: Sequence[Array]) -> str:
+def unverifiable(reference: Sequence[Array], names: Sequence[str] = ()) -> str:
     """Return why nothing can be verified with these outputs of eager PyTorch; empty where they can serve.
 
     An output without a finite value cannot: what goes wrong on the way to it gives NaN or infinity again.
     """
     found = ((index, _without_finite(array)) for index, array in enumerate(reference))
     index, what = next(((index, what) for index, what in found if what), (0, ""))
-    return f"output {index} of the reference has only {what} values, with which nothing can be verified" if what else ""
+    if not what:
+        return ""
+    return f"{_name(names, index)} of the reference has only {what} values, with which nothing can be verified"
+
+
+def _name(names: Sequence[str], index: int) -> str:
+    return names[index] if names else f"output {index}"
 
 
 def _without_finite(array: Array) -> str:
