@@ -68,6 +68,7 @@ class Artifact:
         onnx: the ONNX file at the case's batch size, or None (a PyTorch workload).
         export_error: why there is no program, when the model builds but `torch.export` refuses it.
         quantized: whether the graph contains operators that round to eight bits.
+        data_dependent: whether values may decide how large the outputs are.
         digest: SHA-256 of the graph and its weights.
         model: parameters and operations.
         files: digests of the user's own files that were read to build it, by path.
@@ -82,6 +83,7 @@ class Artifact:
     onnx: Path | None = None
     export_error: str = ""
     quantized: bool = False
+    data_dependent: bool = False
     digest: str = ""
     model: Model = field(default_factory=Model)
     files: dict[str, str] = field(default_factory=dict)

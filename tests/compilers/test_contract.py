@@ -8,6 +8,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, streams
-from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
+from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.workloads.verify import verify
 
 Function = Callable[..., None]
@@ -247,19 +248,26 @@ def test_options_are_read_without_importing_a_library(compiler: str) -> None:
     assert finished.returncode == 0, finished.stderr
 
 
-def test_a_model_that_cannot_be_exported_is_not_skipped(compiler: str, exported: Export, tmp_path: Path) -> None:
-    """Identity needs no graph and runs it; all others fail with the reason."""
+@compiles_separately
+def test_a_model_that_cannot_be_exported_runs_where_modules_are_compiled(
+    compiler: str, exported: Export, tmp_path: Path
+) -> None:
     require(compiler)
     case = Case(workload="twice:branching", compiler=compiler, batch_size=2)
     artifact, subject = exported(case), compilers.resolve(compiler)
     assert artifact.export_error
-    if compiler == "identity":
-        model = subject.load(artifact, CPU, tmp_path)
-        assert verify(model.outputs(), artifact.reference(), "fp32").agrees
+    assert compilers.needs_program(subject) == (compiler not in ("identity", "inductor", "torchscript"))
+    if compilers.needs_program(subject):
+        with pytest.raises(
+            Unsupported, match=r"torch\.export refuses twice:branching: .*twice\.py, line \d+, in forward"
+        ):
+            subject.compile(artifact, CPU, tmp_path)
         return
-    with pytest.raises(NgraphError, match=r"torch\.export refuses") as failure:
-        subject.compile(artifact, CPU, tmp_path)
-    assert not isinstance(failure.value, Unsupported)
+    subject.compile(artifact, CPU, tmp_path)
+    with closing(subject.load(artifact, CPU, tmp_path)) as model:
+        assert verify(model.outputs(), artifact.reference(), "fp32").agrees
+        expected = {"identity": "module", "inductor": "module", "torchscript": "script"}
+        assert model.facts["graph"] == expected[compiler]
 
 
 def _require_throughput(compiler: str) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -107,6 +108,13 @@ def undecided():
 
 def overflows():
     return Overflows(), torch.ones(1, 4)
+
+class Positive(nn.Module):
+    def forward(self, x):
+        return x[x > 0]
+
+def positive():
+    return Positive(), torch.ones(1, 4)
 
 def own():
     return ReturnsItsOwn(), torch.ones(1, 4)
@@ -229,6 +237,8 @@ def test_a_module_that_cannot_be_exported_still_has_a_reference(tmp_path: Path) 
     assert artifact.program is None
     assert artifact.export_error
     assert "\n" not in artifact.export_error
+    assert re.search(r"\(.*nets_to_export\.py, line \d+, in forward\)$", artifact.export_error)
+    assert artifact.data_dependent
     assert len(artifact.digest) == 64
     assert artifact.reference()[0].shape == (2, 4)
 
@@ -238,6 +248,15 @@ def test_a_module_that_keeps_what_its_first_call_makes_can_be_exported(tmp_path:
     artifact = export(_of_user("cached"), tmp_path)
     assert artifact.program
     assert artifact.reference()[0].tolist() == [[0, 1, 2, 3]] * 2
+
+
+@pytest.mark.usefixtures("nets")
+def test_outputs_whose_size_depends_on_values_are_known(tmp_path: Path) -> None:
+    artifact = export(_of_user("positive"), tmp_path)
+    assert artifact.program
+    assert artifact.data_dependent
+    (tmp_path / "other").mkdir()
+    assert not export(MHA, tmp_path / "other").data_dependent
 
 
 @pytest.mark.usefixtures("nets")

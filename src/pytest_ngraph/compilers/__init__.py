@@ -9,7 +9,7 @@ this package loads no framework: each compiler imports its library inside its me
 """
 
 from pytest_ngraph.compilers.in_host_time import InHostTime
-from pytest_ngraph.compilers.interface import CompiledModel, Compiler, refuse_precision
+from pytest_ngraph.compilers.interface import CompiledModel, Compiler, needs_program, refuse_precision
 from pytest_ngraph.compilers.registry import missing_library, names, resolve
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "InHostTime",
     "missing_library",
     "names",
+    "needs_program",
     "refuse_precision",
     "resolve",
 ]

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-import functools
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pytest_ngraph import workloads
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
 from pytest_ngraph.workloads import Built
-from pytest_ngraph.workloads.tensors import dtype
-
-if TYPE_CHECKING:
-    import torch
 
 Graph = Literal["module", "program"]
 
@@ -39,6 +30,10 @@ class Identity:
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
+    @property
+    def needs_program(self) -> bool:
+        return self.graph == "program"
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Do nothing: that is the point."""
 
@@ -49,33 +44,21 @@ class Identity:
             return OnnxRuntime(optimization="none").load(artifact, target, folder)
         pytorch.set_up(target)
         built = self._built(artifact, target)
-        module, kwargs = built.module, built.kwargs
-        run = functools.partial(module, **kwargs) if kwargs else module
+        run = pytorch.with_keywords(built.module, built.kwargs)
         return pytorch.load(run, built.args, target, graph=self.graph, channels_last=self.channels_last)
 
     def _built(self, artifact: Artifact, target: Target) -> Built:
-        """Return the module with its arguments, on the target's kind of device."""
-        inputs: Iterable[torch.Tensor] = program.inputs(artifact, target.kind)
-        if self.channels_last:
-            inputs = map(_in_channels_last, inputs)
+        """Return the module or the program with its arguments, on the target's kind of device."""
         if self.graph == "program":
-            module = pytorch.program_module(artifact, target)
-            return Built(self._laid_out(module), tuple(inputs))
-        built = workloads.build(artifact.case)
-        module = built.module
-        if self.channels_last or (target.kind, target.precision) != ("cpu", "fp32"):
-            module = copy.deepcopy(module)  # the user may keep the original and use it again
-        module = module.to(target.kind, dtype(target.precision))
-        return dataclasses.replace(built.with_inputs(inputs), module=self._laid_out(module))
-
-    def _laid_out(self, module: torch.nn.Module) -> torch.nn.Module:
-        """Return the module with its weights in the memory layout of the options."""
-        import torch
-
-        return module.to(memory_format=torch.channels_last) if self.channels_last else module
+            built = Built(pytorch.program_module(artifact, target), program.inputs(artifact, target.kind))
+        else:
+            built = pytorch.rebuilt(artifact, target, copied=self.channels_last)
+        return _in_channels_last(built) if self.channels_last else built
 
 
-def _in_channels_last(tensor: torch.Tensor) -> torch.Tensor:
+def _in_channels_last(built: Built) -> Built:
     import torch
 
-    return tensor.contiguous(memory_format=torch.channels_last) if tensor.ndim == 4 else tensor
+    layout = torch.channels_last
+    moved = (tensor.contiguous(memory_format=layout) if tensor.ndim == 4 else tensor for tensor in built.inputs)
+    return replace(built.with_inputs(moved), module=built.module.to(memory_format=layout))

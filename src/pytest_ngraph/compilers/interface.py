@@ -49,7 +49,8 @@ class Compiler(Protocol):
     typed `bool`, `int`, `float`, `str`, `Literal[...]` or one of these `| None`, each with a default.
 
     A class may also declare `install_hint`, a sentence on installing its libraries where pip alone is not enough, and
-    `objectives`, those that it can be measured for. Without `objectives` it is measured for latency only.
+    `objectives`, those that it can be measured for. Without `objectives` it is measured for latency only. One that also
+    compiles modules which `torch.export` refuses has `needs_program`, which is then False.
 
     Attributes:
         libraries: modules that must be importable, the compiler's own first.
@@ -66,6 +67,11 @@ class Compiler(Protocol):
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         """Make what `compile` left in `folder` runnable, with the artifact's inputs in place."""
         ...
+
+
+def needs_program(compiler: Compiler) -> bool:
+    """Return whether the compiler starts from an exported program or an ONNX file, and never from the module itself."""
+    return bool(getattr(compiler, "needs_program", True))
 
 
 def refuse_precision(compiler: str, target: Target, supported: tuple[str, ...]) -> None:

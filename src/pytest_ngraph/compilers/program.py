@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.tensors import cast, flatten
 
 if TYPE_CHECKING:
@@ -19,13 +19,12 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
     """Return the exported program, on the CPU. Its `module()` takes `inputs(artifact)`.
 
     Raises:
-        Unsupported: the workload is an ONNX file, which has no exported program.
-        NgraphError: `torch.export` refuses the model, which is the model's failure and no limit of the compiler.
+        Unsupported: there is none, because the workload is an ONNX file or `torch.export` refuses it.
     """
     import torch
 
     if artifact.export_error:
-        raise NgraphError(f"torch.export refuses {artifact.case.workload}: {artifact.export_error}")
+        raise Unsupported(f"torch.export refuses {artifact.case.workload}: {artifact.export_error}")
     if artifact.program is None:
         raise Unsupported(
             f"{artifact.case.workload} is an ONNX file, and this compiler takes PyTorch programs. "

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_ngraph import workloads
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, cuda, program, streams
+from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads.tensors import dtype
 
 if TYPE_CHECKING:
     import torch
@@ -14,6 +20,18 @@ if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array, Artifact, Target
 
 Run = Callable[..., object]
+Graph = Literal["auto", "module", "program"]
+"""What is compiled: the module, its exported program, or the module only where there is no program."""
+
+
+def is_module(graph: Graph, artifact: Artifact) -> bool:
+    """Return whether this option asks for the module, and not for its exported program."""
+    return graph == "module" or (graph == "auto" and bool(artifact.export_error))
+
+
+def with_keywords(run: Run, kwargs: dict[str, Any]) -> Run:
+    """Return a callable that also passes these keyword arguments."""
+    return partial(run, **kwargs) if kwargs else run
 
 
 class PytorchModel:
@@ -81,6 +99,25 @@ def program_module(artifact: Artifact, target: Target) -> torch.nn.Module:
         loaded = move_to_device_pass(loaded, target.kind)  # also constants and operators that name a device
     module: torch.nn.Module = loaded.module()
     return module.to(target.kind)
+
+
+def rebuilt(artifact: Artifact, target: Target, *, copied: bool = False) -> Built:
+    """Build the workload's module again, on the target's kind of device, with the artifact's inputs as arguments.
+
+    Args:
+        copied: also copy a module that keeps device and precision, because the caller changes it: the user may keep the
+            original and use it again.
+
+    Raises:
+        Unsupported: the workload is an ONNX file.
+    """
+    built = workloads.build(artifact.case)
+    module, moves = built.module, (target.kind, target.precision) != ("cpu", "fp32")
+    if copied or moves:
+        module = copy.deepcopy(module)
+    if moves:
+        module = module.to(target.kind, dtype(target.precision))
+    return replace(built.with_inputs(program.inputs(artifact, target.kind)), module=module)
 
 
 def _stopwatch(target: Target) -> Stopwatch:

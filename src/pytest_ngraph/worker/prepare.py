@@ -59,6 +59,7 @@ class Prepared:
             self.target.precision,
             quantized=self.artifact.quantized,
             names=self.artifact.output_names,
+            data_dependent=self.artifact.data_dependent,
         )
         if agreement.agrees:
             self.keep()
@@ -83,6 +84,8 @@ def prepare(
     if is_identity or not artifact.digest:
         cache = None
     inputs = provenance.of_compiling(case, target, artifact.digest) if cache else {}
+    if artifact.export_error:  # its digest shows weights and operations, but not what the module's code does
+        inputs["files"] = artifact.files
     started = clock()
     model, entry = _load_cached(compiler, artifact, target, folder, cache, inputs)
     if model is None:

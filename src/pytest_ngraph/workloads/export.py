@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import textwrap
+import traceback
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Artifact, save_arrays
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.flat import flattened, is_flat
@@ -18,7 +22,6 @@ from pytest_ngraph.workloads.weights import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     import torch
 
@@ -26,7 +29,9 @@ if TYPE_CHECKING:
 
 
 FLATTENED = "module."
-"""What precedes the names of parameters in a program whose outputs are in one tuple."""
+"""What precedes the names of parameters in a program whose inputs and outputs were made flat."""
+LONGEST_REASON = 200
+"""Characters of a refusal by `torch.export`: some contain whole expressions."""
 
 
 def export(case: Case, folder: Path) -> Artifact:
@@ -73,13 +78,19 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
         program = torch.export.export(lowered.module, lowered.args, strict=False)
         torch.export.save(program, path)
     except Exception as error:  # torch.export may raise any exception
-        reason = f"{type(error).__name__}: {first_line(error)}"
-        return replace(artifact, export_error=reason, digest=_digest_of_module(lowered.module))
+        digest = _digest_of_module(lowered.module)
+        return replace(artifact, export_error=_refusal(error), data_dependent=True, digest=digest)
     unused = _unused_parameters(program)
     prefix = "" if without_wrapper else FLATTENED
     used = tuple(name for name in near_zero if prefix + name not in unused)
     digest = _digest(_describe(program), {**program.state_dict, **_tensor_constants(program)})
-    return replace(artifact, program=path, digest=digest, hidden=used)
+    return replace(artifact, program=path, data_dependent=_is_data_dependent(program), digest=digest, hidden=used)
+
+
+def _is_data_dependent(program: torch.export.ExportedProgram) -> bool:
+    """Return whether values decide how large an output is."""
+    outputs = (node.meta.get("val") for node in program.graph.output_node().all_input_nodes)
+    return any(not isinstance(length, int) for value in outputs for length in getattr(value, "shape", ()))
 
 
 def _unused_parameters(program: torch.export.ExportedProgram) -> set[str]:
@@ -87,6 +98,22 @@ def _unused_parameters(program: torch.export.ExportedProgram) -> set[str]:
     names = program.graph_signature.inputs_to_parameters
     nodes = program.graph.find_nodes(op="placeholder")
     return {names[node.name] for node in nodes if node.name in names and not node.users}
+
+
+def _refusal(error: Exception) -> str:
+    """Return why `torch.export` refuses a module, in one line, with the place in the code outside PyTorch."""
+    import torch
+
+    ours = (str(PACKAGE_FOLDER), str(Path(torch.__file__).parent), "<")
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
+    reason = textwrap.shorten(f"{type(error).__name__}: {first_line(error)}", LONGEST_REASON, placeholder=" ...")
+    return reason + (f" ({_place(frames[-1])})" if frames else "")
+
+
+def _place(frame: traceback.FrameSummary) -> str:
+    path, here = Path(frame.filename), Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else Path(*path.parts[-3:])
+    return f"{shown}, line {frame.lineno}, in {frame.name}"
 
 
 def first_line(error: Exception) -> str:

@@ -10,6 +10,7 @@ from pytest_ngraph.artifact import Array
 from pytest_ngraph.case import Precision
 from pytest_ngraph.record import Agreement
 from pytest_ngraph.wording import counted
+from pytest_ngraph.workloads.order import in_order_of
 
 TOLERANCES: dict[Precision, float] = {"fp32": 1e-4, "fp16": 1e-2, "bf16": 5e-2}
 """Largest relative error allowed. On the study's models, compilers that compute in fp32 differ from eager by about
@@ -33,6 +34,7 @@ def verify(
     *,
     quantized: bool = False,
     names: Sequence[str] = (),
+    data_dependent: bool = False,
 ) -> Agreement:
     """Compare outputs with the reference, one by one, and report the worst.
 
@@ -45,6 +47,7 @@ def verify(
         precision: precision of the compiled model.
         quantized: whether the graph rounds to eight bits.
         names: what the user knows each output by, such as `output['logits']`; without them they are numbered.
+        data_dependent: whether values decide how many rows an output has. Rows are then compared in any order.
     """
     tolerance = tolerance_of(precision, quantized=quantized)
     if len(outputs) != len(reference):
@@ -52,6 +55,28 @@ def verify(
         return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
     if unusable := unverifiable(reference, names):
         return Agreement(error=np.inf, tolerance=tolerance, problem=unusable)
+    agreement = _worst(outputs, reference, tolerance, names)
+    if data_dependent and not agreement.agrees:
+        names = names or [f"output[{index}]" for index in range(len(reference))]
+        agreement = _worst(in_order_of(reference, outputs, names), reference, tolerance, names)
+        if problem := _other_number(outputs, reference, names):
+            return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
+    return agreement
+
+
+def _other_number(outputs: Sequence[Array], reference: Sequence[Array], names: Sequence[str]) -> str:
+    """Describe the first output that has another number of rows than the reference; empty where none has."""
+    for name, output, expected in zip(names, outputs, reference, strict=True):
+        if expected.ndim and output.shape[1:] == expected.shape[1:] and len(output) != len(expected):
+            return (
+                f"{name} has {counted(len(output), 'row')}, but eager gives {len(expected)}: values decide how many "
+                "there are, so that one next to a threshold can be kept by one and dropped by the other"
+            )
+    return ""
+
+
+def _worst(outputs: Sequence[Array], reference: Sequence[Array], tolerance: float, names: Sequence[str]) -> Agreement:
+    """Compare the outputs one by one and return the greatest error with its problem."""
     compared = [_compare(*pair, tolerance) for pair in zip(outputs, reference, strict=True)]
     index, (error, problem) = max(enumerate(compared), key=lambda item: item[1][0], default=(0, (0.0, "")))
     return Agreement(error=error, tolerance=tolerance, problem=f"{_name(names, index)} {problem}" if problem else "")
