@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "npt.NDArray[Any]"
 Kind = Literal["cpu", "cuda"]
+LISTS = ("input_names", "output_names", "input_types", "precisions", "hidden")
+"""Fields of `Artifact` that are tuples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,8 @@ class Artifact:
         files: digests of the user's own files that were read to build it, by path.
         input_names: what users know each of `inputs` by: `ids`, `batch['mask']`; empty where the graph names them.
         output_names: likewise, of `reference`: `output`, `output[0]`, `output['logits']`.
+        input_types: PyTorch's name of each input's type, `bfloat16`; empty where all floats have the case's precision.
+        precisions: what a module that is left as it is computes in, `bf16`, `fp32`; empty for the case's precision.
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
     """
 
@@ -89,6 +93,8 @@ class Artifact:
     files: dict[str, str] = field(default_factory=dict)
     input_names: tuple[str, ...] = ()
     output_names: tuple[str, ...] = ()
+    input_types: tuple[str, ...] = ()
+    precisions: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
 
     def inputs(self) -> list[Array]:
@@ -113,7 +119,7 @@ class Artifact:
                 "program": Path(data["program"]) if data["program"] else None,
                 "onnx": Path(data["onnx"]) if data["onnx"] else None,
                 "model": Model(**data["model"]),
-                **{name: tuple(data.get(name, ())) for name in ("input_names", "output_names", "hidden")},
+                **{name: tuple(data.get(name, ())) for name in LISTS},
             }
         )
 

@@ -20,7 +20,7 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, streams
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.workloads.verify import verify
+from pytest_ngraph.workloads.verify import coarsest, verify
 
 Function = Callable[..., None]
 COMPILE_SEPARATELY: list[Function] = []
@@ -268,6 +268,26 @@ def test_a_model_that_cannot_be_exported_runs_where_modules_are_compiled(
         assert verify(model.outputs(), artifact.reference(), "fp32").agrees
         expected = {"identity": "module", "inductor": "module", "torchscript": "script"}
         assert model.facts["graph"] == expected[compiler]
+
+
+@compiles_separately
+@pytest.mark.parametrize("function", ["mixed", "dynamically_quantized"])
+def test_a_module_that_is_left_as_it_is_agrees_with_eager(
+    compiler: str, function: str, exported: Export, tmp_path: Path
+) -> None:
+    require(compiler)
+    case = Case(workload=f"as_is:{function}", compiler=compiler, batch_size=2)
+    artifact, subject = exported(case), compilers.resolve(compiler)
+    try:
+        subject.compile(artifact, CPU, tmp_path)
+        model = subject.load(artifact, CPU, tmp_path)
+    except Unsupported as reason:
+        if compiler in ("identity", "torchscript"):
+            raise
+        pytest.skip(str(reason))
+    with closing(model):
+        precision = coarsest(artifact.precisions, otherwise="fp32")
+        assert verify(model.outputs(), artifact.reference(), precision, quantized=artifact.quantized).agrees
 
 
 def _require_throughput(compiler: str) -> None:

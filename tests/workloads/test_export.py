@@ -116,6 +116,23 @@ class Positive(nn.Module):
 def positive():
     return Positive(), torch.ones(1, 4)
 
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.places, self.words = nn.Embedding(100, 4), nn.Embedding(10, 4)
+
+    def forward(self, ids):
+        return self.words(ids["text"]) + self.places(ids["places"])
+
+def words(last):
+    return Words(), ({"places": torch.tensor([[50, 99]]), "text": torch.tensor([[3, last]])},)
+
+def unknown_ids():
+    return words(10)
+
+def negative_ids():
+    return words(-1)
+
 def own():
     return ReturnsItsOwn(), torch.ones(1, 4)
 
@@ -281,6 +298,11 @@ def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
             r"output\[1\] of the reference has only NaN values, with which nothing can be verified. Give it weights",
         ),
         ("in_place", "changes its input x in place"),
+        (
+            "unknown_ids",
+            r"input ids\['text'\] holds 10, but the table that it indexes, words\.weight, has 10 rows\. Give",
+        ),
+        ("negative_ids", r"input ids\['text'\] holds -1, but the table .* has 10 rows\. Give it ids from 0 to 9, or"),
         ("scripted", "returned a ScriptModule, which is compiled already"),
     ],
 )

@@ -45,7 +45,8 @@ class Identity:
         pytorch.set_up(target)
         built = self._built(artifact, target)
         run = pytorch.with_keywords(built.module, built.kwargs)
-        return pytorch.load(run, built.args, target, graph=self.graph, channels_last=self.channels_last)
+        facts = {"graph": self.graph, "channels_last": self.channels_last}
+        return pytorch.load(run, built.args, target, precision=program.precision(artifact, target), **facts)
 
     def _built(self, artifact: Artifact, target: Target) -> Built:
         """Return the module or the program with its arguments, on the target's kind of device."""

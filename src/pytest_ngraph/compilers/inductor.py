@@ -76,7 +76,8 @@ class Inductor:
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         pytorch.set_up(target)
         ahead = self._is_ahead_of_time(artifact, target)
-        facts = {"mode": self.mode, "freezing": self.freezing, "ahead_of_time": ahead}
+        facts: dict[str, object] = {"mode": self.mode, "freezing": self.freezing, "ahead_of_time": ahead}
+        facts["precision"] = program.precision(artifact, target)
         if ahead:
             inputs = program.inputs(artifact, target.kind)
             return pytorch.load(_run_package(folder / PACKAGE), inputs, target, graph="program", **facts)
@@ -99,7 +100,7 @@ class Inductor:
             before = _counts()
             try:
                 with _caching_in(folder), config.patch(options):
-                    model()
+                    self._call_first(model, is_module=is_module)
                 if is_module:
                     model.count_since(before)
             except BaseException:
@@ -108,6 +109,20 @@ class Inductor:
             return model
 
         return streams.load(instance, target)
+
+    def _call_first(self, model: InductorModel, *, is_module: bool) -> None:
+        """Compile by calling. What fails of a module when its weights are constants is compiled without that."""
+        from torch._inductor import config
+        from torch._inductor.exc import InductorError
+
+        try:
+            model()
+        except InductorError:
+            if not (is_module and self.freezing):
+                raise
+            with config.patch(freezing=False):
+                model()
+            model.facts["freezing"] = "partly"
 
     def _built(self, artifact: Artifact, target: Target) -> Built:
         """Return what is compiled at the first call, with its arguments, on the target's kind of device."""

@@ -80,7 +80,7 @@ class OnnxRuntime:
         self._refuse(target)
         session = self._session(artifact.onnx or folder / FILE, target, folder)
         inputs = program.inputs(artifact, target.kind)
-        facts = self._facts(session, target)
+        facts = self._facts(session, artifact, target)
         # All streams run one session, which is safe from several threads: its weights are in memory once.
         return streams.load(lambda on: OnnxRuntimeModel(session, inputs, on, facts), target)
 
@@ -145,12 +145,12 @@ class OnnxRuntime:
             options.add_session_config_entry("session.intra_op_thread_affinities", helpers)
         return options
 
-    def _facts(self, session: Any, target: Target) -> dict[str, str]:
+    def _facts(self, session: Any, artifact: Artifact, target: Target) -> dict[str, str]:
         import onnxruntime as ort
 
         return {
             "version": ort.__version__,
-            "precision": target.precision,
+            "precision": program.precision(artifact, target),
             "provider": session.get_providers()[0],
             "threads": str(session.get_session_options().intra_op_num_threads),
             "optimization": self.optimization,

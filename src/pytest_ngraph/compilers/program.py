@@ -10,9 +10,9 @@ from pytest_ngraph.workloads.tensors import cast, flatten
 if TYPE_CHECKING:
     import torch
 
-    from pytest_ngraph.artifact import Artifact
+    from pytest_ngraph.artifact import Artifact, Target
 
-__all__ = ["flatten", "inputs", "load"]
+__all__ = ["flatten", "inputs", "load", "precision"]
 
 
 def load(artifact: Artifact) -> torch.export.ExportedProgram:
@@ -30,12 +30,23 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
             f"{artifact.case.workload} is an ONNX file, and this compiler takes PyTorch programs. "
             f"Use a compiler that reads ONNX."
         )
+    if artifact.quantized:
+        import torch.ao.quantization.fx._decomposed  # the operators of what PT2E quantizes
     return torch.export.load(artifact.program)
 
 
 def inputs(artifact: Artifact, device: str = "cpu") -> tuple[torch.Tensor, ...]:
-    """Return the artifact's inputs on `device`, contiguous: floats in the case's precision, others unchanged."""
+    """Return the artifact's inputs on `device`, contiguous, in the types in which the program takes them."""
     import torch
 
-    arrays = (torch.from_numpy(array) for array in artifact.inputs())
-    return tuple(cast(tensor, artifact.case.precision).to(device).contiguous() for tensor in arrays)
+    tensors = [torch.from_numpy(array) for array in artifact.inputs()]
+    if artifact.input_types:
+        typed = [tensor.to(getattr(torch, name)) for tensor, name in zip(tensors, artifact.input_types, strict=True)]
+    else:
+        typed = [cast(tensor, artifact.case.precision) for tensor in tensors]
+    return tuple(tensor.to(device).contiguous() for tensor in typed)
+
+
+def precision(artifact: Artifact, target: Target) -> str:
+    """Return what the program computes in: the target's precision, or what a module that is left as it is has."""
+    return ", ".join(artifact.precisions) or target.precision

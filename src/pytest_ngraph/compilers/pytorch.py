@@ -112,11 +112,14 @@ def rebuilt(artifact: Artifact, target: Target, *, copied: bool = False) -> Buil
         Unsupported: the workload is an ONNX file.
     """
     built = workloads.build(artifact.case)
-    module, moves = built.module, (target.kind, target.precision) != ("cpu", "fp32")
-    if copied or moves:
+    module = built.module
+    moves, casts = target.kind != "cpu", target.precision != "fp32" and not built.as_is
+    if copied or moves or casts:
         module = copy.deepcopy(module)
     if moves:
-        module = module.to(target.kind, dtype(target.precision))
+        module = module.to(target.kind)
+    if casts:
+        module = module.to(dtype(target.precision))
     return replace(built.with_inputs(program.inputs(artifact, target.kind)), module=module)
 
 

@@ -53,7 +53,7 @@ class TorchScript:
         pytorch.set_up(target)
         with _without_warnings(), torch.inference_mode():
             if pytorch.is_module(self.graph, artifact):
-                made, source = _from_module(pytorch.rebuilt(artifact, target, copied=True))
+                made, source = _from_module(pytorch.rebuilt(artifact, target))
             else:
                 made, source = _traced(_program(artifact, target)), "program"
             # `freeze` requires `eval`. Exported programs refuse it, with their mode in the graph; a trace accepts it.
@@ -79,7 +79,8 @@ class TorchScript:
                 for _ in range(2):  # the first call profiles, the second fuses; later calls are like those timed
                     run(*args)
                 torch.cuda.synchronize()
-        return pytorch.load(run, args, target, optimize=self.optimize, graph=source)
+        facts = {"optimize": self.optimize, "graph": source}
+        return pytorch.load(run, args, target, precision=program.precision(artifact, target), **facts)
 
 
 def _program(artifact: Artifact, target: Target) -> Built:

@@ -20,7 +20,7 @@ from pytest_ngraph.record import HIDDEN, Agreement
 from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.cache import Cache, Entry
 from pytest_ngraph.workloads import frameworks
-from pytest_ngraph.workloads.verify import verify
+from pytest_ngraph.workloads.verify import coarsest, verify
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Prepared:
         agreement = verify(
             self.model.outputs(),
             self.artifact.reference(),
-            self.target.precision,
+            coarsest(self.artifact.precisions, otherwise=self.target.precision),
             quantized=self.artifact.quantized,
             names=self.artifact.output_names,
             data_dependent=self.artifact.data_dependent,

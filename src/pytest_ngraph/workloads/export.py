@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import os
 import textwrap
 import traceback
 from dataclasses import replace
@@ -16,8 +17,10 @@ from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.flat import flattened, is_flat
+from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions
 from pytest_ngraph.workloads.structure import leaves
 from pytest_ngraph.workloads.tensors import cast, dtype, flatten, to_array
+from pytest_ngraph.workloads.vocabulary import unknown_id
 from pytest_ngraph.workloads.weights import hidden
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 FLATTENED = "module."
 """What precedes the names of parameters in a program whose inputs and outputs were made flat."""
-LONGEST_REASON = 200
+LONGEST_REASON = 140
 """Characters of a refusal by `torch.export`: some contain whole expressions."""
 
 
@@ -70,7 +73,11 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
         output_names=tuple(leaf.path for leaf in leaves(outputs, "output")),
         model=count(built, case.batch_size),
         hidden=tuple(near_zero),
+        quantized=is_quantized(built.module),
     )
+    if built.as_is:
+        types = tuple(str(tensor.dtype).removeprefix("torch.") for tensor in built.inputs)
+        artifact = replace(artifact, precisions=precisions(built), input_types=types)
     without_wrapper = is_flat(built, outputs)
     lowered = _lower(built if without_wrapper else flattened(built), case)
     path = folder / "program.pt2"
@@ -104,7 +111,7 @@ def _refusal(error: Exception) -> str:
     """Return why `torch.export` refuses a module, in one line, with the place in the code outside PyTorch."""
     import torch
 
-    ours = (str(PACKAGE_FOLDER), str(Path(torch.__file__).parent), "<")
+    ours = (f"{PACKAGE_FOLDER}{os.sep}", f"{Path(torch.__file__).parent}{os.sep}", "<")
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
     reason = textwrap.shorten(f"{type(error).__name__}: {first_line(error)}", LONGEST_REASON, placeholder=" ...")
     return reason + (f" ({_place(frames[-1])})" if frames else "")
@@ -127,8 +134,13 @@ def _run(built: Built, case: Case) -> object:
 
     names, versions = built.input_names, [tensor._version for tensor in built.inputs]
     # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
-    with torch.no_grad():
-        outputs = built.module(*built.args, **built.kwargs)
+    try:
+        with torch.no_grad():
+            outputs = built.module(*built.args, **built.kwargs)
+    except IndexError as error:
+        if problem := unknown_id(built):
+            raise UsageError(f"{case.workload}: {problem}.") from error
+        raise
     if not flatten(outputs):
         raise UsageError(
             f"{case.workload} returns {type(outputs).__name__}, which contains no tensor. Return a tensor, or tensors "
@@ -195,7 +207,7 @@ def _digest(texts: Iterable[str], tensors: dict[str, torch.Tensor]) -> str:
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode())
-    for name, tensor in sorted(tensors.items()):
+    for name, tensor in (part for each in sorted(tensors.items()) for part in plain(*each)):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

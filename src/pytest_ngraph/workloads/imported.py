@@ -7,6 +7,7 @@ import inspect
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.case import FP32
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import Built
 from pytest_ngraph.workloads.export import export_module, first_line
@@ -65,7 +66,15 @@ class Imported:
                 "which it was made, and use the compiler torchscript."
             )
         examples = replace(built, module=module).with_inputs(tensor.detach().cpu() for tensor in built.inputs)
-        return _in_fp32(at_batch_size(examples, case, made_for_it="batch_size" in arguments))
+        sized = at_batch_size(examples, case, made_for_it="batch_size" in arguments)
+        if not sized.as_is:
+            return _in_fp32(sized, case)
+        if case.precision != FP32:
+            raise UsageError(
+                f"{case.workload} is left as it is (as_is=True), so it cannot be cast to {case.precision}. Leave out "
+                "precision, or as_is."
+            )
+        return sized
 
     def export(self, case: Case, folder: Path) -> Artifact:
         built = self.build(case)
@@ -123,9 +132,16 @@ def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str
     return arguments
 
 
-def _in_fp32(built: Built) -> Built:
+def _in_fp32(built: Built, case: Case) -> Built:
     """Return the workload with its module in evaluation mode and all floats in fp32."""
     import torch
 
     fp32 = (tensor.float() if tensor.is_floating_point() else tensor for tensor in built.inputs)
-    return replace(built.with_inputs(fp32), module=built.module.to("cpu", torch.float32).eval())
+    try:
+        module = built.module.to("cpu", torch.float32).eval()
+    except Exception as error:  # modules of libraries refuse this in their own ways
+        raise UsageError(
+            f"{case.workload}: its module cannot be put into fp32 and evaluation mode ({type(error).__name__}: "
+            f"{first_line(error)}). To leave it as it is, return pytest_ngraph.Built(module, args, as_is=True)."
+        ) from error
+    return replace(built.with_inputs(fp32), module=module)

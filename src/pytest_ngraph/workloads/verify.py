@@ -92,6 +92,12 @@ def tolerance_of(precision: Precision, *, quantized: bool = False) -> float:
     return max(TOLERANCES[precision], QUANTIZED if quantized else 0.0)
 
 
+def coarsest(precisions: Sequence[str], otherwise: Precision) -> Precision:
+    """Return the precision of these that rounds most; `otherwise` where none of them is known."""
+    known = [precision for precision in TOLERANCES if precision in precisions]
+    return max(known, key=TOLERANCES.__getitem__, default=otherwise)
+
+
 def unverifiable(reference: Sequence[Array], names: Sequence[str] = ()) -> str:
     """Return why nothing can be verified with these outputs of eager PyTorch; empty where they can serve.
 
