@@ -266,8 +266,7 @@ def test_a_model_that_cannot_be_exported_runs_where_modules_are_compiled(
     subject.compile(artifact, CPU, tmp_path)
     with closing(subject.load(artifact, CPU, tmp_path)) as model:
         assert verify(model.outputs(), artifact.reference(), "fp32").agrees
-        expected = {"identity": "module", "inductor": "module", "torchscript": "script"}
-        assert model.facts["graph"] == expected[compiler]
+        assert model.facts.get("source") == {"inductor": "module", "torchscript": "script"}.get(compiler)
 
 
 @compiles_separately

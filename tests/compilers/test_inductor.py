@@ -66,7 +66,7 @@ def test_what_it_leaves_to_eager_pytorch_is_counted(load: Load, exported: Export
     case = Case(workload="twice:branching", compiler="inductor", batch_size=2)
     model = load(case)
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
-    assert model.facts["graph"] == "module"
+    assert model.facts["source"] == "module"
     assert int(model.facts["graphs"]) > 0
     assert int(model.facts["graph_breaks"]) > 0
 
@@ -82,7 +82,7 @@ def test_a_module_that_can_be_exported_is_compiled_itself_when_asked_to(load: Lo
     case = Case(workload="unusual:described", compiler="inductor:graph=module", batch_size=2)
     model = load(case)
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
-    assert (model.facts["graph"], model.facts["graphs"], model.facts["graph_breaks"]) == ("module", "1", "0")
+    assert (model.facts["source"], model.facts["graphs"], model.facts["graph_breaks"]) == ("module", "1", "0")
 
 
 def test_the_program_alone_is_refused_where_there_is_none(load: Load) -> None:

@@ -40,19 +40,19 @@ def test_a_script_keeps_both_branches(exported: Export, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("workload", "graph"), [("twice:unscriptable", "trace"), ("twice:detector", "script"), ("mha", "program")]
+    ("workload", "source"), [("twice:unscriptable", "trace"), ("twice:detector", "script"), ("mha", "program")]
 )
-def test_the_record_says_what_the_graph_was_made_from(workload: str, graph: str, load: Load, exported: Export) -> None:
+def test_the_record_says_what_the_graph_was_made_from(workload: str, source: str, load: Load, exported: Export) -> None:
     case = Case(workload=workload, compiler="torchscript", batch_size=2, width=16 if workload == "mha" else None)
     model = load(case)
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
-    assert model.facts["graph"] == graph
+    assert model.facts["source"] == source
 
 
 def test_a_module_that_can_be_exported_is_scripted_when_asked_to(load: Load, exported: Export) -> None:
     case = Case(workload="unusual:spectrum", compiler="torchscript:graph=module", batch_size=2)
     model = load(case)
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
-    assert model.facts["graph"] == "trace"
+    assert model.facts["source"] == "trace"
     with pytest.raises(Unsupported, match=r"torch\.export refuses twice:detector"):
         load(Case(workload="twice:detector", compiler="torchscript:graph=program", batch_size=2))

@@ -80,7 +80,7 @@ class Inductor:
         facts["precision"] = program.precision(artifact, target)
         if ahead:
             inputs = program.inputs(artifact, target.kind)
-            return pytorch.load(_run_package(folder / PACKAGE), inputs, target, graph="program", **facts)
+            return pytorch.load(_run_package(folder / PACKAGE), inputs, target, source="program", **facts)
 
         import torch
         from torch._inductor import config
@@ -96,7 +96,7 @@ class Inductor:
 
         def instance(on: Target) -> CompiledModel:
             pytorch.set_up(on)
-            model = InductorModel(run, built.args, on, graph="module" if is_module else "program", **facts)
+            model = InductorModel(run, built.args, on, source="module" if is_module else "program", **facts)
             before = _counts()
             try:
                 with _caching_in(folder), config.patch(options):

@@ -27,7 +27,7 @@ SOURCE = "source.txt"
 class TorchScript:
     """TorchScript.
 
-    The fact `graph` says what the graph was made from: the exported `program`, or the module by `script`, which keeps
+    The fact `source` says what the graph was made from: the exported `program`, or the module by `script`, which keeps
     its branches and loops, or by `trace`, which holds only what the module did for these inputs.
 
     Attributes:
@@ -79,7 +79,7 @@ class TorchScript:
                 for _ in range(2):  # the first call profiles, the second fuses; later calls are like those timed
                     run(*args)
                 torch.cuda.synchronize()
-        facts = {"optimize": self.optimize, "graph": source}
+        facts = {"optimize": self.optimize, "source": source}
         return pytorch.load(run, args, target, precision=program.precision(artifact, target), **facts)
 
 
