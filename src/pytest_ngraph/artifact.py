@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "npt.NDArray[Any]"
 Kind = Literal["cpu", "cuda"]
+LISTS = ("unrelated", "input_names", "output_names", "input_types", "precisions", "hidden")
+"""Fields of `Artifact` that are tuples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +73,16 @@ class Artifact:
         onnx: the ONNX file at the case's batch size, or None (a PyTorch workload).
         export_error: why there is no program, when the model builds but `torch.export` refuses it.
         quantized: whether the graph contains operators that round to eight bits.
+        data_dependent: whether values may decide how large the outputs are.
         digest: SHA-256 of the graph and its weights.
         model: parameters and operations.
         files: digests of the user's own files that were read to build it, by path.
         unrelated: those of `files` that only other workloads import, which the same process has built before.
         drawn: what the integers and Booleans among the inputs were drawn as, and why, by the input's name.
+        input_names: what users know each of `inputs` by: `ids`, `batch['mask']`; empty where the graph names them.
+        output_names: likewise, of `reference`: `output`, `output[0]`, `output['logits']`.
+        input_types: PyTorch's name of each input's type, `bfloat16`; empty where all floats have the case's precision.
+        precisions: what a module that is left as it is computes in, `bf16`, `fp32`; empty for the case's precision.
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
     """
 
@@ -85,11 +92,16 @@ class Artifact:
     onnx: Path | None = None
     export_error: str = ""
     quantized: bool = False
+    data_dependent: bool = False
     digest: str = ""
     model: Model = field(default_factory=Model)
     files: dict[str, str] = field(default_factory=dict)
     unrelated: tuple[str, ...] = ()
     drawn: dict[str, str] = field(default_factory=dict)
+    input_names: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
+    input_types: tuple[str, ...] = ()
+    precisions: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
 
     @property
@@ -98,11 +110,11 @@ class Artifact:
         return {path: digest for path, digest in self.files.items() if path not in self.unrelated}
 
     def inputs(self) -> list[Array]:
-        """Return the inputs in the graph's order, floats in fp32; the first axis of each is the batch."""
+        """Return the input tensors in the order in which `program` and compiled models take them, floats in fp32."""
         return _load_arrays(self.folder / "inputs.npz")
 
     def reference(self) -> list[Array]:
-        """Return the outputs of eager PyTorch for `inputs` in fp32, flattened in order."""
+        """Return the output tensors of eager PyTorch for `inputs`, flattened in order, floats in fp32."""
         return _load_arrays(self.folder / "reference.npz")
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,8 +131,7 @@ class Artifact:
                 "program": Path(data["program"]) if data["program"] else None,
                 "onnx": Path(data["onnx"]) if data["onnx"] else None,
                 "model": Model(**data["model"]),
-                "unrelated": tuple(data.get("unrelated", ())),
-                "hidden": tuple(data.get("hidden", ())),
+                **{name: tuple(data.get(name, ())) for name in LISTS},
             }
         )
 

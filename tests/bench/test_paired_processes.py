@@ -96,12 +96,28 @@ def test_what_torch_export_refuses_is_measured_in_processes_of_their_own(compare
     for folder, count in (("head", 1), ("base", 40)):
         (tmp_path / folder / "nets.py").write_text(DECIDING.format(count=count))
     records = compare(dataclasses.replace(CASE, compiler="identity"), CASE)
-    comparison = comparison_of(records[:1])
-    assert (comparison.subject, comparison.placement, comparison.problem) == ("module", "apart", "")
-    assert effect(comparison.launches[0]).log_ratio < 0
-    other = records[1].comparison
-    assert other is not None
-    assert other.problem.startswith("two revisions are compared as exported programs, and torch.export refuses the")
+    for record in records:
+        comparison = comparison_of([record])
+        assert (comparison.subject, comparison.placement, comparison.problem) == ("module", "apart", "")
+        assert effect(comparison.launches[0]).log_ratio < 0
+
+
+NEEDS_PROGRAM = dataclasses.replace(CASE, compiler="torchscript:graph=program")
+
+
+def test_a_head_that_torch_export_refuses_is_lost_to_a_compiler_of_programs(compare: Compare, tmp_path: Path) -> None:
+    (tmp_path / "head" / "nets.py").write_text(DECIDING.format(count=1))
+    (record,) = compare(NEEDS_PROGRAM)
+    assert record.skip_reason.startswith("torch.export refuses nets:network: ")
+    assert record.comparison
+    assert record.comparison.lost == record.skip_reason
+
+
+def test_a_base_that_torch_export_refuses_is_nothing_to_lose(compare: Compare, tmp_path: Path) -> None:
+    (tmp_path / "base" / "nets.py").write_text(DECIDING.format(count=1))
+    comparison = comparison_of(compare(NEEDS_PROGRAM))
+    assert comparison.base_skipped.startswith("torch.export refuses nets:network: ")
+    assert comparison.broken == ""
 
 
 def test_a_compiler_of_ones_own_that_changed_compiles_each_arm_at_its_own_side(

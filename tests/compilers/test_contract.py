@@ -8,6 +8,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,8 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, streams
-from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
-from pytest_ngraph.workloads.verify import verify
+from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.workloads.verify import coarsest, verify
 
 Function = Callable[..., None]
 COMPILE_SEPARATELY: list[Function] = []
@@ -87,6 +88,15 @@ def test_several_inputs_and_nested_outputs_agree_with_eager(compiler: str, load:
     case = Case(workload="unusual:encoder", compiler=compiler, batch_size=2)
     _check_agreement(case, load, exported)
     assert len(load(case).outputs()) == 3
+
+
+@compiles_separately
+def test_dicts_keyword_arguments_and_dataclasses_agree_with_eager(compiler: str, load: Load, exported: Export) -> None:
+    case = Case(workload="unusual:described", compiler=compiler, batch_size=2)
+    _check_agreement(case, load, exported)
+    artifact = exported(case)
+    assert artifact.input_names == ("batch['x']", "unused", "shift")
+    assert artifact.output_names == ("output.hidden", "output.scores['first']", "output.scores['sum']")
 
 
 @compiles_separately
@@ -238,19 +248,46 @@ def test_options_are_read_without_importing_a_library(compiler: str) -> None:
     assert finished.returncode == 0, finished.stderr
 
 
-def test_a_model_that_cannot_be_exported_is_not_skipped(compiler: str, exported: Export, tmp_path: Path) -> None:
-    """Identity needs no graph and runs it; all others fail with the reason."""
+@compiles_separately
+def test_a_model_that_cannot_be_exported_runs_where_modules_are_compiled(
+    compiler: str, exported: Export, tmp_path: Path
+) -> None:
     require(compiler)
     case = Case(workload="twice:branching", compiler=compiler, batch_size=2)
     artifact, subject = exported(case), compilers.resolve(compiler)
     assert artifact.export_error
-    if compiler == "identity":
-        model = subject.load(artifact, CPU, tmp_path)
-        assert verify(model.outputs(), artifact.reference(), "fp32").agrees
+    runs_module = compilers.runs_module(compiler, artifact)
+    assert runs_module == (compiler in ("identity", "inductor", "torchscript"))
+    if not runs_module:
+        with pytest.raises(
+            Unsupported, match=r"torch\.export refuses twice:branching: .*twice\.py, line \d+, in forward"
+        ):
+            subject.compile(artifact, CPU, tmp_path)
         return
-    with pytest.raises(NgraphError, match=r"torch\.export refuses") as failure:
+    subject.compile(artifact, CPU, tmp_path)
+    with closing(subject.load(artifact, CPU, tmp_path)) as model:
+        assert verify(model.outputs(), artifact.reference(), "fp32").agrees
+        assert model.facts.get("source") == {"inductor": "module", "torchscript": "script"}.get(compiler)
+
+
+@compiles_separately
+@pytest.mark.parametrize("function", ["mixed", "dynamically_quantized"])
+def test_a_module_that_is_left_as_it_is_agrees_with_eager(
+    compiler: str, function: str, exported: Export, tmp_path: Path
+) -> None:
+    require(compiler)
+    case = Case(workload=f"as_is:{function}", compiler=compiler, batch_size=2)
+    artifact, subject = exported(case), compilers.resolve(compiler)
+    try:
         subject.compile(artifact, CPU, tmp_path)
-    assert not isinstance(failure.value, Unsupported)
+        model = subject.load(artifact, CPU, tmp_path)
+    except Unsupported as reason:
+        if compiler in ("identity", "torchscript"):
+            raise
+        pytest.skip(str(reason))
+    with closing(model):
+        precision = coarsest(artifact.precisions, otherwise="fp32")
+        assert verify(model.outputs(), artifact.reference(), precision, quantized=artifact.quantized).agrees
 
 
 def _require_throughput(compiler: str) -> None:

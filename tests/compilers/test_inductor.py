@@ -72,6 +72,35 @@ def test_it_compiles_at_the_first_call_when_asked_to(exported: Export, tmp_path:
 
 
 @pytest.mark.slow
+def test_what_it_leaves_to_eager_pytorch_is_counted(load: Load, exported: Export) -> None:
+    case = Case(workload="twice:branching", compiler="inductor", batch_size=2)
+    model = load(case)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    assert model.facts["source"] == "module"
+    assert int(model.facts["graphs"]) > 0
+    assert int(model.facts["graph_breaks"]) > 0
+
+
+def test_a_module_of_which_nothing_is_compiled_is_not_measured_as_inductors(load: Load) -> None:
+    """A loop that breaks the graph runs in eager PyTorch, and so does what is in it."""
+    with pytest.raises(Unsupported, match="inductor compiles nothing of this module"):
+        load(Case(workload="twice:detector", compiler="inductor", batch_size=2))
+
+
+@pytest.mark.slow
+def test_a_module_that_can_be_exported_is_compiled_itself_when_asked_to(load: Load, exported: Export) -> None:
+    case = Case(workload="unusual:described", compiler="inductor:graph=module", batch_size=2)
+    model = load(case)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    assert (model.facts["source"], model.facts["graphs"], model.facts["graph_breaks"]) == ("module", "1", "0")
+
+
+def test_the_program_alone_is_refused_where_there_is_none(load: Load) -> None:
+    with pytest.raises(Unsupported, match=r"torch\.export refuses twice:branching"):
+        load(Case(workload="twice:branching", compiler="inductor:graph=program", batch_size=2))
+
+
+@pytest.mark.slow
 def test_weights_are_freed(exported: Export) -> None:
     """A closed model that was compiled at its first call keeps no weights.
 

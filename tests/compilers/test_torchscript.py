@@ -7,6 +7,7 @@ from compiled import CPU, Export, Load
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.torchscript import FILE, TorchScript
+from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.verify import verify
 
 
@@ -26,3 +27,32 @@ def test_the_file_is_an_ordinary_torchscript_archive(exported: Export, tmp_path:
     module = torch.jit.load(tmp_path / FILE)  # type: ignore[no-untyped-call]
     (x,) = exported(case).inputs()
     assert module(torch.from_numpy(x)).shape == exported(case).reference()[0].shape
+
+
+def test_a_script_keeps_both_branches(exported: Export, tmp_path: Path) -> None:
+    import torch
+
+    case = Case(workload="twice:branching", compiler="torchscript", batch_size=2)
+    TorchScript().compile(exported(case), CPU, tmp_path)
+    module = torch.jit.load(tmp_path / FILE)  # type: ignore[no-untyped-call]
+    assert module(torch.ones(2, 4))[0, 0] == 2
+    assert module(-torch.ones(2, 4))[0, 0] == -2
+
+
+@pytest.mark.parametrize(
+    ("workload", "source"), [("twice:unscriptable", "trace"), ("twice:detector", "script"), ("mha", "program")]
+)
+def test_the_record_says_what_the_graph_was_made_from(workload: str, source: str, load: Load, exported: Export) -> None:
+    case = Case(workload=workload, compiler="torchscript", batch_size=2, width=16 if workload == "mha" else None)
+    model = load(case)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    assert model.facts["source"] == source
+
+
+def test_a_module_that_can_be_exported_is_scripted_when_asked_to(load: Load, exported: Export) -> None:
+    case = Case(workload="unusual:spectrum", compiler="torchscript:graph=module", batch_size=2)
+    model = load(case)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    assert model.facts["source"] == "trace"
+    with pytest.raises(Unsupported, match=r"torch\.export refuses twice:detector"):
+        load(Case(workload="twice:detector", compiler="torchscript:graph=program", batch_size=2))

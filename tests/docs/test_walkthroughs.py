@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -73,6 +74,13 @@ def test_a_metric_of_ones_own(following: Follow) -> None:
 def test_an_onnx_file(following: Follow) -> None:
     (measured,) = following("onnx-files.md", *LITTLE)
     assert "3 passed" in measured.output
+
+
+@pytest.mark.slow
+def test_models_of_ones_own(following: Follow) -> None:
+    (measured,) = following("your-own-model.md", *LITTLE, "-k 'not inductor'")
+    assert "23 passed, 5 skipped" in measured.output
+    assert re.search(r"torch\.export refuses early:network: .*\(early\.py, line 12, in forward\)", measured.output)
 
 
 @pytest.mark.slow

@@ -38,3 +38,35 @@ def build(batch_size: int) -> tuple[torch.nn.Module, torch.Tensor]:
 def branching(batch_size: int) -> tuple[torch.nn.Module, torch.Tensor]:
     """Return a model whose control flow depends on its input, which `torch.export` refuses."""
     return Branching(), torch.ones(batch_size, 4)
+
+
+class Unscriptable(torch.nn.Module):
+    def forward(self, batch):  # type: ignore[no-untyped-def]  # scripting takes what has no type for a tensor
+        x = batch["x"]
+        return {"y": x * 2 if x.sum().item() > 0 else x}
+
+
+class Detector(torch.nn.Module):
+    """Returns what is above a threshold, as detectors do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, images: list[torch.Tensor]) -> list[dict[str, torch.Tensor]]:
+        found: list[dict[str, torch.Tensor]] = []
+        for image in images:
+            scores = self.linear(image)[:, 0]
+            kept = torch.nonzero(scores > scores.mean()).flatten()
+            if kept.numel() > 8:
+                kept = kept[:8]
+            found.append({"boxes": image[kept], "scores": scores[kept]})
+        return found
+
+
+def unscriptable() -> tuple[torch.nn.Module, tuple[dict[str, torch.Tensor]]]:
+    return Unscriptable(), ({"x": torch.ones(1, 4)},)
+
+
+def detector(batch_size: int) -> tuple[torch.nn.Module, tuple[list[torch.Tensor]]]:
+    return Detector(), ([torch.rand(9, 4) for _ in range(batch_size)],)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 
@@ -36,6 +37,35 @@ class Encoder(torch.nn.Module):
 def encoder(batch_size: int) -> tuple[torch.nn.Module, tuple[torch.Tensor, torch.Tensor]]:
     tokens = torch.arange(batch_size * SIZE).reshape(batch_size, SIZE) % 32
     return Encoder(), (tokens, (tokens % 3 > 0).float())
+
+
+class Described(torch.nn.Module):
+    """Takes a dict, keyword arguments and constants, leaves one tensor unused, and returns a dataclass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._linear = torch.nn.Linear(SIZE, SIZE)
+
+    def forward(
+        self, batch: dict[str, torch.Tensor | None], *, shift: torch.Tensor, unused: torch.Tensor, mode: str
+    ) -> Described.Output:
+        assert mode == "linear"
+        x, mask = batch["x"], batch["mask"]
+        assert x is not None
+        hidden = self._linear(x) - shift
+        return self.Output(hidden=hidden, mask=mask, scores={"first": hidden[:, 0], "sum": hidden.sum(1) * 2})
+
+    @dataclass
+    class Output:
+        hidden: torch.Tensor
+        mask: torch.Tensor | None
+        scores: dict[str, torch.Tensor]
+
+
+def described() -> tuple[torch.nn.Module, tuple[object, ...], dict[str, object]]:
+    ramp = torch.arange(float(SIZE)).reshape(1, SIZE)
+    kwargs = {"unused": ramp * 100, "shift": ramp / SIZE, "mode": "linear"}
+    return Described(), ({"mask": None, "x": ramp},), kwargs
 
 
 def inverse(batch_size: int) -> Workload:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -107,6 +108,30 @@ def undecided():
 
 def overflows():
     return Overflows(), torch.ones(1, 4)
+
+class Positive(nn.Module):
+    def forward(self, x):
+        return x[x > 0]
+
+def positive():
+    return Positive(), torch.ones(1, 4)
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.places, self.words = nn.Embedding(100, 4), nn.Embedding(10, 4)
+
+    def forward(self, ids):
+        return self.words(ids["text"]) + self.places(ids["places"])
+
+def words(last):
+    return Words(), ({"places": torch.tensor([[50, 99]]), "text": torch.tensor([[3, last]])},)
+
+def unknown_ids():
+    return words(10)
+
+def negative_ids():
+    return words(-1)
 
 def own():
     return ReturnsItsOwn(), torch.ones(1, 4)
@@ -229,6 +254,8 @@ def test_a_module_that_cannot_be_exported_still_has_a_reference(tmp_path: Path) 
     assert artifact.program is None
     assert artifact.export_error
     assert "\n" not in artifact.export_error
+    assert re.search(r"\(.*nets_to_export\.py, line \d+, in forward\)$", artifact.export_error)
+    assert artifact.data_dependent
     assert len(artifact.digest) == 64
     assert artifact.reference()[0].shape == (2, 4)
 
@@ -238,6 +265,15 @@ def test_a_module_that_keeps_what_its_first_call_makes_can_be_exported(tmp_path:
     artifact = export(_of_user("cached"), tmp_path)
     assert artifact.program
     assert artifact.reference()[0].tolist() == [[0, 1, 2, 3]] * 2
+
+
+@pytest.mark.usefixtures("nets")
+def test_outputs_whose_size_depends_on_values_are_known(tmp_path: Path) -> None:
+    artifact = export(_of_user("positive"), tmp_path)
+    assert artifact.program
+    assert artifact.data_dependent
+    (tmp_path / "other").mkdir()
+    assert not export(MHA, tmp_path / "other").data_dependent
 
 
 @pytest.mark.usefixtures("nets")
@@ -259,9 +295,14 @@ def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
         ("own", "returns Own, which contains no tensor. Return a tensor"),
         (
             "overflows",
-            "output 1 of the reference has only NaN values, with which nothing can be verified. Give it weights",
+            r"output\[1\] of the reference has only NaN values, with which nothing can be verified. Give it weights",
         ),
-        ("in_place", "changes its input 0 in place"),
+        ("in_place", "changes its input x in place"),
+        (
+            "unknown_ids",
+            r"input ids\['text'\] holds 10, but the table that it indexes, words\.weight, has 10 rows\. Give",
+        ),
+        ("negative_ids", r"input ids\['text'\] holds -1, but the table .* has 10 rows\. Give it ids from 0 to 9, or"),
         ("scripted", "returned a ScriptModule, which is compiled already"),
     ],
 )

@@ -36,7 +36,7 @@ def _without_weights(name: str) -> torch.nn.Module:
 @pytest.mark.parametrize("row", TABLE_IV, ids=lambda row: row["timm_name"])
 def test_models_are_those_of_the_study(row: dict[str, str]) -> None:
     pytest.importorskip("torchinfo")
-    counts = count(Built(_without_weights(row["timm_name"]).eval(), (torch.empty(1, 3, 224, 224),)))
+    counts = count(Built(_without_weights(row["timm_name"]).eval(), (torch.empty(1, 3, 224, 224),)), 1)
     assert counts.parameters == int(row["parameters"])
     assert counts.mult_adds == int(row["torchinfo_mult_adds_at_224"])
 

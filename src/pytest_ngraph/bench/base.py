@@ -173,12 +173,6 @@ class Opponents:
             return built.noted_in(comparison), None
         base = self._side(opponent, built, BASE_EXPORTER, case)
         head = self._side(case, artifact, EXPORTER, case) if artifact else None
-        for name, side in (("base", base), ("head", head)):
-            if side and side.artifact.export_error and not side.runs_module:
-                problem = f"two revisions are compared as exported programs, and torch.export refuses the {name}'s: "
-                broken = "raised" if name == "base" else ""
-                problem += side.artifact.export_error
-                return dataclasses.replace(comparison, problem=problem, broken=broken), None
         if head:
             instead_of, measures_equals = self._base.instead_of, self._base.measures_equals
             comparison = compared(comparison, head, base, instead_of=instead_of, measures_equals=measures_equals)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pytest_ngraph import workloads
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
-from pytest_ngraph.workloads.tensors import dtype
-
-if TYPE_CHECKING:
-    import torch
+from pytest_ngraph.workloads import Built
 
 Graph = Literal["module", "program"]
 
@@ -48,26 +43,23 @@ class Identity:
 
             return OnnxRuntime(optimization="none").load(artifact, target, folder)
         pytorch.set_up(target)
-        module = self._module(artifact, target)
-        inputs = program.inputs(artifact, target.kind)
-        if self.channels_last:
-            module, inputs = _in_channels_last(module, inputs)
-        return pytorch.load(module, inputs, target, graph=self.graph, channels_last=self.channels_last)
+        built = self._built(artifact, target)
+        run = pytorch.with_keywords(built.module, built.kwargs)
+        facts = {"graph": self.graph, "channels_last": self.channels_last}
+        return pytorch.load(run, built.args, target, precision=program.precision(artifact, target), **facts)
 
-    def _module(self, artifact: Artifact, target: Target) -> torch.nn.Module:
+    def _built(self, artifact: Artifact, target: Target) -> Built:
+        """Return the module or the program with its arguments, on the target's kind of device."""
         if self.graph == "program":
-            return pytorch.program_module(artifact, target)
-        module = workloads.build(artifact.case).module
-        if self.channels_last or (target.kind, target.precision) != ("cpu", "fp32"):
-            module = copy.deepcopy(module)  # the user may keep the original and use it again
-        return module.to(target.kind, dtype(target.precision))
+            built = Built(pytorch.program_module(artifact, target), program.inputs(artifact, target.kind))
+        else:
+            built = pytorch.rebuilt(artifact, target, copied=self.channels_last)
+        return _in_channels_last(built) if self.channels_last else built
 
 
-def _in_channels_last(
-    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]
-) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+def _in_channels_last(built: Built) -> Built:
     import torch
 
     layout = torch.channels_last
-    moved = (tensor.contiguous(memory_format=layout) if tensor.ndim == 4 else tensor for tensor in inputs)
-    return module.to(memory_format=layout), tuple(moved)
+    moved = (tensor.contiguous(memory_format=layout) if tensor.ndim == 4 else tensor for tensor in built.inputs)
+    return replace(built.with_inputs(moved), module=built.module.to(memory_format=layout))

@@ -1,4 +1,4 @@
-"""TorchInductor: compiles the exported program, ahead of time where possible, else at the first call."""
+"""TorchInductor: compiles the exported program, ahead of time where possible, or the module at its first call."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch, streams
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.system.installed import cxx, is_importable
+from pytest_ngraph.workloads import Built
 
 if TYPE_CHECKING:
     import torch
@@ -40,22 +41,31 @@ class Inductor:
     """TorchInductor, ahead of time or at the first call.
 
     For throughput and on a GPU it always compiles at the first call: a package holds Python's lock while it runs, so
-    that streams would take turns, and on a GPU it replays no CUDA graphs.
+    that streams would take turns, and on a GPU it replays no CUDA graphs. Likewise for a module, of which eager PyTorch
+    runs what `torch.compile` cannot compile. The fact `graphs` counts what was compiled, `graph_breaks` what lies
+    between.
 
     Attributes:
         mode: as in `torch.compile`.
         freezing: treat weights as constants, to fold them and pack their layouts.
         ahead_of_time: compile into a package that loads in a moment (AOTInductor), for latency on a CPU; `false`
             compiles at the first call, as `torch.compile` does.
+        graph: what is compiled: the module, its exported program, or (`auto`) the module only where `torch.export`
+            refuses it.
     """
 
     mode: Mode = "default"
     freezing: bool = True
     ahead_of_time: bool = True
+    graph: pytorch.Graph = "auto"
 
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
+
+    def runs_module(self, artifact: Artifact) -> bool:
+        """Return whether it compiles the module itself."""
+        return pytorch.is_module(self.graph, artifact)
 
     @property
     def searches(self) -> bool:
@@ -69,32 +79,42 @@ class Inductor:
         what Inductor can keep there.
         """
         _require_toolchain(target)
+        if self.runs_module(artifact):
+            return
         loaded = program.load(artifact)
-        if self._is_ahead_of_time(target):
+        if self._is_ahead_of_time(artifact, target):
             self._package(loaded, target, folder / PACKAGE)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         pytorch.set_up(target)
-        inputs = program.inputs(artifact, target.kind)
-        ahead = self._is_ahead_of_time(target)
-        facts = {"mode": self.mode, "freezing": self.freezing, "ahead_of_time": ahead}
+        ahead = self._is_ahead_of_time(artifact, target)
+        facts: dict[str, object] = {"mode": self.mode, "freezing": self.freezing, "ahead_of_time": ahead}
+        facts["precision"] = program.precision(artifact, target)
         if ahead:
-            return pytorch.load(_run_package(folder / PACKAGE), inputs, target, **facts)
+            inputs = program.inputs(artifact, target.kind)
+            return pytorch.load(_run_package(folder / PACKAGE), inputs, target, source="program", **facts)
 
         import torch
         from torch._inductor import config
 
-        # `fullgraph`: a part that falls back to eager is an error. It would be measured as Inductor's otherwise.
-        run = torch.compile(pytorch.program_module(artifact, target), mode=self.mode, fullgraph=True)
+        is_module = self.runs_module(artifact)
+        built = self._built(artifact, target)
+        # `fullgraph`: a part that falls back to eager is an error. It would be measured as Inductor's otherwise, while
+        # of a module it is what the fact `graph_breaks` counts.
+        compiled = torch.compile(built.module, mode=self.mode, fullgraph=not is_module)
+        run = pytorch.with_keywords(compiled, built.kwargs)
         # Kernels called one by one from Python hold its lock, so that streams would take turns. C++ calls do not.
         options = {"freezing": self.freezing, "cpp_wrapper": target.objective == "throughput"}
 
         def instance(on: Target) -> CompiledModel:
             pytorch.set_up(on)
-            model = InductorModel(run, inputs, on, **facts)
+            model = InductorModel(run, built.args, on, source="module" if is_module else "program", **facts)
+            before = _counts()
             try:
                 with _caching_in(folder), config.patch(options):
-                    model()
+                    self._call_first(model, is_module=is_module)
+                if is_module:
+                    model.count_since(before)
             except BaseException:
                 model.close()
                 raise
@@ -102,8 +122,29 @@ class Inductor:
 
         return streams.load(instance, target)
 
-    def _is_ahead_of_time(self, target: Target) -> bool:
-        return self.ahead_of_time and target.kind == "cpu" and target.objective == "latency"
+    def _call_first(self, model: InductorModel, *, is_module: bool) -> None:
+        """Compile by calling. What fails of a module when its weights are constants is compiled without that."""
+        from torch._inductor import config
+        from torch._inductor.exc import InductorError
+
+        try:
+            model()
+        except InductorError:
+            if not (is_module and self.freezing):
+                raise
+            with config.patch(freezing=False):
+                model()
+            model.facts["freezing"] = "partly"
+
+    def _built(self, artifact: Artifact, target: Target) -> Built:
+        """Return what is compiled at the first call, with its arguments, on the target's kind of device."""
+        if self.runs_module(artifact):
+            return pytorch.rebuilt(artifact, target)
+        return Built(pytorch.program_module(artifact, target), program.inputs(artifact, target.kind))
+
+    def _is_ahead_of_time(self, artifact: Artifact, target: Target) -> bool:
+        is_possible = target.kind == "cpu" and target.objective == "latency"
+        return self.ahead_of_time and is_possible and not self.runs_module(artifact)
 
     def _package(self, loaded: torch.export.ExportedProgram, target: Target, path: Path) -> None:
         import torch
@@ -115,6 +156,13 @@ class Inductor:
         with tempfile.TemporaryDirectory(prefix="ngraph-inductor-") as cache, _caching_in(Path(cache)), torch.no_grad():
             torch._inductor.aoti_compile_and_package(loaded, package_path=str(path), inductor_configs=options)
         clear_inductor_caches()  # torch 2.7 would include a header of this folder in what it compiles next
+
+
+def _counts() -> dict[str, int]:
+    """Return how many graphs this process compiled so far, and how often code between two of them was left to eager."""
+    from torch._dynamo.utils import counters
+
+    return {"graphs": counters["stats"]["unique_graphs"], "graph_breaks": sum(counters["graph_break"].values())}
 
 
 def _run_package(path: Path) -> pytorch.Run:
@@ -136,9 +184,22 @@ class InductorModel(pytorch.PytorchModel):
 
     _open: ClassVar[set[InductorModel]] = set()
 
-    def __init__(self, run: pytorch.Run, inputs: tuple[torch.Tensor, ...], target: Target, **facts: object) -> None:
-        super().__init__(run, inputs, target, **facts)
+    def __init__(self, run: pytorch.Run, args: tuple[Any, ...], target: Target, **facts: object) -> None:
+        super().__init__(run, args, target, **facts)
         self._open.add(self)
+
+    def count_since(self, before: dict[str, int]) -> None:
+        """Note in the facts how many graphs were compiled since then, and how often they were broken.
+
+        Raises:
+            Unsupported: none was compiled, so that eager PyTorch would be measured as Inductor.
+        """
+        counts = {name: count - before[name] for name, count in _counts().items()}
+        if not counts["graphs"] and self._open == {self}:  # beside another open model, its code may be used again
+            raise Unsupported(
+                "inductor compiles nothing of this module: torch.compile leaves all of it to eager PyTorch"
+            )
+        self.facts |= {name: str(count) for name, count in counts.items()}
 
     def close(self) -> None:
         """Close; with the last open model, forget all generated code, since that is not kept by model."""

@@ -56,7 +56,7 @@ class Compiler(Protocol):
       a property where that depends on its options. Without it, it does not search. One that keeps what it finds
       outside its folder must leave that alone where `Target.draw` is not 0.
 
-    A built-in compiler may have a method `runs_module` (`registry.runs_module`).
+    One that also compiles modules which `torch.export` refuses has a method `runs_module` (`registry.runs_module`).
 
     Attributes:
         libraries: modules that must be importable, the compiler's own first.

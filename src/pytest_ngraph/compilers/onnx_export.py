@@ -14,7 +14,6 @@ def write_onnx(artifact: Artifact, path: Path) -> None:
 
     Raises:
         Unsupported: ONNX lacks an operator, which the message names; also as `program.load` raises it.
-        NgraphError: as `program.load` raises it.
     """
     import torch
 

@@ -81,7 +81,7 @@ class OnnxRuntime:
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         self._refuse(target)
         session = self._session(artifact.onnx or folder / FILE, target, folder)
-        facts = self._facts(session, target)
+        facts = self._facts(session, artifact, target)
         if (values := onnx_values.load(artifact)) is not None:
             return streams.load(lambda on: OnnxValuesModel(session, values, facts), target)
         inputs = program.inputs(artifact, target.kind)
@@ -149,12 +149,12 @@ class OnnxRuntime:
             options.add_session_config_entry("session.intra_op_thread_affinities", helpers)
         return options
 
-    def _facts(self, session: Any, target: Target) -> dict[str, str]:
+    def _facts(self, session: Any, artifact: Artifact, target: Target) -> dict[str, str]:
         import onnxruntime as ort
 
         return {
             "version": ort.__version__,
-            "precision": target.precision,
+            "precision": program.precision(artifact, target),
             "provider": session.get_providers()[0],
             "threads": str(session.get_session_options().intra_op_num_threads),
             "optimization": self.optimization,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads import onnx_values
 from pytest_ngraph.workloads.tensors import cast, flatten
 
@@ -13,27 +13,28 @@ if TYPE_CHECKING:
 
     import torch
 
-    from pytest_ngraph.artifact import Artifact
+    from pytest_ngraph.artifact import Artifact, Target
 
-__all__ = ["flatten", "inputs", "load", "onnx_file"]
+__all__ = ["flatten", "inputs", "load", "onnx_file", "precision"]
 
 
 def load(artifact: Artifact) -> torch.export.ExportedProgram:
     """Return the exported program, on the CPU. Its `module()` takes `inputs(artifact)`.
 
     Raises:
-        Unsupported: the workload is an ONNX file, which has no exported program.
-        NgraphError: `torch.export` refuses the model, which is the model's failure and no limit of the compiler.
+        Unsupported: there is none, because the workload is an ONNX file or `torch.export` refuses it.
     """
     import torch
 
     if artifact.export_error:
-        raise NgraphError(f"torch.export refuses {artifact.case.workload}: {artifact.export_error}")
+        raise Unsupported(f"torch.export refuses {artifact.case.workload}: {artifact.export_error}")
     if artifact.program is None:
         raise Unsupported(
             f"{artifact.case.workload} is an ONNX file, and this compiler takes PyTorch programs. "
             f"Use a compiler that reads ONNX."
         )
+    if artifact.quantized:
+        import torch.ao.quantization.fx._decomposed  # the operators of what PT2E quantizes
     return torch.export.load(artifact.program)
 
 
@@ -52,8 +53,17 @@ def onnx_file(artifact: Artifact, compiler: str) -> Path | None:
 
 
 def inputs(artifact: Artifact, device: str = "cpu") -> tuple[torch.Tensor, ...]:
-    """Return the artifact's inputs on `device`, contiguous: floats in the case's precision, others unchanged."""
+    """Return the artifact's inputs on `device`, contiguous, in the types in which the program takes them."""
     import torch
 
-    arrays = (torch.from_numpy(array) for array in artifact.inputs())
-    return tuple(cast(tensor, artifact.case.precision).to(device).contiguous() for tensor in arrays)
+    tensors = [torch.from_numpy(array) for array in artifact.inputs()]
+    if artifact.input_types:
+        typed = [tensor.to(getattr(torch, name)) for tensor, name in zip(tensors, artifact.input_types, strict=True)]
+    else:
+        typed = [cast(tensor, artifact.case.precision) for tensor in tensors]
+    return tuple(tensor.to(device).contiguous() for tensor in typed)
+
+
+def precision(artifact: Artifact, target: Target) -> str:
+    """Return what the program computes in: the target's precision, or what a module that is left as it is has."""
+    return ", ".join(artifact.precisions) or target.precision

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_ngraph import workloads
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, cuda, program, streams
+from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads.tensors import dtype
 
 if TYPE_CHECKING:
     import torch
@@ -14,24 +20,37 @@ if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array, Artifact, Target
 
 Run = Callable[..., object]
+Graph = Literal["auto", "module", "program"]
+"""What is compiled: the module, its exported program, or the module only where there is no program."""
+
+
+def is_module(graph: Graph, artifact: Artifact) -> bool:
+    """Return whether this option asks for the module, and not for its exported program or its ONNX file."""
+    is_asked_for = graph == "module" or (graph == "auto" and bool(artifact.export_error))
+    return is_asked_for and artifact.onnx is None
+
+
+def with_keywords(run: Run, kwargs: dict[str, Any]) -> Run:
+    """Return a callable that also passes these keyword arguments."""
+    return partial(run, **kwargs) if kwargs else run
 
 
 class PytorchModel:
-    """A PyTorch callable with its inputs in place."""
+    """A PyTorch callable with its arguments in place."""
 
     concurrency = 1
 
-    def __init__(self, run: Run, inputs: tuple[torch.Tensor, ...], target: Target, **facts: object) -> None:
-        """Keep the callable with its inputs.
+    def __init__(self, run: Run, args: tuple[Any, ...], target: Target, **facts: object) -> None:
+        """Keep the callable with its arguments.
 
         Args:
-            run: takes `inputs`; both are on the target's kind of device.
+            run: takes `args`; both are on the target's kind of device.
             facts: facts of this compiler alone.
         """
         import torch
 
         self._run = run
-        self._inputs = inputs
+        self._args = args
         # Not `torch.inference_mode`, which wraps this: it doubles the cost of a call, 2 % of the smallest blocks' time.
         self._inference_mode = torch._C._InferenceMode
         self.stopwatch = _stopwatch(target)
@@ -42,21 +61,21 @@ class PytorchModel:
 
     def __call__(self) -> object:
         with self._inference_mode(True):
-            return self._run(*self._inputs)
+            return self._run(*self._args)
 
     def outputs(self) -> Sequence[Array]:
         return program.flatten(self())
 
     def close(self) -> None:
-        del self._run, self._inputs
+        del self._run, self._args
 
 
-def load(run: Run, inputs: tuple[torch.Tensor, ...], target: Target, **facts: object) -> CompiledModel:
-    """Return a PyTorch callable as a model for the target's objective. Its streams share weights and inputs."""
+def load(run: Run, args: tuple[Any, ...], target: Target, **facts: object) -> CompiledModel:
+    """Return a PyTorch callable as a model for the target's objective. Its streams share weights and arguments."""
 
     def instance(on: Target) -> CompiledModel:
         set_up(on)  # in its own thread: PyTorch keeps the number of threads per calling thread
-        return PytorchModel(run, inputs, on, **facts)
+        return PytorchModel(run, args, on, **facts)
 
     return streams.load(instance, target)
 
@@ -81,6 +100,28 @@ def program_module(artifact: Artifact, target: Target) -> torch.nn.Module:
         loaded = move_to_device_pass(loaded, target.kind)  # also constants and operators that name a device
     module: torch.nn.Module = loaded.module()
     return module.to(target.kind)
+
+
+def rebuilt(artifact: Artifact, target: Target, *, copied: bool = False) -> Built:
+    """Build the workload's module again, on the target's kind of device, with the artifact's inputs as arguments.
+
+    Args:
+        copied: also copy a module that keeps device and precision, because the caller changes it: the user may keep the
+            original and use it again.
+
+    Raises:
+        Unsupported: the workload is an ONNX file.
+    """
+    built = workloads.build(artifact.case)
+    module = built.module
+    moves, casts = target.kind != "cpu", target.precision != "fp32" and not built.as_is
+    if copied or moves or casts:
+        module = copy.deepcopy(module)
+    if moves:
+        module = module.to(target.kind)
+    if casts:
+        module = module.to(dtype(target.precision))
+    return replace(built.with_inputs(program.inputs(artifact, target.kind)), module=module)
 
 
 def _stopwatch(target: Target) -> Stopwatch:

@@ -1,42 +1,64 @@
-"""TorchScript: the exported program, traced and frozen."""
+"""TorchScript: the exported program traced, or the module scripted or traced, and frozen."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads.export import first_line
+from pytest_ngraph.workloads.flat import flattened
+
+if TYPE_CHECKING:
+    import torch
 
 FILE = "model.pt"
+SOURCE = "source.txt"
+"""What the graph was made from: `program`, `script` or `trace`."""
 
 
 @dataclass(frozen=True)
 class TorchScript:
     """TorchScript.
 
+    The fact `source` says what the graph was made from: the exported `program`, or the module by `script`, which keeps
+    its branches and loops, or by `trace`, which holds only what the module did for these inputs.
+
     Attributes:
         optimize: apply `torch.jit.optimize_for_inference` (layouts and fusions of the device the model is loaded on).
+        graph: what is compiled: the module, its exported program, or (`auto`) the module only where `torch.export`
+            refuses it. A module is scripted, and traced where scripting refuses it.
     """
 
     optimize: bool = True
+    graph: pytorch.Graph = "auto"
 
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
+    def runs_module(self, artifact: Artifact) -> bool:
+        """Return whether it compiles the module itself."""
+        return pytorch.is_module(self.graph, artifact)
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         import torch
 
         pytorch.set_up(target)
-        module = pytorch.program_module(artifact, target)
         with _without_warnings(), torch.inference_mode():
+            if self.runs_module(artifact):
+                made, source = _from_module(pytorch.rebuilt(artifact, target))
+            else:
+                made, source = _traced(_program(artifact, target)), "program"
             # `freeze` requires `eval`. Exported programs refuse it, with their mode in the graph; a trace accepts it.
-            traced = torch.jit.trace(module, program.inputs(artifact, target.kind)).eval()  # type: ignore[no-untyped-call]
-            torch.jit.save(torch.jit.freeze(traced), folder / FILE)
+            torch.jit.save(torch.jit.freeze(made.eval()), folder / FILE)
+        (folder / SOURCE).write_text(source)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         import torch
@@ -46,13 +68,46 @@ class TorchScript:
             module = torch.jit.load(folder / FILE, map_location=target.kind).eval()  # type: ignore[no-untyped-call]
             if self.optimize:  # here, because the weights that it packs for this processor cannot be saved
                 module = torch.jit.optimize_for_inference(module)
-        inputs = program.inputs(artifact, target.kind)
+        source = (folder / SOURCE).read_text()
+        args, kwargs = program.inputs(artifact, target.kind), dict[str, Any]()
+        if source == "script":
+            built = pytorch.rebuilt(artifact, target)
+            args, kwargs = built.args, built.kwargs
+        run = pytorch.with_keywords(module, kwargs)
         if target.kind == "cuda":
             with torch.inference_mode():
                 for _ in range(2):  # the first call profiles, the second fuses; later calls are like those timed
-                    module(*inputs)
+                    run(*args)
                 torch.cuda.synchronize()
-        return pytorch.load(module, inputs, target, optimize=self.optimize)
+        facts = {"optimize": self.optimize, "source": source}
+        return pytorch.load(run, args, target, precision=program.precision(artifact, target), **facts)
+
+
+def _program(artifact: Artifact, target: Target) -> Built:
+    return Built(pytorch.program_module(artifact, target), program.inputs(artifact, target.kind))
+
+
+def _from_module(built: Built) -> tuple[torch.jit.ScriptModule, str]:
+    """Return the module scripted or traced, and which of both."""
+    import torch
+
+    try:
+        return torch.jit.script(built.module), "script"
+    except Exception as unscripted:  # whatever is wrong with the module's code
+        try:
+            return _traced(flattened(built)), "trace"
+        except Exception as error:
+            raise Unsupported(
+                f"torch.jit.script refuses {type(built.module).__name__}: {first_line(unscripted)}; "
+                f"torch.jit.trace: {first_line(error)}"
+            ) from error
+
+
+def _traced(built: Built) -> torch.jit.ScriptModule:
+    import torch
+
+    traced: torch.jit.ScriptModule = torch.jit.trace(built.module, built.args)  # type: ignore[no-untyped-call]
+    return traced
 
 
 class _without_warnings(warnings.catch_warnings):  # noqa: N801 (reads as a function)

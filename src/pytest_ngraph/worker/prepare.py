@@ -23,7 +23,7 @@ from pytest_ngraph.system.installed import variables
 from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.cache import Cache, Entry
 from pytest_ngraph.workloads import frameworks
-from pytest_ngraph.workloads.verify import verify
+from pytest_ngraph.workloads.verify import coarsest, verify
 
 GIVEN = variables()
 """The variables that configure compilers as this process was started with them. PyTorch sets some of Triton's."""
@@ -63,8 +63,14 @@ class Prepared:
 
     def verify(self) -> Agreement:
         """Compare the outputs of a call with the reference; if they agree, keep what was compiled in the cache."""
-        outputs, reference = self.model.outputs(), self.artifact.reference()
-        agreement = verify(outputs, reference, self.target.precision, quantized=self.artifact.quantized)
+        agreement = verify(
+            self.model.outputs(),
+            self.artifact.reference(),
+            coarsest(self.artifact.precisions, otherwise=self.target.precision),
+            quantized=self.artifact.quantized,
+            names=self.artifact.output_names,
+            data_dependent=self.artifact.data_dependent,
+        )
         if agreement.agrees:
             self.keep()
         return agreement
@@ -129,6 +135,8 @@ def _inputs(case: Case, artifact: Artifact, target: Target) -> dict[str, Any]:
     Code counts with its paths: the compiler of another tree may go on to read other files beside it.
     """
     known = provenance.of_compiling(case, target, artifact.digest)
+    if artifact.export_error:  # its digest shows weights and operations, but not what the module's code does
+        known |= {"files": artifact.own_files}
     return known | {"variables": GIVEN, "code": source_files.code_at_start()}
 
 

@@ -8,15 +8,18 @@ a compiled model's outputs with the reference. Open `export.py` first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_ngraph.case import sizes_label
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system import entry_points
+from pytest_ngraph.workloads import structure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import torch
@@ -37,15 +40,45 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A PyTorch workload: a module in evaluation mode and fp32, on the CPU, and its inputs.
+    """A PyTorch workload: a module and the arguments that it is called with, on the CPU.
+
+    The module is in evaluation mode and fp32, and so are floating-point tensors, unless `as_is`.
 
     Attributes:
         module: the module.
-        inputs: tensors whose first axis is the batch size.
+        args: its positional arguments: tensors, or tensors in dicts, lists, tuples and dataclasses. What is no tensor
+            stays a constant.
+        kwargs: its keyword arguments, likewise.
+        as_is: the module and its arguments keep their types, and the module its mode.
     """
 
     module: torch.nn.Module
-    inputs: tuple[torch.Tensor, ...]
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    as_is: bool = False
+
+    @property
+    def inputs(self) -> tuple[torch.Tensor, ...]:
+        """The tensors among the arguments, in the order in which compiled models take them."""
+        return tuple(structure.tensors_in((self.args, self.kwargs)))
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The name of each of `inputs`: that of its parameter of `forward`, and its path inside it."""
+        return tuple(leaf.path for name, value in self._named() for leaf in structure.leaves(value, name))
+
+    def with_inputs(self, tensors: Iterable[torch.Tensor]) -> Built:
+        """Return the workload with these tensors in place of `inputs`."""
+        args, kwargs = structure.with_tensors((self.args, self.kwargs), tensors)
+        return replace(self, args=args, kwargs=kwargs)
+
+    def _named(self) -> Iterator[tuple[str, Any]]:
+        """Yield each argument with the name of its parameter, or its place where `forward` names none."""
+        parameters = inspect.signature(self.module.forward).parameters.values()
+        named = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+        for index, value in enumerate(self.args):
+            yield (named[index] if index < len(named) else f"args[{index}]"), value
+        yield from self.kwargs.items()
 
 
 class Family(Protocol):
@@ -66,7 +99,7 @@ class Family(Protocol):
         ...
 
     def build(self, case: Case) -> Built:
-        """Build the module and its inputs, the same on every call. Raise `Unsupported` where there is no module."""
+        """Build the module and its arguments, the same on every call. Raise `Unsupported` where there is no module."""
         ...
 
     def export(self, case: Case, folder: Path) -> Artifact:

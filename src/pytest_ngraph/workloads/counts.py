@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import importlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Model
 from pytest_ngraph.system.installed import is_importable
+from pytest_ngraph.workloads.flat import flattened, takes_tensors
 
 if TYPE_CHECKING:
     import torch
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.workloads import Built
 
 
-def count(built: Built) -> Model:
+def count(built: Built, batch_size: int) -> Model:
     """Return the parameters, and the operations of one sample. A count that fails is None.
 
     Operations are counted on a copy of the model that has shapes but no values (PyTorch's meta device). This fails for
@@ -23,14 +25,15 @@ def count(built: Built) -> Model:
     """
     parameters = sum(parameter.numel() for parameter in built.module.parameters())
     try:
-        shadow = _to_meta(built.module)
+        module = _to_meta(built.module)
     except Exception:  # a user's module may hold something that cannot be copied: a lock, an open file
         return Model(parameters=parameters)
-    inputs = tuple(tensor.to("meta") for tensor in built.inputs)
+    moved = replace(built, module=module).with_inputs(tensor.to("meta") for tensor in built.inputs)
+    shadow = moved if takes_tensors(moved) else flattened(moved)
     return Model(
         parameters=parameters,
-        mult_adds=_count_mult_adds(shadow, tuple(tensor[:1] if tensor.ndim else tensor for tensor in inputs)),
-        flops=_count_flops(shadow, inputs),
+        mult_adds=_count_mult_adds(shadow, batch_size),
+        flops=_count_flops(shadow, batch_size),
     )
 
 
@@ -43,25 +46,25 @@ def _to_meta(module: torch.nn.Module) -> torch.nn.Module:
     return copy.deepcopy(module, {**parameters, **buffers})
 
 
-def _count_mult_adds(shadow: torch.nn.Module, sample: tuple[torch.Tensor, ...]) -> int | None:
+def _count_mult_adds(shadow: Built, batch_size: int) -> int | None:
     """Return torchinfo's `total_mult_adds` at batch size 1 (the study's MACs, Table IV); None without torchinfo."""
     if not is_importable("torchinfo"):
         return None
     torchinfo = importlib.import_module("torchinfo")
+    sample = tuple(tensor[:1] if tensor.shape[:1] == (batch_size,) else tensor for tensor in shadow.inputs)
     try:
-        return int(torchinfo.summary(shadow, input_data=sample, device="meta", verbose=0).total_mult_adds)
+        return int(torchinfo.summary(shadow.module, input_data=sample, device="meta", verbose=0).total_mult_adds)
     except Exception:  # a user's model may fail on meta tensors in any way
         return None
 
 
-def _count_flops(shadow: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> int | None:
+def _count_flops(shadow: Built, batch_size: int) -> int | None:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
     try:
         with FlopCounterMode(display=False) as counter, torch.no_grad():
-            shadow(*inputs)
+            shadow.module(*shadow.args)
     except Exception:  # a user's model may fail on meta tensors in any way
         return None
-    batch_size = next((tensor.shape[0] for tensor in inputs if tensor.ndim), 1) or 1
     return int(counter.get_total_flops()) // batch_size

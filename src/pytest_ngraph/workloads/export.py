@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import os
+import textwrap
+import traceback
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Artifact, save_arrays
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
-from pytest_ngraph.workloads.tensors import cast, dtype, flatten, tensors_of, to_array
+from pytest_ngraph.workloads.flat import flattened, is_flat
+from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions
+from pytest_ngraph.workloads.structure import leaves
+from pytest_ngraph.workloads.tensors import cast, dtype, flatten, to_array
+from pytest_ngraph.workloads.vocabulary import unknown_id
 from pytest_ngraph.workloads.weights import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     import torch
 
@@ -23,7 +32,9 @@ if TYPE_CHECKING:
 
 
 FLATTENED = "module."
-"""What precedes the names of parameters in a program whose outputs are in one tuple."""
+"""What precedes the names of parameters in a program whose inputs and outputs were made flat."""
+LONGEST_REASON = 140
+"""Characters of a refusal by `torch.export`: some contain whole expressions."""
 
 
 def export(case: Case, folder: Path) -> Artifact:
@@ -35,7 +46,7 @@ def export(case: Case, folder: Path) -> Artifact:
     from pytest_ngraph.workloads.verify import unverifiable
 
     artifact = family(case.workload).export(case, folder)
-    if problem := unverifiable(artifact.reference()):
+    if problem := unverifiable(artifact.reference(), artifact.output_names):
         raise UsageError(
             f"{case.workload}: {problem}. Give it weights and inputs with which eager PyTorch computes finite values."
         )
@@ -54,25 +65,39 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     save_arrays(folder / "inputs.npz", [to_array(tensor) for tensor in built.inputs])
     outputs = _run(built, case)
     save_arrays(folder / "reference.npz", flatten(outputs))
-    model = count(built)
     near_zero = hidden(built.module, tolerance_of(case.precision))
-    is_flat = _is_flat(outputs)
-    lowered = _lower(built if is_flat else _flattened(built), case)
+    artifact = Artifact(
+        folder=folder,
+        case=case,
+        input_names=built.input_names,
+        output_names=tuple(leaf.path for leaf in leaves(outputs, "output")),
+        model=count(built, case.batch_size),
+        hidden=tuple(near_zero),
+        quantized=is_quantized(built.module),
+    )
+    if built.as_is:
+        types = tuple(str(tensor.dtype).removeprefix("torch.") for tensor in built.inputs)
+        artifact = replace(artifact, precisions=precisions(built), input_types=types)
+    without_wrapper = is_flat(built, outputs)
+    lowered = _lower(built if without_wrapper else flattened(built), case)
     path = folder / "program.pt2"
     try:
-        program = torch.export.export(lowered.module, lowered.inputs, strict=False)
+        program = torch.export.export(lowered.module, lowered.args, strict=False)
         torch.export.save(program, path)
     except Exception as error:  # torch.export may raise any exception
-        reason = f"{type(error).__name__}: {first_line(error)}"
         digest = _digest_of_module(lowered.module)
-        return Artifact(
-            folder=folder, case=case, export_error=reason, digest=digest, model=model, hidden=tuple(near_zero)
-        )
+        return replace(artifact, export_error=_refusal(error), data_dependent=True, digest=digest)
     unused = _unused_parameters(program)
-    prefix = "" if is_flat else FLATTENED
+    prefix = "" if without_wrapper else FLATTENED
     used = tuple(name for name in near_zero if prefix + name not in unused)
     digest = _digest(_describe(program), {**program.state_dict, **_tensor_constants(program)})
-    return Artifact(folder=folder, case=case, program=path, digest=digest, model=model, hidden=used)
+    return replace(artifact, program=path, data_dependent=_is_data_dependent(program), digest=digest, hidden=used)
+
+
+def _is_data_dependent(program: torch.export.ExportedProgram) -> bool:
+    """Return whether values decide how large an output is."""
+    outputs = (node.meta.get("val") for node in program.graph.output_node().all_input_nodes)
+    return any(not isinstance(length, int) for value in outputs for length in getattr(value, "shape", ()))
 
 
 def _unused_parameters(program: torch.export.ExportedProgram) -> set[str]:
@@ -80,6 +105,22 @@ def _unused_parameters(program: torch.export.ExportedProgram) -> set[str]:
     names = program.graph_signature.inputs_to_parameters
     nodes = program.graph.find_nodes(op="placeholder")
     return {names[node.name] for node in nodes if node.name in names and not node.users}
+
+
+def _refusal(error: Exception) -> str:
+    """Return why `torch.export` refuses a module, in one line, with the place in the code outside PyTorch."""
+    import torch
+
+    ours = (f"{PACKAGE_FOLDER}{os.sep}", f"{Path(torch.__file__).parent}{os.sep}", "<")
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
+    reason = textwrap.shorten(f"{type(error).__name__}: {first_line(error)}", LONGEST_REASON, placeholder=" ...")
+    return reason + (f" ({_place(frames[-1])})" if frames else "")
+
+
+def _place(frame: traceback.FrameSummary) -> str:
+    path, here = Path(frame.filename), Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else Path(*path.parts[-3:])
+    return f"{shown}, line {frame.lineno}, in {frame.name}"
 
 
 def first_line(error: Exception) -> str:
@@ -91,49 +132,32 @@ def _run(built: Built, case: Case) -> object:
     """Return the module's outputs. Raise `UsageError` where they cannot be compared, or a call cannot be repeated."""
     import torch
 
-    versions = [tensor._version for tensor in built.inputs]
+    names, versions = built.input_names, [tensor._version for tensor in built.inputs]
     # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
-    with torch.no_grad():
-        outputs = built.module(*built.inputs)
+    try:
+        with torch.no_grad():
+            outputs = built.module(*built.args, **built.kwargs)
+    except IndexError as error:
+        if problem := unknown_id(built):
+            raise UsageError(f"{case.workload}: {problem}.") from error
+        raise
     if not flatten(outputs):
         raise UsageError(
             f"{case.workload} returns {type(outputs).__name__}, which contains no tensor. Return a tensor, or tensors "
-            "in tuples, lists and dicts, so that outputs can be verified."
+            "in tuples, lists, dicts and dataclasses, so that outputs can be verified."
         )
-    changed = [index for index, tensor in enumerate(built.inputs) if tensor._version != versions[index]]
+    if names != built.input_names:
+        raise UsageError(
+            f"{case.workload} adds to the dicts and lists that it is called with, or removes from them, so that each "
+            "call would start from what the call before has left. Work on a copy: batch = dict(batch)."
+        )
+    changed = [name for name, old, new in zip(names, versions, built.inputs, strict=True) if new._version != old]
     if changed:
         raise UsageError(
             f"{case.workload} changes its input {changed[0]} in place, so that each call would start from the changed "
-            "values of the call before. Work on a copy: x = x.clone()."
+            f"values of the call before. Work on a copy: x = x.clone()."
         )
     return outputs
-
-
-def _is_flat(outputs: object) -> bool:
-    """Return whether every compiler accepts outputs of this form."""
-    import torch
-
-    return isinstance(outputs, torch.Tensor) or (
-        type(outputs) is tuple and all(isinstance(each, torch.Tensor) for each in outputs)
-    )
-
-
-def _flattened(built: Built) -> Built:
-    """Return the workload with its output tensors in one tuple.
-
-    Some compilers cannot return dicts, the user's own types, numbers or None.
-    """
-    import torch
-
-    class Flattened(torch.nn.Module):
-        def __init__(self, module: torch.nn.Module) -> None:
-            super().__init__()
-            self.module = module
-
-        def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            return tuple(tensors_of(self.module(*inputs)))
-
-    return Built(Flattened(built.module).eval(), built.inputs)
 
 
 def _lower(built: Built, case: Case) -> Built:
@@ -141,7 +165,7 @@ def _lower(built: Built, case: Case) -> Built:
     if case.precision == "fp32":
         return built
     module = copy.deepcopy(built.module).to(dtype(case.precision))
-    return Built(module, tuple(cast(tensor, case.precision) for tensor in built.inputs))
+    return replace(built.with_inputs(cast(tensor, case.precision) for tensor in built.inputs), module=module)
 
 
 def _describe(program: torch.export.ExportedProgram) -> Iterable[str]:
@@ -183,7 +207,7 @@ def _digest(texts: Iterable[str], tensors: dict[str, torch.Tensor]) -> str:
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode())
-    for name, tensor in sorted(tensors.items()):
+    for name, tensor in (part for each in sorted(tensors.items()) for part in plain(*each)):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.case import FP32
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import Built
 from pytest_ngraph.workloads.export import export_module, first_line
-from pytest_ngraph.workloads.seeding import normal, seeded
+from pytest_ngraph.workloads.returned import IMAGE_SHAPE, at_batch_size, workload
+from pytest_ngraph.workloads.seeding import seeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import torch
-
     from pytest_ngraph.artifact import Artifact
     from pytest_ngraph.case import Case
 
-IMAGE_SHAPE = (3, 224, 224)
 OWN_INPUTS = (
     f"A module that is returned alone runs on images of {'x'.join(map(str, IMAGE_SHAPE))}. For other inputs, return "
     "them with it: (module, tensor)"
@@ -28,12 +28,12 @@ OWN_INPUTS = (
 
 
 class Imported:
-    """A function that returns a module, or a module and its example inputs (a tensor or several).
+    """A function that returns a module, or a module and what it is called with (`returned.py` has the forms).
 
     It is called with the model arguments and the user's own sizes, and with `batch_size`, `depth` and `width` where it
-    accepts them. A module alone gets images of (batch, 3, 224, 224). Example inputs are used as given, but repeated
-    along the first axis to the batch size. The user's weights are not changed. Random weights are seeded, whether the
-    function draws them or its Python module does at import.
+    accepts them. A module alone gets images of (batch, 3, 224, 224). Inputs are used as given, but repeated along the
+    first axis to the batch size, unless the function made them for it. The user's weights are not changed. Random
+    weights are seeded, whether the function draws them or its Python module does at import.
     """
 
     priority = 30
@@ -58,16 +58,24 @@ class Imported:
             function = _import_function(case.workload)
         arguments = _accepted_arguments(function, case)
         with seeded():
-            module, examples = _split(function(**arguments), case)
-        module = getattr(module, "_orig_mod", module)  # undoes torch.compile: it would be measured as eager PyTorch
+            returned = function(**arguments)
+        built = workload(returned, case)
+        module = getattr(built.module, "_orig_mod", built.module)  # undoes torch.compile, measured as eager otherwise
         if isinstance(module, torch.jit.ScriptModule):
             raise UsageError(
                 f"{case.workload} returned a ScriptModule, which is compiled already. Return the torch.nn.Module from "
                 "which it was made, and use the compiler torchscript."
             )
-        inputs = tuple(_repeat(tensor.detach().cpu(), case.batch_size) for tensor in examples)
-        fp32 = tuple(tensor.float() if tensor.is_floating_point() else tensor for tensor in inputs)
-        return Built(module.to("cpu", torch.float32).eval(), fp32)
+        examples = replace(built, module=module).with_inputs(tensor.detach().cpu() for tensor in built.inputs)
+        sized = at_batch_size(examples, case, made_for_it="batch_size" in arguments)
+        if not sized.as_is:
+            return _in_fp32(sized, case)
+        if case.precision != FP32:
+            raise UsageError(
+                f"{case.workload} is left as it is (as_is=True), so it cannot be cast to {case.precision}. Leave out "
+                "precision, or as_is."
+            )
+        return sized
 
     def export(self, case: Case, folder: Path) -> Artifact:
         built = self.build(case)
@@ -127,32 +135,16 @@ def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str
     return arguments
 
 
-def _split(returned: object, case: Case) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
-    """Return the module and its inputs, from any of the allowed return forms."""
+def _in_fp32(built: Built, case: Case) -> Built:
+    """Return the workload with its module in evaluation mode and all floats in fp32."""
     import torch
 
-    if isinstance(returned, torch.nn.Module):
-        return returned, (normal(case.batch_size, *IMAGE_SHAPE),)
-    if isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[0], torch.nn.Module):
-        module, examples = returned
-        inputs = (examples,) if isinstance(examples, torch.Tensor) else examples
-        if isinstance(inputs, tuple | list) and inputs and all(isinstance(x, torch.Tensor) for x in inputs):
-            return module, tuple(inputs)
-    raise UsageError(
-        f"{case.workload} returned {_describe(returned)}. Return a torch.nn.Module, "
-        f"or a module and its example inputs: (module, tensor) or (module, (tensor, ...))."
-    )
-
-
-def _describe(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(type(part).__name__ for part in value)})"
-    return type(value).__name__
-
-
-def _repeat(tensor: torch.Tensor, batch_size: int) -> torch.Tensor:
-    """Return the tensor's samples, repeated until there are `batch_size`."""
-    if tensor.ndim == 0 or tensor.shape[0] in (0, batch_size):
-        return tensor
-    times = -(-batch_size // tensor.shape[0])
-    return tensor.repeat(times, *(1 for _ in tensor.shape[1:]))[:batch_size].contiguous()
+    fp32 = (tensor.float() if tensor.is_floating_point() else tensor for tensor in built.inputs)
+    try:
+        module = built.module.to("cpu", torch.float32).eval()
+    except Exception as error:  # modules of libraries refuse this in their own ways
+        raise UsageError(
+            f"{case.workload}: its module cannot be put into fp32 and evaluation mode ({type(error).__name__}: "
+            f"{first_line(error)}). To leave it as it is, return pytest_ngraph.Built(module, args, as_is=True)."
+        ) from error
+    return replace(built.with_inputs(fp32), module=module)

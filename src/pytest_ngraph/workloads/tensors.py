@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_ngraph.workloads.structure import tensors_in
+
 if TYPE_CHECKING:
     import torch
 
@@ -24,16 +26,8 @@ def cast(tensor: torch.Tensor, precision: Precision) -> torch.Tensor:
 
 
 def flatten(outputs: object) -> list[Array]:
-    """Return the tensors in nested outputs in pytree order, as arrays on the CPU, floats of any precision as fp32."""
-    return [to_array(tensor) for tensor in tensors_of(outputs)]
-
-
-def tensors_of(outputs: object) -> list[torch.Tensor]:
-    """Return the tensors in nested outputs in pytree order."""
-    import torch
-    from torch.utils import _pytree
-
-    return [leaf for leaf in _pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+    """Return the tensors in nested outputs in their order, as arrays on the CPU, floats of any precision as fp32."""
+    return [to_array(tensor) for tensor in tensors_in(outputs)]
 
 
 def to_array(tensor: torch.Tensor) -> Array:

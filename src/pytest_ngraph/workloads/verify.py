@@ -10,6 +10,7 @@ from pytest_ngraph.artifact import Array
 from pytest_ngraph.case import Precision
 from pytest_ngraph.record import Agreement
 from pytest_ngraph.wording import counted
+from pytest_ngraph.workloads.order import in_order_of
 
 TOLERANCES: dict[Precision, float] = {"fp32": 1e-4, "fp16": 1e-2, "bf16": 5e-2}
 """Largest relative error allowed. On the study's models, compilers that compute in fp32 differ from eager by about
@@ -27,7 +28,13 @@ is relative to the largest value, so that a mask would hide all other errors."""
 
 
 def verify(
-    outputs: Sequence[Array], reference: Sequence[Array], precision: Precision, *, quantized: bool = False
+    outputs: Sequence[Array],
+    reference: Sequence[Array],
+    precision: Precision,
+    *,
+    quantized: bool = False,
+    names: Sequence[str] = (),
+    data_dependent: bool = False,
 ) -> Agreement:
     """Compare outputs with the reference, one by one, and report the worst.
 
@@ -39,16 +46,40 @@ def verify(
         reference: eager PyTorch's outputs.
         precision: precision of the compiled model.
         quantized: whether the graph rounds to eight bits.
+        names: what the user knows each output by, such as `output['logits']`; without them they are numbered.
+        data_dependent: whether values decide how many rows an output has. Rows are then compared in any order.
     """
     tolerance = tolerance_of(precision, quantized=quantized)
     if len(outputs) != len(reference):
         problem = f"gave {counted(len(outputs), 'output')}, but eager gives {counted(len(reference), 'output')}"
         return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
-    if unusable := unverifiable(reference):
+    if unusable := unverifiable(reference, names):
         return Agreement(error=np.inf, tolerance=tolerance, problem=unusable)
+    agreement = _worst(outputs, reference, tolerance, names)
+    if data_dependent and not agreement.agrees:
+        names = names or [f"output[{index}]" for index in range(len(reference))]
+        agreement = _worst(in_order_of(reference, outputs, names), reference, tolerance, names)
+        if problem := _other_number(outputs, reference, names):
+            return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
+    return agreement
+
+
+def _other_number(outputs: Sequence[Array], reference: Sequence[Array], names: Sequence[str]) -> str:
+    """Describe the first output that has another number of rows than the reference; empty where none has."""
+    for name, output, expected in zip(names, outputs, reference, strict=True):
+        if expected.ndim and output.shape[1:] == expected.shape[1:] and len(output) != len(expected):
+            return (
+                f"{name} has {counted(len(output), 'row')}, but eager gives {len(expected)}: values decide how many "
+                "there are, so that one next to a threshold can be kept by one and dropped by the other"
+            )
+    return ""
+
+
+def _worst(outputs: Sequence[Array], reference: Sequence[Array], tolerance: float, names: Sequence[str]) -> Agreement:
+    """Compare the outputs one by one and return the greatest error with its problem."""
     compared = [_compare(*pair, tolerance) for pair in zip(outputs, reference, strict=True)]
     index, (error, problem) = max(enumerate(compared), key=lambda item: item[1][0], default=(0, (0.0, "")))
-    return Agreement(error=error, tolerance=tolerance, problem=f"output {index} {problem}" if problem else "")
+    return Agreement(error=error, tolerance=tolerance, problem=f"{_name(names, index)} {problem}" if problem else "")
 
 
 def tolerance_of(precision: Precision, *, quantized: bool = False) -> float:
@@ -61,14 +92,26 @@ def tolerance_of(precision: Precision, *, quantized: bool = False) -> float:
     return max(TOLERANCES[precision], QUANTIZED if quantized else 0.0)
 
 
-def unverifiable(reference: Sequence[Array]) -> str:
+def coarsest(precisions: Sequence[str], otherwise: Precision) -> Precision:
+    """Return the precision of these that rounds most; `otherwise` where none of them is known."""
+    known = [precision for precision in TOLERANCES if precision in precisions]
+    return max(known, key=TOLERANCES.__getitem__, default=otherwise)
+
+
+def unverifiable(reference: Sequence[Array], names: Sequence[str] = ()) -> str:
     """Return why nothing can be verified with these outputs of eager PyTorch; empty where they can serve.
 
     An output without a finite value cannot: what goes wrong on the way to it gives NaN or infinity again.
     """
     found = ((index, _without_finite(array)) for index, array in enumerate(reference))
     index, what = next(((index, what) for index, what in found if what), (0, ""))
-    return f"output {index} of the reference has only {what} values, with which nothing can be verified" if what else ""
+    if not what:
+        return ""
+    return f"{_name(names, index)} of the reference has only {what} values, with which nothing can be verified"
+
+
+def _name(names: Sequence[str], index: int) -> str:
+    return names[index] if names else f"output {index}"
 
 
 def _without_finite(array: Array) -> str:

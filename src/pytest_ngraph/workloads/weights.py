@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_ngraph.workloads.own_types import is_opaque
+
 if TYPE_CHECKING:
     import torch
 
@@ -52,7 +54,9 @@ def hidden(module: torch.nn.Module, tolerance: float) -> list[str]:
 
 
 def _is_next_to_zero(parameter: torch.Tensor, tolerance: float) -> bool:
-    return parameter.numel() > 0 and abs(parameter.flatten()[0].item()) <= tolerance and _is_constant(parameter)
+    if parameter.numel() == 0 or is_opaque(parameter):
+        return False
+    return abs(parameter.flatten()[0].item()) <= tolerance and _is_constant(parameter)
 
 
 def _is_constant(parameter: torch.Tensor) -> bool:

@@ -1,0 +1,74 @@
+"""Bring outputs of data-dependent size into the order of the reference.
+
+A detector returns boxes, scores and labels of what it found, best first. Where two scores are next to equal, rounding
+decides which comes first, so that such outputs are compared as sets: row by row, each with its nearest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from pytest_ngraph.artifact import Array
+
+MOST_ROWS = 4096
+"""More are compared in the order that they have: comparing all pairs would take too long."""
+LAST_KEY = re.compile(r"(\[[^\[\]]*\]|\.\w+)$")
+
+
+def in_order_of(reference: Sequence[Array], outputs: Sequence[Array], names: Sequence[str]) -> list[Array]:
+    """Return the outputs with the rows of each group in the order of the reference.
+
+    A group is what stands side by side in one dict, tuple or dataclass and has equally many rows, as boxes and their
+    scores do. Groups whose sizes differ from the reference's keep their order.
+
+    Args:
+        reference: eager PyTorch's outputs.
+        outputs: the compiled model's outputs.
+        names: the path of each.
+    """
+    ordered = list(outputs)
+    for group in _groups(reference, names):
+        if all(reference[index].shape == outputs[index].shape for index in group):
+            order = _nearest([reference[index] for index in group], [outputs[index] for index in group])
+            for index in group:
+                ordered[index] = outputs[index][order]
+    return ordered
+
+
+def _groups(reference: Sequence[Array], names: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the indices of each group."""
+    groups: dict[tuple[str, int], list[int]] = {}
+    for index, (name, array) in enumerate(zip(names, reference, strict=True)):
+        if array.ndim and 1 < len(array) <= MOST_ROWS:
+            groups.setdefault((LAST_KEY.sub("", name), len(array)), []).append(index)
+    yield from groups.values()
+
+
+def _nearest(reference: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
+    """Return for each row of the reference the row of the outputs nearest to it, each at most once.
+
+    Rows that are equal in place stay there, so that only what is out of order is searched.
+    """
+    expected, found = _rows(reference, reference), _rows(outputs, reference)
+    order = list(range(len(expected)))
+    distance = np.abs(expected - found).max(axis=1)
+    moved = np.flatnonzero(~(distance <= np.finfo(np.float32).eps))
+    free = list(moved)
+    for row in moved:
+        distances = np.abs(found[free] - expected[row]).max(axis=1)
+        nearest = int(np.argmin(np.where(np.isnan(distances), np.inf, distances)))
+        order[row] = int(free.pop(nearest))
+    return order
+
+
+def _rows(arrays: Sequence[Array], scales: Sequence[Array]) -> Array:
+    """Return the rows of all arrays side by side, each in units of the largest absolute value of its scale."""
+    parts = []
+    for array, scale in zip(arrays, scales, strict=True):
+        finite = np.abs(scale[np.isfinite(scale)]).astype(np.float64)
+        largest = finite.max(initial=0.0) or 1.0
+        parts.append(array.reshape(len(array), -1).astype(np.float64) / largest)
+    return np.concatenate(parts, axis=1)

@@ -1,0 +1,66 @@
+"""What a module that is left as it is computes in: the types of its values, and whether it rounds to eight bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+    from pytest_ngraph.workloads import Built
+
+PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
+"""Precision by PyTorch's name of the type."""
+QUANTIZED_MODULES = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized")
+QUANTIZED_OPERATOR = "quantize"
+"""Part of the names of operators that quantize, such as `quantized_decomposed.quantize_per_tensor`."""
+
+
+def precisions(built: Built) -> tuple[str, ...]:
+    """Return the precisions of the module's parameters and buffers and of its inputs, sorted."""
+    found = {_name(tensor.dtype) for tensor in (*_state(built.module), *built.inputs) if tensor.is_floating_point()}
+    return tuple(sorted(found))
+
+
+def is_quantized(module: torch.nn.Module) -> bool:
+    """Return whether the module rounds values to eight bits or fewer, by its parts, its weights or its graph."""
+    import torch
+
+    for part in module.modules():
+        if type(part).__module__.startswith(QUANTIZED_MODULES):
+            return True
+        if isinstance(part, torch.fx.GraphModule) and any(
+            QUANTIZED_OPERATOR in str(n.target) for n in part.graph.nodes
+        ):
+            return True
+    return any(is_opaque(tensor) or tensor.dtype.itemsize == 1 for tensor in module.parameters())
+
+
+def is_opaque(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor holds its values in a form of its own, as torchao's quantized weights do."""
+    import torch
+
+    return tensor.is_quantized or type(tensor) not in (torch.Tensor, torch.nn.Parameter)
+
+
+def plain(name: str, tensor: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield the ordinary tensors that a tensor consists of, with their names."""
+    if tensor.is_quantized:
+        yield f"{name} {tensor!r}", tensor.int_repr()  # its text shows scales and zero points
+    elif is_opaque(tensor) and hasattr(tensor, "__tensor_flatten__"):
+        parts, context = tensor.__tensor_flatten__()
+        for part in parts:
+            yield from plain(f"{name}.{part} {context}", getattr(tensor, part))
+    else:
+        yield name, tensor
+
+
+def _name(kind: torch.dtype) -> str:
+    name = str(kind).removeprefix("torch.")
+    return PRECISIONS.get(name, name)
+
+
+def _state(module: torch.nn.Module) -> Iterator[torch.Tensor]:
+    yield from module.parameters()
+    yield from module.buffers()

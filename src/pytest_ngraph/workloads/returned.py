@@ -1,0 +1,134 @@
+"""What the user's function returned, as a workload of the case's batch size."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.workloads import Built, structure
+from pytest_ngraph.workloads.seeding import normal
+
+if TYPE_CHECKING:
+    import torch
+
+    from pytest_ngraph.case import Case
+
+IMAGE_SHAPE = (3, 224, 224)
+FORMS = (
+    "Return a torch.nn.Module, or a module with what it is called with: (module, tensor), (module, (args, ...)), "
+    "(module, args, kwargs), (module, {name: tensor}), or pytest_ngraph.Built"
+)
+AT_SIZE = "Let the function take batch_size and return inputs of that size: they are used as they are"
+
+
+def workload(returned: object, case: Case) -> Built:
+    """Return the module and the arguments in any of the allowed return forms.
+
+    Raises:
+        UsageError: the function returned something else, or arguments that the module does not take.
+    """
+    import torch
+
+    match returned:
+        case torch.nn.Module() as module:
+            built = Built(module, _images(case))
+        case Built(module=torch.nn.Module() as module, args=(), kwargs=kwargs, as_is=as_is) if not kwargs:
+            built = Built(module, _images(case), as_is=as_is)
+        case Built(module=torch.nn.Module(), args=tuple(), kwargs=dict()):
+            built = returned
+        case (torch.nn.Module() as module, Mapping() as kwargs):
+            built = Built(module, (), dict(kwargs))
+        case (torch.nn.Module() as module, args):
+            built = Built(module, _positional(args))
+        case (torch.nn.Module() as module, args, Mapping() as kwargs):
+            built = Built(module, _positional(args), dict(kwargs))
+        case _:
+            raise UsageError(f"{case.workload} returned {_described(returned)}. {FORMS}.")
+    if not built.inputs:
+        raise UsageError(f"{case.workload} returned {_described(returned)}, with no tensor in its inputs. {FORMS}.")
+    _refuse_foreign_arguments(built, case)
+    return built
+
+
+def _images(case: Case) -> tuple[torch.Tensor]:
+    return (normal(case.batch_size, *IMAGE_SHAPE),)
+
+
+def _positional(args: object) -> tuple[Any, ...]:
+    """Return the positional arguments: a tuple or a list is all of them, anything else is the only one."""
+    return tuple(args) if type(args) in (tuple, list) else (args,)  # type: ignore[arg-type]  # a named tuple is one
+
+
+def _refuse_foreign_arguments(built: Built, case: Case) -> None:
+    """Raise `UsageError` for arguments that `forward` does not take."""
+    signature = inspect.signature(built.module.forward)
+    if built.module._forward_pre_hooks:  # they may change the arguments
+        return
+    try:
+        signature.bind(*built.args, **built.kwargs)
+    except TypeError as error:
+        step = f"Give it the arguments of {type(built.module).__name__}.forward{signature}"
+        if built.kwargs and not built.args:
+            step += "; for a dict as its only argument, return (module, (dict,))"
+        raise UsageError(f"{case.workload} does not fit its inputs: {error}. {step}.") from error
+
+
+def _described(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(type(part).__name__ for part in value)})"
+    return type(value).__name__
+
+
+def at_batch_size(built: Built, case: Case, *, made_for_it: bool) -> Built:
+    """Return the workload with its samples repeated until there are as many as the case's batch size.
+
+    A tensor has its samples along its first axis, but one in a list may be a sample itself. Where that leaves open what
+    the samples are, the function must have made its inputs for this batch size.
+
+    Args:
+        built: the workload as the function returned it.
+        case: the case.
+        made_for_it: the function was given the batch size.
+
+    Raises:
+        UsageError: it is unclear which tensors, or which of their axes, are to be repeated.
+    """
+    size = case.batch_size
+    lists = list(_lists_of_tensors((built.args, built.kwargs)))
+    named = zip(built.input_names, built.inputs, strict=True)
+    samples = {name: len(tensor) for name, tensor in named if tensor.ndim and len(tensor)}
+    if made_for_it and (size == 1 or any(size in tensor.shape for tensor in built.inputs) or size in map(len, lists)):
+        return built
+    if all(length == size for length in samples.values()) or (lists and all(len(each) == size for each in lists)):
+        return built
+    if lists:
+        raise UsageError(
+            f"{case.workload} returned inputs in a list, which may be samples or not, so that it is unclear what to "
+            f"repeat to batch size {size}. {AT_SIZE}."
+        )
+    if len(set(samples.values())) > 1 and set(samples.values()) != {1, size}:
+        listing = ", ".join(f"{length} in {name}" for name, length in samples.items())
+        raise UsageError(
+            f"{case.workload} returned inputs whose first axes differ ({listing}), so that it is unclear which are "
+            f"samples to repeat to batch size {size}. {AT_SIZE}."
+        )
+    return built.with_inputs(_repeated(tensor, size) for tensor in built.inputs)
+
+
+def _lists_of_tensors(value: object) -> Iterator[list[object]]:
+    import torch
+
+    if isinstance(value, list) and any(isinstance(each, torch.Tensor) for each in value):
+        yield value
+    for _, part in structure.parts(value):
+        yield from _lists_of_tensors(part)
+
+
+def _repeated(tensor: torch.Tensor, batch_size: int) -> torch.Tensor:
+    """Return the tensor's samples, repeated until there are `batch_size`."""
+    if tensor.ndim == 0 or len(tensor) in (0, batch_size):
+        return tensor
+    times = -(-batch_size // len(tensor))
+    return tensor.repeat(times, *(1 for _ in tensor.shape[1:]))[:batch_size].contiguous()

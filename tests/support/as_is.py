@@ -1,0 +1,48 @@
+"""Modules whose types and mode must be left as they are."""
+
+from __future__ import annotations
+
+import torch
+
+from pytest_ngraph import Built
+
+SIZE = 64
+
+
+class Mixed(torch.nn.Module):
+    """Computes its first layer in bf16 and its last in fp32."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(SIZE, SIZE, dtype=torch.bfloat16)
+        self.last = torch.nn.Linear(SIZE, SIZE)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden: torch.Tensor = self.first(x)
+        result: torch.Tensor = self.last(hidden.relu().float())
+        return result
+
+
+def mixed() -> Built:
+    return Built(Mixed(), (torch.rand(1, SIZE, dtype=torch.bfloat16),), as_is=True)
+
+
+def dynamically_quantized() -> Built:
+    network = torch.nn.Sequential(torch.nn.Linear(SIZE, SIZE), torch.nn.ReLU(), torch.nn.Linear(SIZE, SIZE)).eval()
+    quantize = torch.ao.quantization.quantize_dynamic
+    quantized = quantize(network, {torch.nn.Linear}, dtype=torch.qint8)  # type: ignore[no-untyped-call]
+    return Built(quantized, (torch.rand(1, SIZE),), as_is=True)
+
+
+class Exported(torch.nn.Module):
+    """Refuses to be put into another mode, as modules of exported programs do."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    def train(self, mode: bool = True) -> Exported:
+        raise NotImplementedError("Calling train() or eval() is not supported for exported models.")
+
+
+def exported() -> tuple[torch.nn.Module, torch.Tensor]:
+    return Exported(), torch.ones(1, 4)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import numpy as np
+
+from pytest_ngraph.artifact import Array
+from pytest_ngraph.workloads.order import in_order_of
+from pytest_ngraph.workloads.verify import verify
+
+NAMES = ("output[0]['boxes']", "output[0]['scores']", "output[0]['labels']", "output[1]['boxes']")
+
+
+def _detections(count: int = 50, seed: int = 0) -> list[Array]:
+    generator = np.random.default_rng(seed)
+    boxes = generator.uniform(0, 320, (count, 4)).astype(np.float32)
+    scores = np.sort(generator.choice([0.9, 0.5, 0.1], count)).astype(np.float32)[::-1].copy()
+    return [boxes, scores, generator.integers(0, 90, count), boxes[:7] * 2]
+
+
+def _shuffled(detections: list[Array]) -> list[Array]:
+    order = np.random.default_rng(1).permutation(len(detections[0]))
+    return [array[order] for array in detections[:3]] + [detections[3][::-1]]
+
+
+def test_rows_that_belong_together_move_together() -> None:
+    reference = _detections()
+    ordered = in_order_of(reference, _shuffled(reference), NAMES)
+    for found, expected in zip(ordered, reference, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_ties_in_another_order_agree_where_values_decide_the_size() -> None:
+    reference = _detections()
+    outputs = _shuffled([array + 1e-6 if array.dtype.kind == "f" else array for array in reference])
+    assert verify(outputs, reference, "fp32", names=NAMES, data_dependent=True).agrees
+    assert not verify(outputs, reference, "fp32", names=NAMES).agrees
+
+
+def test_a_row_that_is_wrong_is_found() -> None:
+    reference = _detections()
+    for index, wrong in enumerate((5.0, 0.05, 1)):
+        outputs = _shuffled(reference)
+        outputs[index] = outputs[index].copy()
+        outputs[index][3] += wrong
+        agreement = verify(outputs, reference, "fp32", names=NAMES, data_dependent=True)
+        assert agreement.problem.startswith(NAMES[index]), agreement
+
+
+def test_a_label_of_another_box_is_found() -> None:
+    reference = _detections()
+    outputs = [*reference]
+    outputs[2] = np.roll(reference[2], 1)
+    assert not verify(outputs, reference, "fp32", names=NAMES, data_dependent=True).agrees
+
+
+def test_another_number_of_rows_is_explained() -> None:
+    reference = _detections()
+    outputs = [array[:-1] for array in reference[:3]] + reference[3:]
+    agreement = verify(outputs, reference, "fp32", names=NAMES, data_dependent=True)
+    assert agreement.problem.startswith("output[0]['boxes'] has 49 rows, but eager gives 50: values decide how many")
+    plain = verify(outputs, reference, "fp32", names=NAMES)
+    assert plain.problem == "output[0]['boxes'] has shape (49, 4), expected (50, 4)"
+
+
+def test_values_that_are_no_number_stay_where_they_are() -> None:
+    reference = [np.array([[1.0, np.nan], [2.0, 3.0], [4.0, -np.inf]])]
+    assert verify([reference[0].copy()], reference, "fp32", data_dependent=True).agrees

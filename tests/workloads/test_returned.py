@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads.returned import at_batch_size, workload
+
+X = torch.ones(1, 4)
+
+
+class Net(nn.Module):
+    def forward(self, x: Any, y: Any = None, *, mask: Any = None, scale: float = 1.0) -> Any:
+        return x
+
+
+@dataclass
+class Batch:
+    x: torch.Tensor
+    name: str = ""
+
+
+def _case(batch_size: int = 3) -> Case:
+    return Case(workload="nets:f", compiler="identity", batch_size=batch_size)
+
+
+def _sized(built: Built, batch_size: int = 3, *, made_for_it: bool = False) -> list[tuple[int, ...]]:
+    sized = at_batch_size(built, _case(batch_size), made_for_it=made_for_it)
+    return [tuple(tensor.shape) for tensor in sized.inputs]
+
+
+@pytest.mark.parametrize(
+    ("rest", "args", "kwargs"),
+    [
+        ((X,), (X,), {}),
+        (((X, X),), (X, X), {}),
+        (([X, X],), (X, X), {}),
+        (
+            (
+                (
+                    X,
+                    None,
+                ),
+            ),
+            (X, None),
+            {},
+        ),
+        (({"x": X, "scale": 2.0},), (), {"x": X, "scale": 2.0}),
+        ((({"ids": X},),), ({"ids": X},), {}),
+        (([[X]],), ([X],), {}),
+        ((Batch(X, "a"),), (Batch(X, "a"),), {}),
+        (((X,), {"mask": X}), (X,), {"mask": X}),
+        ((X, {"scale": 2.0}), (X,), {"scale": 2.0}),
+        (((), {"x": X}), (), {"x": X}),
+    ],
+    ids=str,
+)
+def test_a_module_is_returned_with_its_arguments(rest: tuple[Any, ...], args: Any, kwargs: Any) -> None:
+    net = Net()
+    built = workload((net, *rest), _case())
+    assert built.module is net
+    assert str(built.args) == str(args)
+    assert str(built.kwargs) == str(kwargs)
+
+
+def test_a_module_alone_gets_images() -> None:
+    net = Net()
+    for returned in (net, Built(net)):
+        (images,) = workload(returned, _case()).inputs
+        assert images.shape == (3, 3, 224, 224)
+
+
+def test_inputs_are_known_by_the_parameters_of_forward() -> None:
+    built = Built(Net(), ({"ids": X, "more": [X]}, X), {"mask": (X,), "scale": 2.0})
+    assert built.input_names == ("x['ids']", "x['more'][0]", "y", "mask[0]")
+    assert Built(nn.Sequential(), (X,)).input_names == ("input",)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (None, r"nets:f returned NoneType\. Return a torch\.nn\.Module, or a module with what it is called with: \("),
+        ((X, Net()), r"returned \(Tensor, Net\)\."),
+        ((Net(), 3), r"returned \(Net, int\), with no tensor in its inputs\."),
+        ((Net(), X, X), r"returned \(Net, Tensor, Tensor\)\."),
+        (
+            (Net(), {"ids": X}),
+            r"does not fit its inputs: missing a required argument: 'x'\. .*forward\(x.*return \(module, \(dict,\)\)",
+        ),
+        (
+            (Net(), (X,), {"masks": X}),
+            r"does not fit its inputs: got an unexpected keyword argument 'masks'\. Give it .* of Net\.forward\(x",
+        ),
+        ((Net(), (X, X, X)), "does not fit its inputs: too many positional arguments"),
+    ],
+)
+def test_anything_else_is_refused_with_the_forms(returned: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as refusal:
+        workload(returned, _case())
+    assert "\n" not in str(refusal.value)
+
+
+def test_samples_are_repeated_wherever_they_are() -> None:
+    built = Built(Net(), ({"ids": X, "scale": torch.tensor(2.0)},), {"mask": torch.ones(1, 2, 2)})
+    assert _sized(built) == [(3, 4), (), (3, 2, 2)]
+    assert _sized(Built(Net(), (torch.ones(5, 4), torch.ones(5)))) == [(3, 4), (3,)]
+
+
+def test_a_tensor_at_the_batch_size_stays_beside_single_samples() -> None:
+    assert _sized(Built(Net(), (X, torch.ones(3, 2)))) == [(3, 4), (3, 2)]
+
+
+def test_an_axis_that_may_be_no_batch_has_to_be_made_for_it() -> None:
+    built = Built(Net(), (torch.ones(1, 8), torch.ones(8, 8)))
+    for batch_size in (1, 3):
+        with pytest.raises(
+            UsageError, match=rf"first axes differ \(1 in x, 8 in y\).* to batch size {batch_size}\. Let"
+        ):
+            _sized(built, batch_size)
+    assert _sized(Built(Net(), (torch.ones(3, 8), torch.ones(8, 8))), made_for_it=True) == [(3, 8), (8, 8)]
+    assert _sized(Built(Net(), (torch.ones(8, 3, 2),)), made_for_it=True) == [(8, 3, 2)], "a sequence first"
+    assert _sized(Built(Net(), (torch.ones(3, 9, 9),)), 1, made_for_it=True) == [(3, 9, 9)], "one image"
+
+
+def test_images_in_a_list_are_samples() -> None:
+    image = torch.ones(3, 8, 8)
+    assert _sized(Built(Net(), ([image],)), 1) == [(3, 8, 8)]
+    assert _sized(Built(Net(), ([image] * 2,)), 2, made_for_it=True) == [(3, 8, 8)] * 2
+    with pytest.raises(UsageError, match=r"in a list, which may be samples or not.* to batch size 2. Let the function"):
+        _sized(Built(Net(), ([image],)), 2)
+
+
+def test_a_function_that_ignores_the_batch_size_gets_its_samples_repeated() -> None:
+    assert _sized(Built(Net(), (torch.ones(1, 2),)), made_for_it=True) == [(3, 2)]
