@@ -2,8 +2,9 @@
 
 A `Case` enters; an `Artifact` leaves, written into a folder: the exported program or ONNX file, the inputs, and the
 reference outputs of eager PyTorch. Each kind of workload is a `Family` with a file of its own (`blocks`, `imported`,
-`onnx_file`, `timm`), found by entry points (group `pytest_ngraph.workloads`), built-ins included. `verify.py` compares
-a compiled model's outputs with the reference. Open `export.py` first.
+`onnx_file`, `timm`), found by entry points (group `pytest_ngraph.workloads`), built-ins included. What users' modules
+take and return is nested; `structure.py` finds the tensors in it, and `flat.py` makes of it what compilers take.
+`verify.py` compares a compiled model's outputs with the reference. Open `export.py` first.
 """
 
 from __future__ import annotations
