@@ -73,6 +73,7 @@ class Artifact:
         files: digests of the user's own files that were read to build it, by path.
         input_names: what users know each of `inputs` by: `ids`, `batch['mask']`; empty where the graph names them.
         output_names: likewise, of `reference`: `output`, `output[0]`, `output['logits']`.
+        drawn: what the integers and Booleans among the inputs were drawn as, and why, by the input's name.
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
     """
 
@@ -87,6 +88,7 @@ class Artifact:
     files: dict[str, str] = field(default_factory=dict)
     input_names: tuple[str, ...] = ()
     output_names: tuple[str, ...] = ()
+    drawn: dict[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
 
     def inputs(self) -> list[Array]:

@@ -1,4 +1,4 @@
-"""A case: one combination of workload, compiler, batch size, depth, width, precision, objective and device."""
+"""A case: one combination of workload, compiler, batch size, other sizes, precision, objective and device."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Any, Literal, get_args
 Precision = Literal["fp32", "bf16", "fp16"]
 Objective = Literal["latency", "throughput"]
 Scalar = str | int | float | bool
+Shape = tuple[int | str, ...]
+"""The shape of an input. A text is the size of that name; `batch` is the batch size."""
 
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 IDENTITY = "identity"
+BATCH = "batch"
 FP32: Precision = "fp32"
 LATENCY: Objective = "latency"
 
@@ -27,7 +30,10 @@ class Case:
         batch_size: samples per iteration.
         depth: number of stacked blocks; None for whole models.
         width: channels or embedding dimensions of the blocks; None for whole models.
+        sizes: further sizes by the user's own names (`seq_len`), sorted by name.
         model_args: further arguments of the model, sorted by name.
+        shapes: shapes of an ONNX file's inputs, sorted by the name of the input.
+        inputs: the function that gives an ONNX file's inputs, `package.module:function`; empty to draw them.
         device: the name of a device profile.
     """
 
@@ -38,7 +44,10 @@ class Case:
     width: int | None = None
     precision: Precision = FP32
     objective: Objective = LATENCY
+    sizes: tuple[tuple[str, int], ...] = ()
     model_args: tuple[tuple[str, Scalar], ...] = ()
+    shapes: tuple[tuple[str, Shape], ...] = ()
+    inputs: str = ""
     device: str = "cpu"
 
     @property
@@ -59,15 +68,12 @@ class Case:
     @property
     def model_label(self) -> str:
         """The workload with its arguments: `vit_tiny_patch16_224,img_size=192`."""
-        return ",".join((self.workload, *(f"{name}={value}" for name, value in self.model_args)))
+        return labelled(self.workload, self.model_args, self.shapes, self.inputs)
 
     @property
     def network_label(self) -> str:
-        """The workload with its arguments, depth and width, whatever its batch size: `conv-d3-w64`."""
-        return "-".join((self.model_label, *self._block_parts()))
-
-    def _block_parts(self) -> list[str]:
-        return [f"{letter}{size}" for letter, size in (("d", self.depth), ("w", self.width)) if size is not None]
+        """The workload with its arguments and all sizes but the batch: `conv-d3-w64`, `bert-seq_len=128`."""
+        return "-".join((self.model_label, *size_parts(None, self.depth, self.width, self.sizes)))
 
     @property
     def variant(self) -> tuple[str, ...]:
@@ -76,16 +82,41 @@ class Case:
         return tuple(getattr(self, name) for name, value in usual.items() if getattr(self, name) != value)
 
     def _size_parts(self) -> list[str]:
-        return [f"b{self.batch_size}", *self._block_parts(), *self.variant]
+        return [*size_parts(self.batch_size, self.depth, self.width, self.sizes), *self.variant]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the case as JSON-ready data."""
-        return dataclasses.asdict(self) | {"model_args": dict(self.model_args)}
+        named = {name: dict(getattr(self, name)) for name in ("sizes", "model_args")}
+        return dataclasses.asdict(self) | named | {"shapes": {name: list(shape) for name, shape in self.shapes}}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Case:
         """Return the case that `to_dict` wrote."""
-        return cls(**data | {"model_args": tuple(sorted(data.get("model_args", {}).items()))})
+        named = {name: tuple(sorted(data.get(name, {}).items())) for name in ("sizes", "model_args")}
+        shapes = tuple(sorted((name, tuple(shape)) for name, shape in data.get("shapes", {}).items()))
+        return cls(**data | named | {"shapes": shapes})
+
+
+def labelled(
+    workload: str, model_args: tuple[tuple[str, Scalar], ...], shapes: tuple[tuple[str, Shape], ...], inputs: str
+) -> str:
+    """Return a workload with everything that says what it is, but no size: `net.onnx,x=batch:3:48:320`."""
+    given = [f"{name}={value}" for name, value in model_args]
+    given += [f"{name}={':'.join(map(str, shape))}" for name, shape in shapes]
+    return ",".join((workload, *given, *([f"inputs={inputs}"] if inputs else [])))
+
+
+def size_parts(
+    batch_size: int | None, depth: int | None, width: int | None, sizes: tuple[tuple[str, int], ...]
+) -> list[str]:
+    """Return the sizes as an id names them, without those that are None: `b8`, `d3`, `w64`, `seq_len=128`."""
+    letters = (("b", batch_size), ("d", depth), ("w", width))
+    return [f"{letter}{size}" for letter, size in letters if size is not None] + [sizes_label(sizes)] * bool(sizes)
+
+
+def sizes_label(sizes: tuple[tuple[str, int], ...]) -> str:
+    """Return the sizes of the user's own: `image=224,seq_len=128`."""
+    return ",".join(f"{name}={size}" for name, size in sizes)
 
 
 @dataclass(frozen=True, slots=True)

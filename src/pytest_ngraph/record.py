@@ -24,6 +24,8 @@ NOT_FAILED = ("unchanged", "skipped")
 """Outcomes of cases without a measurement that nobody has to look at."""
 HIDDEN = "hidden"
 """The fact that names the parameters next to zero: what they scale may be wrong, and the outputs would still agree."""
+DRAWN = "inputs"
+"""The fact that says what integer and Boolean inputs were drawn as, and why: `ids: ids below 1000 (index embed)`."""
 Phase = Literal["build", "compile", "warm-up", "verify", "measure"]
 FailureKind = Literal["raised", "crashed", "timed out", "out of memory", "disagreed"]
 

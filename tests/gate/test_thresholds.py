@@ -89,7 +89,7 @@ def test_bound_is_in_the_unit_of_the_metric(text: str, bound: float) -> None:
         ("rank_inversions>1%", "unknown unit '%' of rank_inversions; known: none"),
         ("speedup<1 % when", "at 'when': expected 'if key=value' or the end"),
         ("speedup<1 if", "unknown key ''; known: b, d, w"),
-        ("speedup<1 if q=1", "at 'q=1': unknown key 'q'"),
+        ("speedup<1 if q=x", "at 'q=x': unknown key 'q'"),
         ("speedup<1 if device", "at 'device': expected a value: device=..."),
         ("speedup<1 if b=8 and batch_size=8", "at 'batch_size=8': batch_size is selected twice"),
         ("ase[b=x]<1", "at 'b=x]<1': b=x: 'x' is not a whole number"),

@@ -154,15 +154,14 @@ def test_a_damaged_file_is_refused_in_one_line(keep: int) -> None:
     ("model", "message"),
     [
         (_linear([8, 4]), r"batch size 8 fixed in input 'x', not 2\. Use batch_size=8"),
-        (_linear([2, "length", 4]), r"axis 1 of input 'x' is dynamic \(length\).*make_dynamic_shape_fixed"),
+        (_linear([2, "length", 4]), r"leaves open: axis 1 of 'x' \(length\)\. .* sizes=\{\"length\": 128\}"),
         (
             _linear([2, 4], np.float16),
             r"computes in fp16, not in fp32\. Use precision=fp16, or export it again in fp32",
         ),
         (_linear([2, 4], np.float64), r"computes in fp64, not in fp32\. Export it again in fp32"),
-        (_linear(["N", 4], output=[8, 3]), "does not fit batch size 2"),
     ],
-    ids=["batch size", "dynamic axis", "half", "double", "output of another batch size"],
+    ids=["batch size", "dynamic axis", "half", "double"],
 )
 def test_cases_that_the_file_does_not_allow_are_refused_in_one_line(model: Any, message: str) -> None:
     onnx.save(model, "net.onnx")

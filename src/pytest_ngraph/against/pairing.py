@@ -13,6 +13,7 @@ Trait = Callable[[Case], Hashable]
 VARIABLE: dict[str, Trait] = {
     "compiler's options": lambda case: CompilerSpec.parse(case.compiler).options,
     "model_args": lambda case: case.model_args,
+    "inputs": lambda case: (case.shapes, case.inputs),
     "precision": lambda case: case.precision,
     "objective": lambda case: case.objective,
     "device": lambda case: case.device,
@@ -115,7 +116,8 @@ def _only_choices(heads: Mapping[Case, str], bases: Mapping[Case, str], same: It
 
 def _fixed(case: Case) -> Hashable:
     """Return the traits that no change of options can change: where one differs, it is another case."""
-    return case.workload, CompilerSpec.parse(case.compiler).name, case.batch_size, case.depth, case.width
+    name = CompilerSpec.parse(case.compiler).name
+    return case.workload, name, case.batch_size, case.depth, case.width, case.sizes
 
 
 def function_of(nodeid: str) -> str:

@@ -12,7 +12,9 @@ from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, cuda, program, refuse_precision, streams, threads
 from pytest_ngraph.compilers.onnx_export import write_onnx
+from pytest_ngraph.compilers.onnx_values import OnnxValuesModel
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.workloads import onnx_values
 from pytest_ngraph.workloads.tensors import to_array
 
 if TYPE_CHECKING:
@@ -79,8 +81,10 @@ class OnnxRuntime:
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         self._refuse(target)
         session = self._session(artifact.onnx or folder / FILE, target, folder)
-        inputs = program.inputs(artifact, target.kind)
         facts = self._facts(session, target)
+        if (values := onnx_values.load(artifact)) is not None:
+            return streams.load(lambda on: OnnxValuesModel(session, values, facts), target)
+        inputs = program.inputs(artifact, target.kind)
         # All streams run one session, which is safe from several threads: its weights are in memory once.
         return streams.load(lambda on: OnnxRuntimeModel(session, inputs, on, facts), target)
 

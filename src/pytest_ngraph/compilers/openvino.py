@@ -180,7 +180,7 @@ def _convert(artifact: Artifact, path: Path) -> None:
     """Write the intermediate representation, at the case's size. Raises `Unsupported` for what cannot be converted."""
     import openvino
 
-    source = artifact.onnx or program.load(artifact)
+    source = program.onnx_file(artifact, "openvino") or program.load(artifact)
     try:
         model = openvino.convert_model(source)
     except openvino.frontend.OpConversionFailure as error:

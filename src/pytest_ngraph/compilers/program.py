@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.workloads import onnx_values
 from pytest_ngraph.workloads.tensors import cast, flatten
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
 
     from pytest_ngraph.artifact import Artifact
 
-__all__ = ["flatten", "inputs", "load"]
+__all__ = ["flatten", "inputs", "load", "onnx_file"]
 
 
 def load(artifact: Artifact) -> torch.export.ExportedProgram:
@@ -32,6 +35,20 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
             f"Use a compiler that reads ONNX."
         )
     return torch.export.load(artifact.program)
+
+
+def onnx_file(artifact: Artifact, compiler: str) -> Path | None:
+    """Return the ONNX file that the workload is; None where it is a PyTorch program.
+
+    Raises:
+        Unsupported: the graph takes or gives something other than tensors of numbers, which only ONNX Runtime does.
+    """
+    if unusual := onnx_values.reasons(artifact):
+        raise Unsupported(
+            f"{compiler} takes and gives tensors of numbers, and {artifact.case.workload} has {', '.join(unusual)}. "
+            "Use onnxruntime or identity."
+        )
+    return artifact.onnx
 
 
 def inputs(artifact: Artifact, device: str = "cpu") -> tuple[torch.Tensor, ...]:

@@ -41,7 +41,10 @@ NEW = "new"
 """In place of a limit: only what the base did not have breaches."""
 NUMBERS = {"b": "batch_size", "d": "depth", "w": "width"}
 PATTERNS = ("compiler", "workload", "device", "precision", "objective")
-KEYS = {**NUMBERS, **{name: name for name in NUMBERS.values()}, **{name: name for name in PATTERNS}}
+TEXTS = (*PATTERNS, "over")
+"""Keys with texts as values. `over` selects metrics of the scaling over one size of the user's own by its name."""
+KEYS = {**NUMBERS, **{name: name for name in NUMBERS.values()}, **{name: name for name in TEXTS}}
+"""The field of a case by each key. Any other key with a whole number selects by a size of the user's own."""
 UNITS: dict[Unit, dict[str, float]] = {
     "s": {"": 1, "s": 1, "ms": 1e-3, "us": 1e-6, "min": 60, "h": 3600},
     "B": {
@@ -60,6 +63,7 @@ _BRACKET = re.compile(r"[^<>]*?\](?=\s*(?:[<>]|:\s*(?:[-+.\d]|new\b)))|[^<>]*\]"
 """Up to the closing bracket before an operator: a pattern may contain brackets and colons."""
 _LIMIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z%/]*)")
 _NEXT_SELECTOR = re.compile(rf",\s*(?=(?:{'|'.join(KEYS)})\s*=)")
+_OWN_SIZE = re.compile(r"[A-Za-z_][\w.]*\s*=\s*[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,8 @@ class Threshold:
     def __str__(self) -> str:
         number = "" if self.unit == NEW else f"{self.limit!r}".removesuffix(".0")
         short = {name: letter for letter, name in NUMBERS.items()}
-        sizes = ",".join(f"{short[key]}={value}" for key, value in self.selectors if key in short)
-        names = " and ".join(f"{key}={value}" for key, value in self.selectors if key not in short)
+        sizes = ",".join(f"{short.get(key, key)}={value}" for key, value in self.selectors if key not in TEXTS)
+        names = " and ".join(f"{key}={value}" for key, value in self.selectors if key in TEXTS)
         bracket, condition = f"[{sizes}]" if sizes else "", f" if {names}" if names else ""
         return f"{self.metric}{bracket}{self.op}{number}{self.unit}{condition}"
 
@@ -157,7 +161,7 @@ class _Reader:
         match = self._take(_BRACKET)
         if match is None:
             raise self._error("expected selectors and a closing ']'")
-        selectors = self._selectors(metric, _NEXT_SELECTOR.split(match[0][:-1]))
+        selectors = self._selectors(metric, _bracketed(match[0][:-1]))
         self._at = match.end()
         return selectors
 
@@ -223,15 +227,16 @@ class _Reader:
         for part in parts:
             self._at = self._text.rindex(part)
             key, equals, value = (piece.strip() for piece in part.partition("="))
-            if key not in KEYS:
-                raise self._error(f"unknown key {key!r}; known: {', '.join(KEYS)}")
+            if key not in KEYS and not _OWN_SIZE.fullmatch(part.strip()):
+                own = "any other key selects by a size of your own, as in seq_len=128"
+                raise self._error(f"unknown key {key!r}; known: {', '.join(KEYS)}; {own}")
             if not equals or not value:
                 raise self._error(f"expected a value: {key}=...")
-            field = KEYS[key]
+            field = KEYS.get(key, key)
             if field in selectors:
                 raise self._error(f"{field} is selected twice")
             self._check_extent(metric, field)
-            selectors[field] = self._number(key, value) if field in NUMBERS.values() else value
+            selectors[field] = value if field in TEXTS else self._number(key, value)
         return selectors
 
     def _number(self, key: str, value: str) -> int:
@@ -257,6 +262,16 @@ class _Reader:
         return UsageError(f"threshold {self._text!r}, {where}: {problem}. {EXAMPLE}")
 
 
+def _bracketed(text: str) -> list[str]:
+    """Split the selectors of a bracket. What follows a compiler or workload may be its options or arguments."""
+    parts = []
+    for part in _NEXT_SELECTOR.split(text):
+        pieces = [part] if part.lstrip().startswith(("compiler", "workload")) else part.split(",")
+        own = [place for place, piece in enumerate(pieces) if place == 0 or _OWN_SIZE.fullmatch(piece.strip())]
+        parts += [",".join(pieces[begin:end]) for begin, end in zip(own, [*own[1:], None], strict=True)]
+    return parts
+
+
 def _units(metric: str) -> dict[str, float]:
     unit: Unit = DEFINITIONS[metric].unit if metric in DEFINITIONS else "count"
     return UNITS.get(unit, {"": 1})
@@ -264,9 +279,9 @@ def _units(metric: str) -> dict[str, float]:
 
 def _matches(scope: Case | Scope, field: str, wanted: str | int) -> bool:
     if isinstance(wanted, int):
-        return bool(getattr(scope, field) == wanted)
+        return bool((getattr(scope, field) if field in NUMBERS.values() else dict(scope.sizes).get(field)) == wanted)
     names = {
         "compiler": (scope.compiler, CompilerSpec.parse(scope.compiler).name),
         "workload": (scope.workload or "", scope.model_label),
-    }.get(field) or (getattr(scope, field),)
+    }.get(field) or (getattr(scope, field, ""),)
     return any(fnmatchcase(name, wanted) for name in names)

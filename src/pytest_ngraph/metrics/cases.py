@@ -100,10 +100,14 @@ def _unmeasured(cells: Cells) -> dict[int, str]:
     return {row: unmeasured(cells, row) for row in np.flatnonzero(~cells.measured).tolist()}
 
 
-def unmeasured(cells: Cells, row: int) -> str:
-    """Return why a cell has no measurement, with its name."""
+def unmeasured(cells: Cells, row: int, place: str = "") -> str:
+    """Return why a cell has no measurement, with its name.
+
+    Args:
+        place: where it lies on a further axis, to follow its batch size.
+    """
     case = cells.cases[row]
-    return f"{case.compiler} at batch size {case.batch_size} {cells.problems[row]}"
+    return f"{case.compiler} at batch size {case.batch_size}{place} {cells.problems[row]}"
 
 
 def lacking(panels: Panels, row: int, neighbour: Neighbour) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from itertools import chain
 
 import numpy as np
 
-from pytest_ngraph.case import Case, Scalar
+from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
 from pytest_ngraph.record import Record, Round
 from pytest_ngraph.stats import (
@@ -25,8 +26,8 @@ from pytest_ngraph.stats import (
 READINGS = ("compile_s", "cpu_percent", "peak_memory_bytes", "device_memory_bytes")
 """The fields of a record that are read once, not sampled."""
 
-Key = tuple[str, tuple[tuple[str, Scalar], ...], int | None, int | None, str, str, str]
-"""Workload, its arguments, depth, width, precision, objective, device: all of a case except compiler and batch size."""
+Key = Case
+"""All of a case except compiler and batch size, which are identity and 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,8 @@ def flattened(rounds: Iterable[Sequence[Round]]) -> tuple[Floats, Floats]:
 
 
 def key_of(case: Case) -> Key:
-    return (case.workload, case.model_args, case.depth, case.width, case.precision, case.objective, case.device)
+    """Return what all cases have in common that differ in compiler and batch size only."""
+    return dataclasses.replace(case, compiler=IDENTITY, batch_size=1)
 
 
 def why_not_measured(record: Record) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.metrics.axes import axes_of
 from pytest_ngraph.metrics.cases import case_columns, fill
 from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.column import Column
@@ -65,12 +66,13 @@ def columns_of(cells: Cells) -> Columns:
     Draws are made for a chunk of cells at a time, so that memory grows with the cells but not with their draws.
     """
     panels = Panels.of(cells)
-    by_name, curves, stacks = case_columns(panels), Curves(panels), Stacks(panels)
+    by_name = case_columns(panels)
+    spans: list[Curves | Stacks] = [*(Curves(panels, axis) for axis in axes_of(cells.cases)), Stacks(panels)]
     for chunk in panels.chunks():
         fill(by_name, chunk)
-        curves.fill(chunk)
-        stacks.fill(chunk)
-    wider = [*curves.metrics(), *stacks.metrics()]
+        for span in spans:
+            span.fill(chunk)
+    wider = [metric for span in spans for metric in span.metrics()]
     inversions = []
     for metric, found in rank_inversions(cells):
         wider.append(metric)

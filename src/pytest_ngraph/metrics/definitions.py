@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Extent = Literal["case", "curve", "stack", "comparison"]
-"""What a metric describes: one case, its curve over batch sizes, its stack over depths, or two arms compared."""
+Extent = Literal["case", "curve", "axis", "stack", "comparison"]
+"""What a metric describes: one case, its curve over batch sizes, its curve over a size of the user's own, its stack
+over depths, or two arms compared."""
 Unit = Literal["samples/s", "s", "B", "%", "ratio", "samples", "count"]
 Change = Literal["share", "difference", "new"]
 """How a metric is compared with the base's: by the share lost, by the difference, or by items new since the base."""
@@ -14,6 +15,7 @@ Change = Literal["share", "difference", "new"]
 SPANNED: dict[Extent, tuple[str, ...]] = {
     "case": (),
     "curve": ("batch_size",),
+    "axis": (),
     "stack": ("depth",),
     "comparison": ("workload", "depth", "width"),
 }
@@ -168,6 +170,27 @@ DEFINITIONS = _table(
         formula="φ_identity - φ_c",
         source="after study V-E",
         change="difference",
+    ),
+    Definition(
+        name="scaling",
+        extent="axis",
+        better="higher",
+        unit="ratio",
+        formula="T_c(n) / T_c(n0) over a size of your own, n0 its smallest",
+    ),
+    Definition(
+        name="growth",
+        extent="axis",
+        better="lower",
+        unit="ratio",
+        formula="γ of seconds(n) / seconds(n0) = (n / n0)^γ, as friction over batch sizes; 1 linear, 2 quadratic",
+    ),
+    Definition(
+        name="growth_mitigation",
+        extent="axis",
+        better="higher",
+        unit="ratio",
+        formula="γ_identity - γ_c",
     ),
     Definition(
         name="depth_slope",

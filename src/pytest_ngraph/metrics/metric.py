@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pytest_ngraph.case import Case, Objective, Precision, Scalar
+from pytest_ngraph.case import Case, Objective, Precision, Scalar, Shape, labelled, size_parts
 from pytest_ngraph.stats import Estimate
 
 FIELDS = tuple(each.name for each in dataclasses.fields(Case))
@@ -19,6 +19,7 @@ class Scope:
 
     Attributes:
         against: the compiler and device that a comparison refers to, in words.
+        over: the size of the user's own whose scaling the metric describes; empty for the others.
     """
 
     workload: str | None = None
@@ -28,25 +29,30 @@ class Scope:
     width: int | None = None
     precision: Precision = "fp32"
     objective: Objective = "latency"
+    sizes: tuple[tuple[str, int], ...] = ()
     model_args: tuple[tuple[str, Scalar], ...] = ()
+    shapes: tuple[tuple[str, Shape], ...] = ()
+    inputs: str = ""
     device: str = "cpu"
     against: str = ""
+    over: str = ""
 
     @property
     def model_label(self) -> str:
         """The workload with its arguments, as in a case; empty when the scope spans workloads."""
-        return ",".join((self.workload or "", *(f"{name}={value}" for name, value in self.model_args)))
+        return labelled(self.workload or "", self.model_args, self.shapes, self.inputs)
 
     @property
     def id(self) -> str:
         """The scope's name, built like `Case.id`: `conv-openvino-b8-w64-xeon`, here over all depths."""
-        sizes = (("b", self.batch_size), ("d", self.depth), ("w", self.width))
-        parts = [self.model_label, self.compiler, *(f"{letter}{size}" for letter, size in sizes if size is not None)]
+        sizes = size_parts(self.batch_size, self.depth, self.width, self.sizes)
+        parts = [self.model_label, self.compiler, *sizes]
         if self.precision != "fp32":
             parts.append(self.precision)
         if self.objective != "latency":
             parts.append(self.objective)
         name = "-".join(part for part in (*parts, self.device) if part)
+        name += f" over {self.over}" if self.over else ""
         return f"{name} against {self.against}" if self.against else name
 
 

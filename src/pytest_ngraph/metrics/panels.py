@@ -70,7 +70,7 @@ class Panels:
         return rows
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the measured cells. Panels that differ in depth only are in the same chunk."""
+        """Yield the measured cells. Panels that differ in depth or in the user's own sizes are in the same chunk."""
         stacks: dict[object, int] = {}
         of_panel: dict[int, int] = {}
         for panel, case in zip(self.panel.tolist(), self.cells.cases, strict=True):
@@ -124,4 +124,4 @@ class Chunk:
 
 
 def _stack_of(case: Case) -> tuple[object, ...]:
-    return (case.workload, case.model_args, case.width, case.precision, case.objective, case.device)
+    return (case.model_label, case.width, case.precision, case.objective, case.device)

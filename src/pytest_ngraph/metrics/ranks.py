@@ -22,7 +22,7 @@ Arm = tuple[str, str]
 Place = tuple[int, str, str]
 """Batch size, precision and objective. Workloads are compared only at the same place."""
 Network = tuple[object, ...]
-"""Workload, its arguments, depth and width."""
+"""Workload with its arguments, depth, width and other sizes."""
 Cases = Mapping[Network, Case]
 """The cases of an arm by network."""
 
@@ -101,7 +101,7 @@ def _places(cases: Iterable[Case]) -> Mapping[Place, Mapping[Arm, Mapping[Networ
     places: dict[Place, dict[Arm, dict[Network, Case]]] = defaultdict(lambda: defaultdict(dict))
     for case in cases:
         place = case.batch_size, case.precision, case.objective
-        network = case.workload, case.model_args, case.depth, case.width
+        network = case.model_label, case.depth, case.width, case.sizes
         places[place][case.compiler, case.device][network] = case
     return places
 

@@ -17,6 +17,7 @@ from pytest_ngraph.plugin import (
     collection,
     fixtures,
     hookspecs,
+    keywords,
     marks,
     options,
     outcomes,
@@ -40,6 +41,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for marker in marks.MARKERS:
         config.addinivalue_line("markers", marker)
+    keywords.translate(config)
     try:
         config.stash[SESSION] = assembly.assemble(config)
     except NgraphError as error:
@@ -48,6 +50,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     collection.parametrize(metafunc, metafunc.config)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    keywords.add(item)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ngraph.against.pairing import function_of
 from pytest_ngraph.case import Case
-from pytest_ngraph.session.options import Options
+from pytest_ngraph.session.options import Axis, Options
 
 COLLECTED: pytest.StashKey[CollectedCases] = pytest.StashKey()
 
@@ -42,12 +43,13 @@ class CollectedCases:
 
 def _is_narrowed(case: Case, options: Options) -> bool:
     """Whether the command line leaves the case out."""
-    axes = (
+    axes: tuple[tuple[Axis[Any], object], ...] = (
         (options.devices, case.device),
         (options.compilers, case.compiler),
         (options.batch_sizes, case.batch_size),
         (options.precisions, case.precision),
         (options.objectives, case.objective),
+        *((axis, dict(case.sizes).get(name)) for name, axis in options.sizes.items()),
     )
     return any(axis.command_line is not None and value not in axis.command_line for axis, value in axes)
 

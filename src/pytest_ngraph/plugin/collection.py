@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from pytest_ngraph.case import Case
 from pytest_ngraph.errors import NgraphError, Unreachable, UsageError
 from pytest_ngraph.plugin import items, marks
 from pytest_ngraph.plugin.assembly import SESSION
@@ -13,6 +14,7 @@ from pytest_ngraph.plugin.collected import collected
 from pytest_ngraph.plugin.fixtures import COMPILER_FIXTURES
 from pytest_ngraph.plugin.options import is_xdist_worker
 from pytest_ngraph.plugin.sigterm import end_on_sigterm
+from pytest_ngraph.session.options import Options
 
 NOTHING_MEASURED = (
     "it is marked ngraph and takes none of the fixtures that a case has, so that nothing would be measured. Have it "
@@ -49,6 +51,18 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
         metafunc.parametrize("ngraph_case", [pytest.param(None, marks=skipped, id="nothing")])
 
 
+def _require_sizes(cases: Sequence[Case], options: Options) -> None:
+    """Raise `UsageError` for a size of the command line that no case has."""
+    for name, axis in options.sizes.items():
+        if cases and axis.command_line and not any(name in dict(case.sizes) for case in cases):
+            known = sorted({own for case in cases for own, _ in case.sizes})
+            values = ",".join(map(str, axis.command_line))
+            raise UsageError(
+                f"--size {name}={values}: no selected test has that axis. Theirs: {', '.join(known) or 'none'}. Only "
+                "functions (package.module:function) and ONNX files take sizes."
+            )
+
+
 def _refuse(error: NgraphError, metafunc: pytest.Metafunc, config: pytest.Config) -> None:
     """Keep a mistake in a mark, to be reported with all others."""
     if is_xdist_worker(config):  # there, an error of the whole session would show as an internal one
@@ -76,6 +90,7 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
         items.requirements(item)
         if thresholds and not items.is_skipped(item):
             session.judgement.hold(case, item.nodeid, thresholds)
+    _require_sizes([case for _, case in cases], session.options)
     if not cases or config.option.collectonly:
         return
     session.judgement.hold_to_bases([case for _, case in cases])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -10,22 +12,24 @@ import pytest
 from _pytest.mark.structures import get_unpacked_marks
 
 from pytest_ngraph import compilers, workloads
-from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar
+from pytest_ngraph.case import BATCH, IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec, Scalar, Shape
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
-from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler, parse_whole
+from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler, parse_size_name, parse_whole
 from pytest_ngraph.session.options import Axis, Options
 
 MARKERS = (
-    "ngraph(workload, compiler, batch_size, depth, width, precision, objective, device, model_args): "
-    "generate one test per combination; each argument but model_args is one value or several",
+    "ngraph(workload, compiler, batch_size, depth, width, sizes, precision, objective, device, model_args, shapes, "
+    "inputs): generate one test per combination; each argument but the last three, and each of sizes, is one value or "
+    "several",
     "requires_device(kind, architecture, instruction_set, capability, memory, library): "
     "skip where the device lacks one of these",
     "ngraph_gate(*thresholds): fail these tests when a metric breaches one of the thresholds, such as 'speedup<1.2'",
 )
 ARGUMENTS = (
-    "workload", "compiler", "batch_size", "depth", "width", "precision", "objective", "device", "model_args",
+    "workload", "compiler", "batch_size", "depth", "width", "sizes", "precision", "objective", "device", "model_args",
+    "shapes", "inputs",
 )  # fmt: skip
 
 
@@ -101,20 +105,16 @@ def cases(
     objectives = options.objectives.values(_texts(given, "objective", OBJECTIVES), ("latency",))
     marked = fixed_compilers or _each(given, "compiler", _compiler)
     chosen = {device: _compilers(options, marked, options.inventory[device], host) for device in devices}
-    model_args = _model_args(given.get("model_args", {}))
     return [
-        Case(
-            workload=workload,
+        dataclasses.replace(
+            sample,
             compiler=compiler,
             batch_size=batch_size,
-            depth=depth,
-            width=width,
             precision=precision,  # type: ignore[arg-type]  # checked by _texts and the options
             objective=objective,  # type: ignore[arg-type]
-            model_args=model_args,
             device=device,
         )
-        for workload, depth, width in _workloads(given, model_args)
+        for sample in _workloads(given, options)
         for device, precision, objective, batch_size in product(devices, precisions, objectives, sorted(batch_sizes))
         for compiler in chosen[device]
     ]
@@ -134,6 +134,11 @@ def _nothing_left(given: Mapping[str, Any], options: Options) -> str:
         if marked and axis.command_line and not set(marked) & set(axis.command_line):
             flag = f"--{name.replace('_', '-')}={','.join(map(str, axis.command_line))}"
             return f"the mark allows {name} {', '.join(map(str, marked))}, and {flag} asks for others"
+    for name, sizes in _marked_sizes(given).items():
+        asked = options.sizes[name].command_line if name in options.sizes else None
+        if asked and not set(sizes) & set(asked):
+            flag = f"--size {name}={','.join(map(str, asked))}"
+            return f"the mark allows {name} {', '.join(map(str, sizes))}, and {flag} asks for others"
     return "no installed compiler supports the device; pytest-ngraph doctor lists what is missing"
 
 
@@ -155,20 +160,66 @@ def _installed(device: Device, host: Host) -> tuple[str, ...]:
     return tuple(sorted(usable, key=lambda name: (name != IDENTITY, name)))
 
 
-def _workloads(
-    given: Mapping[str, Any], model_args: tuple[tuple[str, Scalar], ...]
-) -> list[tuple[str, int | None, int | None]]:
-    """Return every (workload, depth, width), checked by its family."""
+def _workloads(given: Mapping[str, Any], options: Options) -> list[Case]:
+    """Return a case for every workload, depth, width and other sizes, checked by its family.
+
+    They have identity as their compiler and batch size 1.
+    """
     names = _each(given, "workload", lambda value: _text("workload", value)) or ()
     depths = _each(given, "depth", lambda value: parse_whole("depth", value)) or (None,)
     widths = _each(given, "width", lambda value: parse_whole("width", value)) or (None,)
-    combinations = list(product(names, depths, widths))
-    for workload, depth, width in combinations:
-        sample = Case(
-            workload=workload, compiler=IDENTITY, batch_size=1, depth=depth, width=width, model_args=model_args
+    model_args, shapes = _model_args(given.get("model_args", {})), _shapes(given.get("shapes", {}))
+    inputs = _text("inputs", given["inputs"], "package.module:function") if "inputs" in given else ""
+    marked = _marked_sizes(given)
+    samples = []
+    for workload, depth, width in product(names, depths, widths):
+        offered = options.sizes if "sizes" in workloads.taken(workload) else {}
+        for sizes in _combined(marked, offered, options):
+            sample = Case(
+                workload=workload,
+                compiler=IDENTITY,
+                batch_size=1,
+                depth=depth,
+                width=width,
+                sizes=sizes,
+                model_args=model_args,
+                shapes=shapes,
+                inputs=inputs,
+            )
+            workloads.check(sample)
+            samples.append(sample)
+    return samples
+
+
+def _marked_sizes(given: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Return the values of each axis of the user's own that the mark gives."""
+    sizes = given.get("sizes", {})
+    if not isinstance(sizes, Mapping):
+        raise UsageError(
+            f"mark ngraph: sizes {sizes!r} is not a dict of axes and their sizes, such as {{'seq_len': [32, 128]}}."
         )
-        workloads.family(workload).check(sample)
-    return combinations
+    found = {}
+    for name, values in sizes.items():
+        own = _each({parse_size_name(name): values}, name, partial(parse_whole, f"size {name}"))
+        found[name] = own or ()
+    return found
+
+
+def _combined(
+    marked: Mapping[str, tuple[int, ...]], open_axes: Mapping[str, Axis[int]], options: Options
+) -> Iterator[tuple[tuple[str, int], ...]]:
+    """Yield every combination of sizes.
+
+    Args:
+        marked: the axes of the mark, which the options narrow.
+        open_axes: the axes of the options that are also for marks that do not name them.
+    """
+    silent: Axis[int] = Axis(None, None)
+    axes = {name: options.sizes.get(name, silent).values(values, ()) for name, values in marked.items()}
+    axes |= {name: axis.values(None, ()) for name, axis in open_axes.items() if name not in marked}
+    names = sorted(axes)
+    for values in product(*(sorted(axes[name]) for name in names)):
+        yield tuple(zip(names, values, strict=True))
 
 
 def _listed(value: Any) -> list[Any]:
@@ -203,9 +254,9 @@ def _texts(given: Mapping[str, Any], name: str, allowed: Iterable[str]) -> tuple
     return _each(given, name, parse)
 
 
-def _text(name: str, value: Any) -> str:
+def _text(name: str, value: Any, example: str = "resnet18") -> str:
     if not isinstance(value, str) or not value:
-        raise UsageError(f"mark ngraph: {name} {value!r} is not a text such as 'resnet18'.")
+        raise UsageError(f"mark ngraph: {name} {value!r} is not a text such as {example!r}.")
     return value
 
 
@@ -219,6 +270,25 @@ def _model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
     ):
         raise UsageError(f"mark ngraph: model_args {value!r} is not a dict of texts, numbers and booleans.")
     return tuple(sorted(value.items()))
+
+
+def _shapes(value: Any) -> tuple[tuple[str, Shape], ...]:
+    """Return the shapes of a mark. Raises `UsageError` for what is no shape."""
+    example = "{'x': ('batch', 3, 'height', 320)}"
+    if not isinstance(value, Mapping):
+        raise UsageError(f"mark ngraph: shapes {value!r} is not a dict of inputs and their shapes, such as {example}.")
+    found = {}
+    for name, shape in value.items():
+        axes = [shape] if isinstance(shape, str) or not isinstance(shape, Iterable) else list(shape)
+        if not isinstance(name, str) or not all(isinstance(axis, str) or type(axis) is int for axis in axes):
+            raise UsageError(
+                f"mark ngraph: shapes[{name!r}]={shape!r} is not a tuple of whole numbers, 'batch' and names of sizes, "
+                f"such as {example}."
+            )
+        if wrong := [axis for axis in axes if not isinstance(axis, str) and axis < 0]:
+            raise UsageError(f"mark ngraph: shapes[{name!r}] has the axis {wrong[0]}. Give a whole number from 0 up.")
+        found[name] = tuple(axis if axis == BATCH or isinstance(axis, int) else parse_size_name(axis) for axis in axes)
+    return tuple(sorted(found.items()))
 
 
 def obstacle(case: Case, device: Device, host: Host = THIS_MACHINE) -> str:

@@ -98,8 +98,8 @@ def block(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]
 
 def title(case: Case) -> str:
     """Return the workload and its device as shown to users: `conv, depth 3, width 64 on xeon`."""
-    sizes = ", ".join(f"{name} {size}" for name, size in (("depth", case.depth), ("width", case.width)) if size)
-    return f"{case.model_label}{', ' if sizes else ''}{sizes} on {case.device}"
+    sizes = [f"{name} {size}" for name, size in (("depth", case.depth), ("width", case.width), *case.sizes) if size]
+    return f"{', '.join((case.model_label, *sizes))} on {case.device}"
 
 
 def _heading(rows: Sequence[Record], width: int) -> list[Line]:

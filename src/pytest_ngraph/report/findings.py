@@ -1,7 +1,8 @@
-"""Findings of a run beyond its tables, in words: friction, break-even, depth, rank inversions, thresholds."""
+"""Findings of a run beyond its tables, in words: friction, growth, break-even, depth, rank inversions, thresholds."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
@@ -9,7 +10,7 @@ from typing import get_args
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.gate import Check
 from pytest_ngraph.gate.check import Outcome
-from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Metrics
+from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Metrics, Scope
 from pytest_ngraph.metrics.text import in_words, quantity, with_interval
 from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 from pytest_ngraph.wording import listed
@@ -26,6 +27,7 @@ def findings(metrics: Metrics, checks: Sequence[Check], width: int) -> list[Line
     """Return the sections that are not empty."""
     return [
         *_section("Friction as batches grow (0 scales perfectly, 1 is saturated)", _friction(metrics), width),
+        *_section("Growth of the time with sizes of your own (1 is linear, 2 quadratic)", _growth(metrics), width),
         *_section("Compile time is paid back after", _break_even(metrics), width),
         *_section("Speedup over depth", _depth(metrics), width),
         *_section("Rank inversions", _inversions(metrics.inversions), width),
@@ -50,6 +52,20 @@ def _friction(metrics: Metrics) -> Iterator[str]:
     for metric, relief in _paired(metrics, "friction", "friction_mitigation"):
         suffix = f"; mitigates {in_words(relief)}" if relief else ""
         yield f"{metric.scope.id}: {in_words(metric)}{suffix}"
+
+
+def _growth(metrics: Metrics) -> Iterator[str]:
+    rates: dict[Scope, list[str]] = {}
+    for metric in metrics.wider:
+        if metric.name == "scaling" and metric.estimate and isinstance(metric.scope, Scope):
+            over = metric.scope.over
+            others = tuple(size for size in metric.scope.sizes if size[0] != over)
+            rate = f"× {with_interval(metric.estimate)} at {dict(metric.scope.sizes)[over]}"
+            rates.setdefault(dataclasses.replace(metric.scope, sizes=others), []).append(rate)
+    for metric, relief in _paired(metrics, "growth", "growth_mitigation"):
+        suffix = f"; mitigates {in_words(relief)}" if relief else ""
+        own = rates.get(metric.scope, []) if isinstance(metric.scope, Scope) else []
+        yield f"{metric.scope.id}: {in_words(metric)}{suffix}; samples/s {', '.join(own)}"
 
 
 def _paired(metrics: Metrics, name: str, companion: str) -> Iterator[tuple[Metric, Metric | None]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -89,6 +90,7 @@ class Options:
 
     Attributes:
         inventory: Device profiles by name.
+        sizes: Axes of the user's own, by name; only those that the command line or the ini file names.
         report: The folder for the report; None for none.
         summary: The file for the Markdown that shows the run in a pull request; None for none.
         reads_figures: whether the figures of every case are written somewhere, so that also a case that equals its
@@ -106,6 +108,7 @@ class Options:
     settings: Settings
     store: Path
     thresholds: tuple[Threshold, ...]
+    sizes: Mapping[str, Axis[int]] = field(default_factory=dict)
     gate: GateOptions = field(default_factory=GateOptions)
     resume: ResumeOptions = ResumeOptions()
     cluster: ClusterOptions = ClusterOptions()

@@ -16,7 +16,7 @@ from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers import CompiledModel, Compiler
 from pytest_ngraph.machine import provenance
-from pytest_ngraph.record import HIDDEN, Agreement
+from pytest_ngraph.record import DRAWN, HIDDEN, Agreement
 from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.cache import Cache, Entry
 from pytest_ngraph.workloads import frameworks
@@ -49,7 +49,9 @@ class Prepared:
     def facts(self) -> dict[str, str]:
         """What the record says about the model: what it reports itself, and which parameters hide what they scale."""
         facts = {str(name): str(value) for name, value in self.model.facts.items()}
-        return facts | ({HIDDEN: ", ".join(self.artifact.hidden)} if self.artifact.hidden else {})
+        drawn = "; ".join(f"{name}: {what}" for name, what in self.artifact.drawn.items())
+        hidden = ", ".join(self.artifact.hidden)
+        return facts | ({HIDDEN: hidden} if hidden else {}) | ({DRAWN: drawn} if drawn else {})
 
     def verify(self) -> Agreement:
         """Compare the outputs of a call with the reference; if they agree, keep what was compiled in the cache."""

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_ngraph.case import sizes_label
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system import entry_points
 from pytest_ngraph.workloads import structure
 
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
     from pytest_ngraph.case import Case
 
 GROUP = "pytest_ngraph.workloads"
+OPTIONAL = {
+    "sizes": "use a workload that has sizes of its own: package.module:function, or an ONNX file",
+    "shapes": "return inputs of these shapes with the module. Only ONNX files take shapes",
+    "inputs": "return the inputs with the module. Only ONNX files take them from the mark",
+}
+"""The fields of a case that only some families take, with what to do instead."""
 SEED = 0
 """Seeds weights and inputs, so that every process and every revision builds the same."""
 
@@ -77,7 +85,10 @@ class Family(Protocol):
     """A kind of workload."""
 
     priority: int
-    """Families are asked in rising order of priority. The first that owns a name gets it."""
+    """Families are asked in rising order of priority. The first that owns a name gets it.
+
+    A family that takes sizes of the user's own has `takes = ("sizes",)` too.
+    """
 
     def owns(self, name: str) -> bool:
         """Return whether a workload of this name belongs here. Import no framework and read no file."""
@@ -94,6 +105,20 @@ class Family(Protocol):
     def export(self, case: Case, folder: Path) -> Artifact:
         """Write the artifact into `folder`, which is empty: the same on every call."""
         ...
+
+
+def taken(name: str) -> tuple[str, ...]:
+    """Return the fields of a case, of those in `OPTIONAL`, that a workload's family takes: its attribute `takes`."""
+    return tuple(getattr(family(name), "takes", ()))
+
+
+def check(case: Case) -> None:
+    """Raise `UsageError` for an impossible case, or one with a size that nothing takes. Import no framework."""
+    for name, instead in OPTIONAL.items():
+        if getattr(case, name) and name not in taken(case.workload):
+            given = f"size {sizes_label(case.sizes)}" if name == "sizes" else name
+            raise UsageError(f"{given}: {case.workload} takes no {name}. Leave it out, or {instead}.")
+    family(case.workload).check(case)
 
 
 @cache

@@ -29,13 +29,14 @@ OWN_INPUTS = (
 class Imported:
     """A function that returns a module, or a module and what it is called with (`returned.py` has the forms).
 
-    It is called with the model arguments, and with `batch_size`, `depth` and `width` where it accepts them. A module
-    alone gets images of (batch, 3, 224, 224). Inputs are used as given, but repeated along the first axis to the batch
-    size, unless the function made them for it. The user's weights are not changed. Random weights are seeded, whether
-    the function draws them or its Python module does at import.
+    It is called with the model arguments and the user's own sizes, and with `batch_size`, `depth` and `width` where it
+    accepts them. A module alone gets images of (batch, 3, 224, 224). Inputs are used as given, but repeated along the
+    first axis to the batch size, unless the function made them for it. The user's weights are not changed. Random
+    weights are seeded, whether the function draws them or its Python module does at import.
     """
 
     priority = 30
+    takes = ("sizes",)
 
     def owns(self, name: str) -> bool:
         return ":" in name and ("/" not in name or ".py:" in name)  # a slash: one of timm's hubs, hf-hub:owner/model
@@ -105,20 +106,23 @@ def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str
     signature = inspect.signature(function)
     accepted = {p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
-    size = {"depth": case.depth, "width": case.width}
+    size = {"depth": case.depth, "width": case.width, **dict(case.sizes)}
     arguments: dict[str, object] = {name: value for name, value in size.items() if value is not None}
+    if twice := sorted(arguments.keys() & dict(case.model_args).keys()):
+        raise UsageError(f"{case.workload}: {twice[0]} is given as a size and in model_args. Give it once.")
     arguments |= dict(case.model_args)
     for name in arguments:
         if name not in accepted and not takes_any:
+            what = "size" if name in dict(case.sizes) else "argument"
             hint = "" if accepted else "It takes no arguments."
-            raise UsageError.unknown(f"argument of {case.workload}", name, accepted, hint)
+            raise UsageError.unknown(f"{what} of {case.workload}", name, accepted, hint)
     if "batch_size" in accepted:  # never into **kwargs, which often go on to a constructor
         arguments["batch_size"] = case.batch_size
     try:
         signature.bind(**arguments)
     except TypeError as error:
         raise UsageError(
-            f"{case.workload}{signature} cannot be called: {error}. Give depth, width or model arguments."
+            f"{case.workload}{signature} cannot be called: {error}. Give depth, width, sizes or model arguments."
         ) from error
     return arguments
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,22 +10,21 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph.artifact import Array, Artifact, Model, save_arrays
 from pytest_ngraph.case import PRECISIONS
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.workloads import SEED, Built, frameworks
+from pytest_ngraph.workloads import Built, frameworks, onnx_axes, onnx_inputs, onnx_values
 from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.onnx_graph import (
-    fix_batch_size,
-    graph_inputs,
+    has_control_flow,
+    infer_shapes,
     is_quantized,
     parameters,
     precision,
     read,
+    reopen,
     write,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
+    from collections.abc import Mapping, Sequence
 
     from pytest_ngraph.case import Case
 
@@ -40,6 +40,7 @@ class OnnxFile:
     """
 
     priority = 20
+    takes = ("sizes", "shapes", "inputs")
 
     def owns(self, name: str) -> bool:
         return name.endswith(".onnx")
@@ -57,36 +58,48 @@ class OnnxFile:
         raise Unsupported(f"{case.workload} is an ONNX file and has no PyTorch module. Use a compiler that reads ONNX.")
 
     def export(self, case: Case, folder: Path) -> Artifact:
-        """Write the graph at the case's batch size into `folder`, with all its weights, and its reference outputs.
+        """Write the graph at the case's sizes into `folder`, with all its weights, and its reference outputs.
 
         Raises:
-            UsageError: the file is damaged, needs another batch size or precision, has dynamic axes other than the
-                batch, or keeps weights outside its own folder.
+            UsageError: the file is damaged, needs another batch size or precision, leaves axes open that nothing
+                settles, does not fit the inputs that the user gives, or keeps weights outside its own folder.
         """
         self.check(case)
         _require_libraries(case)
-        import numpy as np
-
         model = read(Path(case.workload))
         _check_precision(precision(model), case)
         _check_outputs(model, case)
-        fix_batch_size(model, case.workload, case.batch_size)
-        fed = graph_inputs(model)
-        _check_inputs({name: kind for name, (_, kind) in fed.items()}, case)
+        source, given = onnx_inputs.given(case)
+        if source:
+            onnx_inputs.check(model, source, given, case)
+        shapes = {name: array.shape for name, array in given.items() if hasattr(array, "shape")}
+        open_axes = copy.deepcopy((list(model.graph.input), list(model.graph.output)))
+        batched = onnx_axes.fix(model, case, shapes)
+        contradiction = infer_shapes(model)
         path = folder / "model.onnx"
         files = write(model, path)
-        generator = np.random.default_rng(SEED)
-        inputs = [_draw(generator, shape, kind) for shape, kind in fed.values()]
-        save_arrays(folder / "inputs.npz", [_widen(array) for array in inputs])
-        save_arrays(folder / "reference.npz", _run(path, dict(zip(fed, inputs, strict=True)), case))
-        counts = Model(parameters=parameters(model))
+        if source:
+            values = onnx_inputs.fitted(model, source, given, batched)
+            drawn = dict.fromkeys(given, f"given by {source}")
+        else:
+            values, drawn = onnx_inputs.drawn(model, case)
+        _check_inputs(values, case)
+        save_arrays(folder / "inputs.npz", [array for value in values.values() for array in onnx_values.leaves(value)])
+        save_arrays(folder / "reference.npz", _run(path, values, case, contradiction))
+        if has_control_flow(model) and not _loads(path):
+            # ONNX Runtime folds a condition on sizes that are known, and then checks the branch that is not taken.
+            reopen(model, *open_axes)
+            files = write(model, path)
+        if unusual := onnx_values.unusual(model):
+            onnx_values.save(folder, values, unusual)
         return Artifact(
             folder=folder,
             case=case,
             onnx=path,
             quantized=is_quantized(model),
             digest=_digest(files),
-            model=counts,
+            model=Model(parameters=parameters(model)),
+            drawn=drawn,
         )
 
 
@@ -103,12 +116,13 @@ def _check_precision(found: str, case: Case) -> None:
         )
 
 
-def _check_inputs(kinds: dict[str, np.dtype[Any]], case: Case) -> None:
+def _check_inputs(values: Mapping[str, onnx_values.Value], case: Case) -> None:
     """Raise `UsageError` for an input in a float type other than the case's, in which compilers are fed."""
-    for name, kind in kinds.items():
-        if kind.name in FLOATS and FLOATS[kind.name] != case.precision:
+    for name, value in values.items():
+        kind = "" if value is None or isinstance(value, list) else value.dtype.name
+        if kind in FLOATS and FLOATS[kind] != case.precision:
             raise UsageError(
-                f"{case.workload} takes input {name!r} in {FLOATS[kind.name]} and computes in {case.precision}. Export "
+                f"{case.workload} takes input {name!r} in {FLOATS[kind]} and computes in {case.precision}. Export "
                 f"it again with inputs in {case.precision}."
             )
 
@@ -137,18 +151,12 @@ def _require_libraries(case: Case) -> None:
         ) from error
 
 
-def _draw(generator: np.random.Generator, shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:
-    """Return random values of this type: floats standard normal; integers 0 or 1, valid as index and as mask."""
-    import numpy as np
+def _run(path: Path, values: Mapping[str, onnx_values.Value], case: Case, contradiction: str) -> list[Array]:
+    """Return the outputs of the written graph, floats as fp32.
 
-    if np.issubdtype(kind, np.integer) or kind == np.bool_:
-        return generator.integers(0, 2, shape).astype(kind)
-    return generator.standard_normal(shape, dtype=np.float32).astype(kind)
-
-
-def _run(path: Path, inputs: dict[str, Array], case: Case) -> list[Array]:
-    """Return the outputs of the written graph, floats as fp32."""
-    import numpy as np
+    Args:
+        contradiction: what inferring the shapes has found, which explains a failure better than ONNX Runtime does.
+    """
     import onnxruntime as ort
 
     options = ort.SessionOptions()
@@ -156,20 +164,28 @@ def _run(path: Path, inputs: dict[str, Array], case: Case) -> list[Array]:
     options.log_severity_level = 4
     try:
         session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        outputs: Sequence[Any] = session.run(None, inputs)
+        outputs: Sequence[Any] = session.run(None, dict(values))
     except Exception as error:  # onnxruntime's errors share no base class of their own
+        sizes = "".join(f", {name}={size}" for name, size in case.sizes)
         raise UsageError(
-            f"{case.workload} does not run at batch size {case.batch_size}: {first_line(error)}. "
-            f"Check the file with onnx.checker, and check that no operator fixes the batch size."
+            f"{case.workload} does not run at batch size {case.batch_size}{sizes}: "
+            f"{contradiction or first_line(error)}. Give sizes that fit together, or inputs that the model accepts; a "
+            "size may also be fixed by an operator."
         ) from error
-    return [_widen(output) for output in outputs if isinstance(output, np.ndarray)]
+    return onnx_values.leaves(list(outputs))
 
 
-def _widen(array: Array) -> Array:
-    import numpy as np
+def _loads(path: Path) -> bool:
+    """Return whether ONNX Runtime loads the graph when it may optimize it."""
+    import onnxruntime as ort
 
-    is_integer = np.issubdtype(array.dtype, np.integer) or array.dtype == np.bool_
-    return array if is_integer else array.astype(np.float32)
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception:  # onnxruntime's errors share no base class of their own
+        return False
+    return True
 
 
 def _digest(files: Sequence[Path]) -> str:

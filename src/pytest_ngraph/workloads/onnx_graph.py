@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads.export import first_line
+from pytest_ngraph.workloads.onnx_nodes import fed, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
 
 EXTERNAL_BYTES = 1 << 30
 """Weights above this size are written into a file beside the graph: one protobuf message holds at most 2 GiB."""
@@ -61,20 +61,6 @@ def write(model: Any, path: Path) -> list[Path]:
     return [path, weights]
 
 
-def graph_inputs(model: Any) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-    """Return the shape and type of each input by name, in order. Call `fix_batch_size` first, to fix all axes."""
-    import numpy as np
-    import onnx
-
-    return {
-        value.name: (
-            tuple(axis.dim_value for axis in value.type.tensor_type.shape.dim),
-            np.dtype(onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)),
-        )
-        for value in _fed(model)
-    }
-
-
 def parameters(model: Any) -> int:
     """Return the number of weights: floats, and matrices and kernels in eight bits.
 
@@ -97,41 +83,43 @@ def precision(model: Any) -> str:
     for tensor in model.graph.initializer:
         sizes[tensor.data_type] += math.prod(tensor.dims)
     if not any(kind in floats for kind in sizes):
-        sizes.update(value.type.tensor_type.elem_type for value in _fed(model))
+        sizes.update(value.type.tensor_type.elem_type for value in fed(model))
     return next((floats[kind] for kind, _ in sizes.most_common() if kind in floats), "fp32")
 
 
 def is_quantized(model: Any) -> bool:
     """Return whether an operator rounds to eight bits."""
     functions = [node for function in model.functions for node in function.node]
-    return any(node.op_type in QUANTIZING for node in [*model.graph.node, *functions])
+    return any(node.op_type in QUANTIZING for node in [*nodes_of(model.graph), *functions])
 
 
-def fix_batch_size(model: Any, name: str, batch_size: int) -> None:
-    """Set the first axis of every input to the batch size where the file leaves it open, in place.
+def infer_shapes(model: Any) -> str:
+    """Infer the shapes of all values anew, in place. Return what contradicts itself; empty where nothing does.
 
-    Raises:
-        UsageError: the file fixes another batch size, or leaves another axis open.
+    Call it when the inputs' axes are fixed. Shapes that the file has at other sizes are removed.
     """
     import onnx
 
-    symbols: set[str] = set()
-    for value in _fed(model):
-        symbols |= _fix_input(value, name, batch_size)
-    for value in model.graph.output:
-        for axis in value.type.tensor_type.shape.dim:
-            if axis.dim_param in symbols:
-                axis.dim_value = batch_size
-    del model.graph.value_info[:]  # shapes at the old batch size; inferred again below
+    del model.graph.value_info[:]
     try:
         with _without_weights(model):
             inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
-    except Exception as error:
-        raise UsageError(
-            f"{name} does not fit batch size {batch_size}: {first_line(error)}. "
-            f"Export it again with a dynamic batch axis, or at this batch size."
-        ) from error
+    except Exception as error:  # ONNX Runtime decides whether the graph runs
+        return first_line(error)
     model.graph.value_info.extend(inferred.graph.value_info)
+    return ""
+
+
+def has_control_flow(model: Any) -> bool:
+    """Return whether the graph has branches or loops."""
+    return any(node.op_type in ("If", "Loop", "Scan") for node in nodes_of(model.graph))
+
+
+def reopen(model: Any, inputs: list[Any], outputs: list[Any]) -> None:
+    """Give the graph's inputs and outputs back these types, in place, and forget the shapes inferred from others."""
+    for field, values in (("input", inputs), ("output", outputs), ("value_info", [])):
+        model.graph.ClearField(field)
+        getattr(model.graph, field).extend(values)
 
 
 @contextmanager
@@ -148,38 +136,6 @@ def _without_weights(model: Any) -> Iterator[None]:
     finally:
         for tensor, values in large:
             tensor.raw_data = values
-
-
-def _fix_input(value: Any, name: str, batch_size: int) -> set[str]:
-    """Fix one input's batch axis. Return the symbols that now stand for the batch size."""
-    if not value.type.HasField("tensor_type"):
-        raise UsageError(f"{name}: input {value.name!r} is not a tensor. Export it again with tensors as inputs only.")
-    if not value.type.tensor_type.HasField("shape"):
-        raise UsageError(f"{name}: input {value.name!r} has no shape. Export it again with shapes.")
-    symbols = set()
-    for index, axis in enumerate(value.type.tensor_type.shape.dim):
-        is_open = not axis.HasField("dim_value") or axis.dim_value < 1
-        if is_open and index > 0:
-            raise UsageError(
-                f"{name}: axis {index} of input {value.name!r} is dynamic ({axis.dim_param or 'unnamed'}). "
-                f"Only axis 0, the batch, may be. Fix it: python -m onnxruntime.tools.make_dynamic_shape_fixed "
-                f"--input_name {value.name} --input_shape ... {name} fixed.onnx"
-            )
-        if is_open:
-            symbols |= {axis.dim_param} - {""}
-            axis.dim_value = batch_size
-        elif index == 0 and axis.dim_value != batch_size:
-            raise UsageError(
-                f"{name} has batch size {axis.dim_value} fixed in input {value.name!r}, not {batch_size}. "
-                f"Use batch_size={axis.dim_value}, or export it again with a dynamic batch axis."
-            )
-    return symbols
-
-
-def _fed(model: Any) -> list[Any]:
-    """Return the inputs that a caller gives. Old files list the weights among the inputs too."""
-    weights = {tensor.name for tensor in model.graph.initializer}
-    return [value for value in model.graph.input if value.name not in weights]
 
 
 def _float_types() -> dict[int, str]:

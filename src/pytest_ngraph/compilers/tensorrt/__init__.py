@@ -110,8 +110,8 @@ def _gpu(lib: Library) -> str:
 
 def _onnx(artifact: Artifact, folder: Path) -> Path:
     """Return the artifact's ONNX file, or else write its program as one into `folder`."""
-    if artifact.onnx is not None:
-        return artifact.onnx
+    if (file := program.onnx_file(artifact, "TensorRT")) is not None:
+        return file
     write_onnx(artifact, folder / ONNX)
     return folder / ONNX
 

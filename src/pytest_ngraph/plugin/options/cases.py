@@ -1,10 +1,10 @@
-"""Options that say which cases there are: devices, compilers, batch sizes, precisions, objectives."""
+"""Options that say which cases there are: devices, compilers, batch sizes and others, precisions, objectives."""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypedDict
 
 import pytest
@@ -15,6 +15,13 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options.reading import Declare, axis
 from pytest_ngraph.session.options import Axis
 
+RESERVED = {
+    "b": "batch_size", "batch": "batch_size", "batch_size": "batch_size", "d": "depth", "depth": "depth",
+    "w": "width", "width": "width", "compiler": "compiler", "workload": "workload", "device": "device",
+    "precision": "precision", "objective": "objective", "over": "another name",
+}  # fmt: skip
+"""Names that a size of one's own cannot have, because thresholds select by them, with what to give instead."""
+
 
 class Axes(TypedDict):
     """The axes of the cases, under their names in `Options`."""
@@ -24,6 +31,7 @@ class Axes(TypedDict):
     batch_sizes: Axis[int]
     precisions: Axis[str]
     objectives: Axis[str]
+    sizes: Mapping[str, Axis[int]]
 
 
 def declare(add: Declare) -> None:
@@ -37,6 +45,13 @@ def declare(add: Declare) -> None:
     )
     add("--compiler", "ngraph_compiler", "Compilers, with options: openvino:streams=2. Default: all installed", **many)
     add("--batch-size", "ngraph_batch_size", "Batch sizes. Default: 1", **many)
+    add(
+        "--size",
+        "ngraph_size",
+        "Sizes of your own axes: seq_len=32,128. Repeatable. Default: none",
+        action="append",
+        metavar="AXIS=N[,N...]",
+    )
     add("--precision", "ngraph_precision", f"Precisions: {', '.join(PRECISIONS)}. Default: fp32", **many)
     add("--objective", "ngraph_objective", f"Objectives: {', '.join(OBJECTIVES)}. Default: latency", **many)
 
@@ -49,6 +64,7 @@ def read(config: pytest.Config, inventory: Collection[str]) -> Axes:
         batch_sizes=axis(config, "batch_size", parse_batch_size),
         precisions=axis(config, "precision", lambda text: _one_of("precision", text, PRECISIONS)),
         objectives=axis(config, "objective", lambda text: _one_of("objective", text, OBJECTIVES)),
+        sizes=_sizes(config),
     )
 
 
@@ -67,6 +83,15 @@ def parse_compiler(text: str) -> str:
 def parse_batch_size(value: object) -> int:
     """Return a batch size from a mark or the command line."""
     return parse_whole("batch size", value)
+
+
+def parse_size_name(name: object) -> str:
+    """Return the name of an axis of the user's own. Raises `UsageError` for one that an id could not show."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.]*", name):
+        raise UsageError(f"size {name!r} is not a name such as 'seq_len': letters, digits, dots and underscores.")
+    if name in RESERVED:
+        raise UsageError(f"size {name!r}: the name is taken. Give {RESERVED[name]}, which is not one of sizes.")
+    return name
 
 
 def parse_whole(name: str, value: Any) -> int:
@@ -93,6 +118,26 @@ def split_compilers(text: str) -> list[str]:
         else:
             parts.append(part)
     return parts
+
+
+def _sizes(config: pytest.Config) -> dict[str, Axis[int]]:
+    """Return the axes that the options name. Raises `UsageError` for one that cannot be read."""
+    command_line, ini = (
+        _listed_sizes(texts or ()) for texts in (config.getoption("size"), config.getini("ngraph_size"))
+    )
+    return {name: Axis(command_line.get(name), ini.get(name)) for name in {**command_line, **ini}}
+
+
+def _listed_sizes(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Read `seq_len=32,128` and its like: the values of each axis, in order and once each."""
+    found: dict[str, dict[int, None]] = {}
+    for text in texts:
+        name, equals, values = (part.strip() for part in text.partition("="))
+        if not equals or not values:
+            raise UsageError(f"--size={text}: write an axis and its sizes, such as seq_len=32,128.")
+        own = found.setdefault(parse_size_name(name), {})
+        own.update((parse_whole(f"size {name}", value), None) for value in values.split(","))
+    return {name: tuple(own) for name, own in found.items()}
 
 
 def _one_of(what: str, value: str, allowed: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ SCOPE: Schema = {
     "batch_size": pl.Int64,
     "depth": pl.Int64,  # null for whole models
     "width": pl.Int64,  # null for whole models
+    "sizes": pl.String,  # sizes of the user's own: image=224,seq_len=128; null without any
     "precision": pl.String,
     "objective": pl.String,
 }
@@ -56,6 +57,7 @@ METRICS: Schema = {
     "unit": pl.String,
     **SCOPE,
     "against": pl.String,  # for rank_inversions: the arm compared with, in words; else empty
+    "over": pl.String,  # for growth and scaling: the size of the user's own that varies; else empty
 }
 """One row per metric of a case, of a curve over batch sizes, of a stack over depths, or of two arms."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pytest_ngraph.case import Case
+from pytest_ngraph.case import Case, sizes_label
 from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Scope
 from pytest_ngraph.metrics.cells import Cells, flattened
 from pytest_ngraph.metrics.column import Column
@@ -71,6 +71,7 @@ def case_metrics(by_name: Mapping[str, Column], cases: pl.DataFrame) -> Iterator
             pl.Series("absent", reasons, pl.String),
             pl.lit(DEFINITIONS[name].unit).alias("unit"),
             pl.lit("").alias("against"),
+            pl.lit("").alias("over"),
         ).select(list(columns.METRICS))
 
 
@@ -86,6 +87,7 @@ def metrics(every: Sequence[Metric]) -> pl.DataFrame:
         "unit": [DEFINITIONS[metric.name].unit if metric.name in DEFINITIONS else "" for metric in every],
         **_scopes([metric.scope for metric in every]),
         "against": [metric.scope.against if isinstance(metric.scope, Scope) else "" for metric in every],
+        "over": [metric.scope.over if isinstance(metric.scope, Scope) else "" for metric in every],
     }
     return pl.DataFrame(facts, schema=columns.METRICS, strict=False)
 
@@ -135,6 +137,7 @@ def _scopes(scopes: Sequence[Case | Scope]) -> dict[str, list[Any]]:
         "batch_size": [scope.batch_size for scope in scopes],
         "depth": [scope.depth for scope in scopes],
         "width": [scope.width for scope in scopes],
+        "sizes": [sizes_label(scope.sizes) or None for scope in scopes],
         "precision": [scope.precision for scope in scopes],
         "objective": [scope.objective for scope in scopes],
     }

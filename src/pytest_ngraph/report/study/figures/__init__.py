@@ -18,6 +18,7 @@ from pytest_ngraph.report.study.figures.multiplier import multiplier
 from pytest_ngraph.report.study.figures.pareto import pareto_agreement, pareto_memory
 from pytest_ngraph.report.study.figures.reversals import reversals
 from pytest_ngraph.report.study.figures.scaling import ase, bsr
+from pytest_ngraph.report.study.figures.sizes import sizes
 from pytest_ngraph.report.study.figures.throughput import throughput
 
 __all__ = ["FIGURES", "Figure"]
@@ -34,6 +35,7 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
     "cpu": cpu,
     "break_even": break_even,
     "friction": friction,
+    "sizes": sizes,
     "pareto_memory": pareto_memory,
     "pareto_agreement": pareto_agreement,
     "inversions": inversions,

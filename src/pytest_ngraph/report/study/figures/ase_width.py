@@ -21,7 +21,7 @@ def ase_width(study: Study) -> Figure:
         "it falls faster at greater width, width and batch size compete for the same resources.",
     )
     rows = of_blocks(of_metric(study, "ase"))
-    stack = ("place", "label", "compiler", "depth")
+    stack = ("place", "label", "compiler", "sizes", "depth")
     rows = rows.filter(pl.col("width").n_unique().over(stack) > 1, (pl.col("batch_size") > 1).any().over(stack))
     if rows.is_empty():
         return figure.without("needs blocks (conv, mha) at two widths or more, at batch size 1 and at another one")

@@ -41,7 +41,7 @@ def bsr_depth(study: Study) -> Figure:
 
 def _three_depths(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows at the least, the middle and the greatest depth of each stack."""
-    depth, stack = pl.col("depth"), ("place", "label", "width")
+    depth, stack = pl.col("depth"), ("place", "label", "width", "sizes")
     middle = depth.unique().sort().get(depth.n_unique() // 2)
     chosen = (depth == depth.min().over(stack)) | (depth == middle.over(stack)) | (depth == depth.max().over(stack))
     return rows.filter(chosen)

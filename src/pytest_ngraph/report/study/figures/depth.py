@@ -20,8 +20,9 @@ def depth(study: Study) -> Figure:
         "intervals. Where a curve rises, the compiler uses the repeated pattern.",
     )
     of_width = pl.when(pl.col("width").is_null()).then(pl.lit("")).otherwise(pl.format(", width {}", "width"))
-    rows = compiled(of_blocks(of_metric(study, "speedup"))).with_columns(of_width=of_width)
-    rows = in_panels(rows, "{}{}, batch {} on {}", "label", "of_width", "batch_size", "place")
+    own_sizes = pl.when(pl.col("sizes").is_null()).then(pl.lit("")).otherwise(pl.format(", {}", "sizes"))
+    rows = compiled(of_blocks(of_metric(study, "speedup"))).with_columns(of_width=of_width, own_sizes=own_sizes)
+    rows = in_panels(rows, "{}{}{}, batch {} on {}", "label", "of_width", "own_sizes", "batch_size", "place")
     rows = rows.filter(pl.col("depth").n_unique().over("panel") > 1)
     rows = rows.sort("place", "label", "width", "batch_size", maintain_order=True)
     if rows.is_empty():

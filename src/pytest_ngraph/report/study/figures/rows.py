@@ -22,7 +22,7 @@ DIGITS = 5
 
 FAMILIES = tuple(dict.fromkeys(model.family for model in ARCHITECTURES.values()))
 
-CELL = ("device", "label", "depth", "width", "precision", "objective", "compiler", "batch_size")
+CELL = ("device", "label", "depth", "width", "sizes", "precision", "objective", "compiler", "batch_size")
 """The columns that identify a case."""
 PLACE = pl.concat_str(
     pl.col("device"),
@@ -34,8 +34,9 @@ NETWORK = pl.concat_str(
     pl.col("label"),
     pl.when(pl.col("depth").is_null()).then(pl.lit("")).otherwise(pl.format("-d{}", "depth")),
     pl.when(pl.col("width").is_null()).then(pl.lit("")).otherwise(pl.format("-w{}", "width")),
+    pl.when(pl.col("sizes").is_null()).then(pl.lit("")).otherwise(pl.format("-{}", "sizes")),
 )
-"""The workload with its arguments, depth and width, as in inversions: `conv-d3-w64`."""
+"""The workload with its arguments and sizes, as in inversions: `conv-d3-w64`, `bert-seq_len=128`."""
 
 
 def of_metric(study: Study, metric: str) -> pl.DataFrame:
@@ -48,7 +49,7 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
     sizes = pl.col("size").replace_strict(SIZES, range(len(SIZES)), default=len(SIZES))
     families = pl.col("family").replace_strict(FAMILIES, range(len(FAMILIES)), default=len(FAMILIES))
     placed = rows.with_columns(place=PLACE, network=NETWORK)
-    return placed.sort("place", sizes, families, "label", "width", "depth", "batch_size", "compiler")
+    return placed.sort("place", sizes, families, "label", "width", "depth", "sizes", "batch_size", "compiler")
 
 
 def of_models(rows: pl.DataFrame) -> pl.DataFrame:

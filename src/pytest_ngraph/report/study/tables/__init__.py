@@ -14,7 +14,7 @@ from pytest_ngraph.report.study.tables.machines import devices, libraries
 from pytest_ngraph.report.study.tables.models import architectures, blocks
 from pytest_ngraph.report.study.tables.own import own
 from pytest_ngraph.report.study.tables.reversals import inversions
-from pytest_ngraph.report.study.tables.scaling import depth_conv, depth_mha, friction
+from pytest_ngraph.report.study.tables.scaling import depth_conv, depth_mha, friction, growth, scaling
 from pytest_ngraph.report.study.tables.table import Table
 
 __all__ = ["TABLES", "Table"]
@@ -30,6 +30,8 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "depth_mha": depth_mha,
     "break_even": break_even,
     "friction": friction,
+    "growth": growth,
+    "scaling": scaling,
     "deploy": deploy,
     "inversions": inversions,
     "own": own,

@@ -13,14 +13,14 @@ def compile_times(study: Study) -> Table:
     compiled = study.cases.filter(pl.col("compile_s").is_not_null(), pl.col("depth").is_null())
     large = compiled.filter(pl.col("size") == SIZES[-1])
     chosen = compiled if large.is_empty() else large
-    batch_size, network = pl.col("batch_size"), ("label", "width")
+    batch_size, network = pl.col("batch_size"), ("label", "width", "sizes")
     ends = chosen.filter(
         (batch_size == batch_size.min().over(network)) | (batch_size == batch_size.max().over(network))
     )
     arms = pl.concat_str("device", "compiler", separator=" ").alias("arm")
     wide = ends.with_columns(arms).pivot(
         "arm",
-        index=["label", "width", "batch_size", "precision", "objective"],
+        index=["label", "width", "sizes", "batch_size", "precision", "objective"],
         values="compile_s",
         aggregate_function="first",
         sort_columns=True,

@@ -29,7 +29,7 @@ def deploy(study: Study) -> Table:
         "For each workload and device the compiler with the lowest latency at the smallest batch size, and the "
         "compiler and batch size with the highest throughput, among cases whose outputs agree with eager PyTorch. "
         "Sure: its 95 % interval lies above that of every other compiler's best.",
-        rows.sort("device", "goal", "label", "depth", "width"),
+        rows.sort("device", "goal", "label", "depth", "width", "sizes"),
         missing="needs a measured case",
     )
 

@@ -13,7 +13,7 @@ COUNTS = ("parameters", "mult_adds", "flops")
 
 def architectures(study: Study) -> Table:
     models = study.cases.filter(pl.col("depth").is_null(), pl.any_horizontal(pl.col(COUNTS).is_not_null()))
-    counted = models.group_by("label", "width", maintain_order=True).agg(
+    counted = models.group_by("label", "width", "sizes", maintain_order=True).agg(
         pl.col("style").first(), *(pl.col(count).drop_nulls().first() for count in COUNTS)
     )
     names = [architecture(label).name for label in counted["label"]]
@@ -28,7 +28,7 @@ def architectures(study: Study) -> Table:
         "Of one sample. MACs are counted by torchinfo, which omits attention; FLOPs by PyTorch, which includes it. "
         "The study's images are 224 pixels wide; without img_size=224, timm's EfficientNets take larger ones.",
         rows.select(
-            "architecture", "style", "parameters", pl.col("mult_adds").alias("macs"), "flops", "label", "width"
+            "architecture", "style", "parameters", pl.col("mult_adds").alias("macs"), "flops", "label", "width", "sizes"
         ),
         number="IV",
         missing="needs a model whose operations were counted",
@@ -37,18 +37,20 @@ def architectures(study: Study) -> Table:
 
 def blocks(study: Study) -> Table:
     depths = study.cases.filter(pl.col("depth").is_not_null(), pl.col("parameters").is_not_null())
-    stacks = depths.group_by("label", "width", maintain_order=True).agg(
+    stacks = depths.group_by("label", "width", "sizes", maintain_order=True).agg(
         pl.col("style").first(),
         pl.col("depth").n_unique().alias("depths"),
         *(_per_block(count).alias(f"{count}_per_block") for count in COUNTS),
     )
-    rows = stacks.filter(pl.col("depths") > 1).sort("label", "width")
+    rows = stacks.filter(pl.col("depths") > 1).sort("label", "width", "sizes")
     return Table.of(
         "blocks",
         "Per-block specifications",
         "What one more block adds: the difference between the deepest and the shallowest stack over that of their "
         "depths.",
-        rows.select(pl.col("label").alias("block"), "style", "width", *(f"{count}_per_block" for count in COUNTS)),
+        rows.select(
+            pl.col("label").alias("block"), "style", "width", "sizes", *(f"{count}_per_block" for count in COUNTS)
+        ),
         number="V",
         missing="needs conv or mha at two depths or more",
     )

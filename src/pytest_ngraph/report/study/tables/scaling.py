@@ -1,4 +1,4 @@
-"""How speedup scales with depth (study, Tables VII and VIII), and throughput with batch size."""
+"""How speedup scales with depth (study, Tables VII and VIII), and throughput with batch size and sizes of one's own."""
 
 from __future__ import annotations
 
@@ -27,6 +27,28 @@ def friction(study: Study) -> Table:
         "saturated, above 1 batching hurts. Mitigation is identity's friction minus the compiler's. 95 % intervals.",
         _side_by_side(study, ["friction", "friction_mitigation"], keys),
         missing="needs a workload at batch size 1 and another one",
+    )
+
+
+def growth(study: Study) -> Table:
+    return Table.of(
+        "growth",
+        "How time grows with sizes of your own",
+        "The exponent of seconds(n) / seconds(n0) = (n / n0)^growth, fitted in logarithms through the smallest size: 1 "
+        "is linear, 2 quadratic. Mitigation is identity's growth minus the compiler's. 95 % intervals.",
+        _side_by_side(study, ["growth", "growth_mitigation"], ["over", *NETWORK, "compiler", "batch_size"]),
+        missing="needs a workload at two values of a size of its own",
+    )
+
+
+def scaling(study: Study) -> Table:
+    keys = ["over", *NETWORK, "compiler", "batch_size"]
+    return Table.of(
+        "scaling",
+        "Throughput over sizes of your own",
+        "Throughput over that at the smallest size of the axis, all else being equal. 95 % intervals.",
+        _side_by_side(study, ["scaling"], keys),
+        missing="needs a workload at two values of a size of its own",
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-NETWORK = ("device", "label", "depth", "width", "precision", "objective")
+NETWORK = ("device", "label", "depth", "width", "sizes", "precision", "objective")
 """The columns that compilers and batch sizes of one workload share."""
 
 

@@ -1,0 +1,245 @@
+"""The axes that an ONNX file leaves open: what the case and the graph say of them, and what is asked of the user."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_ngraph.case import BATCH
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.workloads.onnx_nodes import Uses, fed, stored_tensors
+
+if TYPE_CHECKING:
+    from pytest_ngraph.case import Case, Shape
+
+BATCH_NAMES = ("n", "b", "bs")
+"""Names of the batch axis besides those that contain the word."""
+EXAMPLE = 128
+EXAMPLE_IMAGE = 224
+"""Sizes in the line that a message proposes; the second for the last two axes of four."""
+
+
+def fix(model: Any, case: Case, given: Mapping[str, tuple[int, ...]] | None = None) -> dict[str, int]:
+    """Set every open axis of the inputs to its size, in place, and the axes of the outputs that have the same names.
+
+    Args:
+        given: shapes of inputs that the user gives, by name. They settle the axes that nothing else does.
+
+    Returns:
+        The place of the batch among the axes of each input that has one.
+
+    Raises:
+        UsageError: an axis stays open, the file fixes another batch size, or the case gives a size, an input or an
+            axis that the file does not have.
+    """
+    axes = _Axes(model, case, given or {})
+    axes.fix()
+    return axes.batched
+
+
+@dataclass(eq=False)
+class _Axes:
+    """The axes of the inputs that are tensors.
+
+    Attributes:
+        given: as in `fix`.
+        batched: what `fix` returns.
+        symbols: the size of each name that the file gives to axes, as far as it is known.
+    """
+
+    model: Any
+    case: Case
+    given: Mapping[str, tuple[int, ...]]
+    symbols: dict[str, int] = field(default_factory=dict)
+    batched: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._file = self.case.workload
+        self._sizes, self._shapes = dict(self.case.sizes), dict(self.case.shapes)
+        self._inputs = {value.name: value for value in fed(self.model) if value.type.HasField("tensor_type")}
+        self._named = {name for _, _, axis in self._axes() if (name := name_of(axis))}
+        self._batch_names: set[str] = set()
+        self._uses, self._stored = Uses.of(self.model.graph), stored_tensors(self.model.graph)
+
+    def fix(self) -> None:
+        self._check_names()
+        self.symbols |= {name: size for name, size in self._sizes.items() if name in self._named}
+        for name, shape in self._shapes.items():
+            self._give(self._inputs[name], shape)
+        self._take_batch()
+        for value, index, axis in self._axes():
+            if is_open(axis):
+                self._settle(value, index, axis)
+        self._refuse_open()
+        if not self.batched:
+            self._check_fixed_batch()
+        for value in self.model.graph.output:
+            for axis in value.type.tensor_type.shape.dim:
+                if (name := name_of(axis)) in self.symbols:
+                    axis.dim_value = self.symbols[name]
+
+    def _check_names(self) -> None:
+        for name in self._shapes:
+            if name not in self._inputs:
+                raise UsageError.unknown(f"input of {self._file} in shapes", name, self._inputs)
+        taken = self._named | {axis for shape in self._shapes.values() for axis in shape if isinstance(axis, str)}
+        for name in self._sizes:
+            if name not in taken:
+                example = f'shapes={{"{next(iter(self._inputs), "x")}": ("batch", "{name}")}}'
+                step = f"Give a known one, or name an axis by it: {example}."
+                raise UsageError.unknown(f"size of {self._file}", name, taken - {BATCH}, step)
+
+    def _give(self, value: Any, shape: Shape) -> None:
+        """Set an input to the shape that the case gives it."""
+        tensor = value.type.tensor_type
+        if not tensor.HasField("shape"):
+            tensor.shape.SetInParent()
+            for _ in shape:
+                tensor.shape.dim.add()
+        axes = tensor.shape.dim
+        if len(shape) != len(axes):
+            raise UsageError(
+                f"{self._file}: shapes gives input {value.name!r} {len(shape)} axes, and the file {len(axes)}: "
+                f"{_shown(value)}. Give one size for each axis."
+            )
+        for index, (axis, given) in enumerate(zip(axes, shape, strict=True)):
+            size = self._size(value, index, given)
+            if not is_open(axis) and axis.dim_value != size:
+                raise UsageError(
+                    f"{self._file}: axis {index} of input {value.name!r} is {axis.dim_value} in the file, and the case "
+                    f"makes it {size}. Give {axis.dim_value}, or export the file again with this axis open."
+                )
+            if (name := name_of(axis)) and name not in self._sizes:
+                self.symbols[name] = size
+            axis.dim_value = size
+
+    def _size(self, value: Any, index: int, given: int | str) -> int:
+        if given == BATCH:
+            self.batched.setdefault(value.name, index)
+            return self.case.batch_size
+        if isinstance(given, int):
+            return given
+        if given not in self._sizes:
+            raise UsageError(
+                f"{self._file}: shapes names axis {index} of input {value.name!r} {given}, and no such size is given. "
+                f'Write sizes={{"{given}": {EXAMPLE}}}.'
+            )
+        return self._sizes[given]
+
+    def _take_batch(self) -> None:
+        """Find the names of the batch: those of the first axes, or of these the ones that say so."""
+        first = {name_of(axis) for _, index, axis in self._axes() if index == 0 and is_open(axis)}
+        names = first - self.symbols.keys() - {""}
+        own = {name for name in names if BATCH in name.lower() or name.lower() in BATCH_NAMES}
+        self._batch_names = own or names
+
+    def _settle(self, value: Any, index: int, axis: Any) -> None:
+        """Set an axis where its name, its place or the graph says its size."""
+        name, rank = name_of(axis), len(value.type.tensor_type.shape.dim)
+        if name in self._batch_names or (index == 0 and not name):
+            size: int | None = self.case.batch_size
+            self.batched.setdefault(value.name, index)
+        else:
+            size = self.symbols.get(name)
+        if size is None:
+            size = self._uses.size_of(value.name, index, rank, self._stored)
+        if size is None and len(self.given.get(value.name, ())) == rank:
+            size = self.given[value.name][index]
+        if size is not None:
+            if name:
+                self.symbols[name] = size
+            axis.dim_value = size
+
+    def _refuse_open(self) -> None:
+        """Raise `UsageError` for all axes that are still open, with the line to write."""
+        left = [
+            f"axis {index} of {value.name!r} ({name_of(axis) or 'unnamed'})"
+            for value, index, axis in self._axes()
+            if is_open(axis)
+        ]
+        shapeless = [value for value in self._inputs.values() if not value.type.tensor_type.HasField("shape")]
+        left += [f"every axis of {value.name!r} (the file gives it no shape)" for value in shapeless]
+        if left:
+            raise UsageError(
+                f"{self._file} leaves open: {', '.join(left)}. Give their sizes in the mark, for example "
+                f'{self._line()}. Write "{BATCH}" for an axis that is the batch.'
+            )
+
+    def _line(self) -> str:
+        """Return arguments of the mark that would settle the open axes, as a user writes them."""
+        sizes: dict[str, int] = {}
+        shapes: dict[str, Shape] = {}
+        for value in self._inputs.values():
+            tensor = value.type.tensor_type
+            if not tensor.HasField("shape") or any(map(is_open, tensor.shape.dim)):
+                own, shape = self._proposed(value)
+                sizes |= own
+                shapes |= {value.name: shape} if shape else {}
+        parts = [f"sizes={_dict({name: str(size) for name, size in sizes.items()})}"] if sizes else []
+        tuples = {name: f"({', '.join(map(_literal, s))}{',' * (len(s) == 1)})" for name, s in shapes.items()}
+        return ", ".join([*parts, *([f"shapes={_dict(tuples)}"] if tuples else [])])
+
+    def _proposed(self, value: Any) -> tuple[dict[str, int], Shape]:
+        """Return sizes, or a shape where axes have no names, that would settle an input."""
+        axes = value.type.tensor_type.shape.dim
+        numbers = [EXAMPLE_IMAGE if len(axes) == 4 and index > 1 else EXAMPLE for index in range(len(axes))]
+        left = [index for index, axis in enumerate(axes) if is_open(axis)]
+        if left and all(name_of(axes[index]) for index in left):
+            return {name_of(axes[index]): numbers[index] for index in left}, ()
+        shape: list[int | str] = [numbers[i] if i in left else axis.dim_value for i, axis in enumerate(axes)]
+        is_state = len(axes) == 3 and left[:1] == [1] and axes[0].dim_value != self.case.batch_size
+        if is_state:  # (layers, batch, features)
+            shape[1] = BATCH
+        elif value.name in self.batched or not axes:
+            shape[:1] = [BATCH]
+        return {}, tuple(shape)
+
+    def _check_fixed_batch(self) -> None:
+        """Raise `UsageError` where no axis can follow the batch size, and it is not the one that the file has."""
+        given = set(self._sizes) | set(self._shapes)
+        fixed = [value for value in self._inputs.values() if value.type.tensor_type.shape.dim]
+        size = fixed[0].type.tensor_type.shape.dim[0].dim_value if fixed and not given else 1
+        if size == self.case.batch_size:
+            return
+        if given or not fixed:
+            raise UsageError(
+                f"batch_size={self.case.batch_size}: no axis of {self._file} is the batch. Use batch_size=1, or mark "
+                f"the axis in shapes with {BATCH!r}."
+            )
+        raise UsageError(
+            f"{self._file} has batch size {size} fixed in input {fixed[0].name!r}, not {self.case.batch_size}. "
+            f"Use batch_size={size}, or export it again with a dynamic batch axis."
+        )
+
+    def _axes(self) -> Iterator[tuple[Any, int, Any]]:
+        """Yield each axis, after its input and its place there."""
+        for value in self._inputs.values():
+            for index, axis in enumerate(value.type.tensor_type.shape.dim):
+                yield value, index, axis
+
+
+def is_open(axis: Any) -> bool:
+    """Return whether the file leaves this axis open. Some exporters write -1 or 0 for it."""
+    return not axis.HasField("dim_value") or axis.dim_value < 1
+
+
+def name_of(axis: Any) -> str:
+    """Return the name by which a case can set an axis; empty for one without, or with a formula such as `n + 1`."""
+    name: str = axis.dim_param
+    return name if re.fullmatch(r"[A-Za-z_][\w.]*", name) else ""
+
+
+def _shown(value: Any) -> str:
+    axes = value.type.tensor_type.shape.dim
+    texts = [(name_of(axis) or "?") if is_open(axis) else str(axis.dim_value) for axis in axes]
+    return f"({', '.join(texts)})"
+
+
+def _dict(texts: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{_literal(name)}: {text}" for name, text in texts.items()) + "}"
+
+
+def _literal(value: int | str) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,151 @@
+"""Axes of one's own: in marks, options, ids, `-k` and messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.plugin.marks import cases, generate
+from pytest_ngraph.session.options import Axis
+from tests.plugin.test_marks import options
+
+FUNCTION = "nets:net"
+
+
+def made(sizes: dict[str, Any], **axes: Axis[int]) -> list[Case]:
+    given = {"workload": FUNCTION, "compiler": "identity", "sizes": sizes}
+    return cases(given, options(sizes=axes))  # type: ignore[arg-type]  # by name
+
+
+def sizes_of(found: list[Case]) -> list[dict[str, int]]:
+    return [dict(case.sizes) for case in found]
+
+
+def test_every_combination_of_the_sizes_is_a_case() -> None:
+    found = made({"seq_len": [128, 32], "image": (224, 384)})
+    assert sizes_of(found) == [
+        {"image": 224, "seq_len": 32},
+        {"image": 224, "seq_len": 128},
+        {"image": 384, "seq_len": 32},
+        {"image": 384, "seq_len": 128},
+    ]
+    assert found[0].id == "nets:net-identity-b1-image=224,seq_len=32-cpu"
+
+
+def test_a_number_alone_is_a_list_of_one() -> None:
+    assert sizes_of(made({"seq_len": 32})) == [{"seq_len": 32}]
+
+
+def test_the_command_line_narrows_the_sizes_of_the_mark() -> None:
+    assert sizes_of(made({"seq_len": [32, 128]}, seq_len=Axis((128, 512), None))) == [{"seq_len": 128}]
+
+
+def test_the_ini_file_does_not_narrow_the_mark() -> None:
+    assert sizes_of(made({"seq_len": [32, 128]}, seq_len=Axis(None, (128,)))) == [{"seq_len": 32}, {"seq_len": 128}]
+
+
+@pytest.mark.parametrize("axis", [Axis((64, 16), None), Axis(None, (64, 16))])
+def test_where_the_mark_is_silent_the_options_decide(axis: Axis[int]) -> None:
+    assert sizes_of(made({}, seq_len=axis)) == [{"seq_len": 16}, {"seq_len": 64}]
+
+
+def test_options_give_no_size_to_what_takes_none() -> None:
+    given = {"workload": ["conv", "resnet18"], "compiler": "identity"}
+    assert sizes_of(cases(given, options(sizes={"seq_len": Axis((32,), None)}))) == [{}, {}]  # type: ignore[arg-type]
+
+
+def test_nothing_left_names_the_size() -> None:
+    given = {"workload": FUNCTION, "compiler": "identity", "sizes": {"seq_len": [32]}}
+    assert sizes_of(made({"seq_len": [32]}, seq_len=Axis((64,), None))) == []
+    mark = pytest.mark.ngraph(**given).mark
+    reason = generate([mark], options(sizes={"seq_len": Axis((64,), None)})).reason  # type: ignore[arg-type]
+    assert reason == "the mark allows seq_len 32, and --size seq_len=64 asks for others"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"seq_len": 0}, "size seq_len 0 is not a whole number from 1 up"),
+        ({"seq_len": []}, "seq_len is empty"),
+        ({"seq-len": 3}, "size 'seq-len' is not a name such as 'seq_len'"),
+        ({"batch": 3}, "size 'batch': the name is taken. Give batch_size"),
+        ([32], "sizes [32] is not a dict of axes and their sizes, such as {'seq_len': [32, 128]}"),
+    ],
+)
+def test_sizes_that_cannot_be_read_are_refused_in_words(sizes: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=r".") as error:
+        made(sizes)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize("workload", ["resnet18", "conv"])
+def test_a_size_that_the_workload_cannot_take_is_refused_at_collection(workload: str) -> None:
+    with pytest.raises(UsageError) as error:
+        cases({"workload": workload, "sizes": {"seq_len": 3}}, options())
+    assert str(error.value) == (
+        f"size seq_len=3: {workload} takes no sizes. Leave it out, or use a workload that has sizes of its own: "
+        "package.module:function, or an ONNX file."
+    )
+
+
+@pytest.mark.parametrize("given", [{"shapes": {"x": (1, 2)}}, {"inputs": "data:inputs"}])
+def test_shapes_and_inputs_are_for_onnx_files_only(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(given))}: nets:net takes no {next(iter(given))}"):
+        cases({"workload": FUNCTION, "compiler": "identity", **given}, options())
+
+
+PROJECT = """
+import pytest
+
+@pytest.mark.ngraph(workload="nets:net", compiler="identity", sizes={"seq_len": [12, 128]})
+def test_net(measurement): ...
+"""
+OF_BLOCKS = """
+import pytest
+
+@pytest.mark.ngraph(workload="conv", compiler="identity")
+def test_conv(measurement): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "ids"),
+    [
+        ("seq_len=128", ["seq_len=128"]),
+        ("seq_len=12", ["seq_len=12"]),
+        ("not seq_len=12 and net", ["seq_len=128"]),
+        ("seq_len=12 or seq_len=128", ["seq_len=12", "seq_len=128"]),
+    ],
+)
+def test_k_selects_by_size(project: pytest.Pytester, expression: str, ids: list[str]) -> None:
+    project.makepyfile(test_sizes=PROJECT)
+    result = project.runpytest("test_sizes.py", "--collect-only", "-q", "-k", expression)
+    result.stdout.fnmatch_lines([f"test_sizes.py::test_net[[]nets:net-identity-b1-{own}-cpu[]]" for own in ids])
+    assert len([line for line in result.outlines if "::" in line]) == len(ids)
+
+
+def test_size_on_the_command_line(project: pytest.Pytester) -> None:
+    project.makepyfile(test_sizes=PROJECT)
+    result = project.runpytest(
+        "test_sizes.py", "--collect-only", "-q", "--size", "seq_len=128,7", "--size", "seq_len=9"
+    )
+    result.stdout.fnmatch_lines(["*[[]nets:net-identity-b1-seq_len=128-cpu[]]", "", "1 test collected*"])
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("seq_len", "--size=seq_len: write an axis and its sizes, such as seq_len=32,128."),
+        ("seq_len=x", "size seq_len 'x' is not a whole number from 1 up."),
+        ("image=3", "--size image=3: no selected test has that axis. Theirs: none. Only functions*"),
+    ],
+)
+def test_a_size_that_cannot_be_read_or_that_no_test_has_is_an_error(
+    project: pytest.Pytester, option: str, said: str
+) -> None:
+    project.makepyfile(test_sizes=PROJECT if "seq_len" in option else OF_BLOCKS)
+    result = project.runpytest("test_sizes.py", "--collect-only", "--size", option)
+    result.stderr.fnmatch_lines([f"*{said}"])
