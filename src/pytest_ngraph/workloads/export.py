@@ -11,6 +11,7 @@ from pytest_ngraph.artifact import Artifact, save_arrays
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
+from pytest_ngraph.workloads.empty_tensors import drop_empty
 from pytest_ngraph.workloads.flat import flattened, is_flat
 from pytest_ngraph.workloads.structure import leaves
 from pytest_ngraph.workloads.tensors import cast, dtype, flatten, to_array
@@ -71,6 +72,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     path = folder / "program.pt2"
     try:
         program = torch.export.export(lowered.module, lowered.args, strict=False)
+        drop_empty(program)
         torch.export.save(program, path)
     except Exception as error:  # torch.export may raise any exception
         reason = f"{type(error).__name__}: {first_line(error)}"
