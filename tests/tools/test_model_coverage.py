@@ -38,6 +38,12 @@ def test_only_what_the_bare_script_can_and_we_cannot_is_a_defect() -> None:
     assert "ONNX" not in page
 
 
+def test_exporting_alone_has_no_column_of_ours() -> None:
+    found = [_result("a", "bare", "agrees", compiler="export"), _result("b", "bare", "fails", compiler="export")]
+    row = next(line for line in tables.page(found, {"timm": 2}).splitlines() if line.startswith("| export"))
+    assert [cell.strip() for cell in row.strip("|").split("|")] == ["export", "2", "-", "1", "-", "-"]
+
+
 def test_equal_reasons_are_one_line() -> None:
     results = [_result(f"m{n}", "ours", "fails", f"m{n}: shape {n} at 0x7f{n}") for n in range(8)]
     page = tables.page(results, {"timm": 8})

@@ -59,6 +59,9 @@ def _family(family: str, results: Sequence[Result], listed: int) -> str:
 
 def _row(compiler: str, models: Sequence[str], by_key: ByKey) -> list[str]:
     pairs = [(by_key.get((model, compiler, "ours")), by_key.get((model, compiler, "bare"))) for model in models]
+    if not any(ours for ours, _ in pairs):  # torch.export alone
+        alone = [bare for _, bare in pairs if bare]
+        return [compiler, str(len(alone)), "-", str(sum(bare.outcome == "agrees" for bare in alone)), "-", "-"]
     both = [(ours, bare) for ours, bare in pairs if ours and bare]
     here = [ours.outcome == "agrees" for ours, _ in both]
     there = [bare.outcome == "agrees" for _, bare in both]
