@@ -16,6 +16,8 @@ Array: TypeAlias = "npt.NDArray[Any]"
 Kind = Literal["cpu", "cuda"]
 LISTS = ("unrelated", "input_names", "output_names", "input_types", "precisions", "hidden")
 """Fields of `Artifact` that are tuples."""
+Step = Literal["", "prefill", "decode"]
+"""What one iteration of a model that generates text does: the whole prompt, or one token after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +51,21 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """The size of the workload's model, counted before compiling.
+    """The size of the workload's model, counted before compiling, and the text that it works on.
 
     Attributes:
         parameters: number of learnable values.
         mult_adds: multiply-adds of one sample as torchinfo counts them (the study's MACs; attention is not counted).
         flops: floating-point operations of one sample as `torch.utils.flop_counter` counts them.
+        tokens: tokens of one sample that an iteration works on; None where there is no text.
+        step: the step of generating text; empty for anything else.
     """
 
     parameters: int | None = None
     mult_adds: int | None = None
     flops: int | None = None
+    tokens: int | None = None
+    step: Step = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -170,6 +170,16 @@ class Record:
         """Return the record of a case that cannot be run here."""
         return cls(case=case, outcome="skipped", started_at=time.time(), skip_reason=reason)
 
+    @property
+    def tokens(self) -> int | None:
+        """Tokens of one sample that an iteration works on; None where there is no text."""
+        return self.model.tokens
+
+    @property
+    def first_tokens(self) -> int | None:
+        """1 if an iteration ends with the first token of an answer (a prefill), else None."""
+        return 1 if self.model.step == "prefill" else None
+
     @classmethod
     def unchanged(cls, case: Case, comparison: Comparison, model: Model) -> Record:
         """Return the record of a case that equals its base's, and that nobody has asked a figure of."""

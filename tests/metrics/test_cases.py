@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import case, failed, measured, noisy, skipped
 
+from pytest_ngraph.artifact import Model
 from pytest_ngraph.metrics import Metrics, compute
 from pytest_ngraph.record import Agreement, Record
 from pytest_ngraph.stats import Estimate
@@ -50,6 +51,32 @@ def grid() -> list[Record]:
 def test_by_hand(name: str, value: float) -> None:
     estimate = compute(grid())[case("openvino", 8)][name].estimate
     assert estimate == pytest.approx(Estimate.exactly(value))
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens_per_s"),
+    [(Model(tokens=128, step="prefill"), 800.0 * 128), (Model(tokens=1, step="decode"), 800.0)],
+)
+def test_tokens_are_those_of_a_sample_times_the_samples(model: Model, tokens_per_s: float) -> None:
+    record = measured(case("openvino", 8), 0.01, model=model)
+    own = compute([record])[record.case]
+    assert own["tokens_per_s"].estimate == pytest.approx(Estimate.exactly(tokens_per_s))
+
+
+def test_the_first_token_comes_with_the_end_of_a_prefill() -> None:
+    records = [
+        measured(case("openvino", 1), 0.01, model=Model(tokens=128, step="prefill")),
+        measured(case("openvino", 8), 0.01, model=Model(tokens=1, step="decode")),
+    ]
+    first, other = (compute(records)[record.case]["time_to_first_token_s"] for record in records)
+    assert first.estimate == pytest.approx(Estimate.exactly(0.01))
+    assert (other.absent, other.by_definition) == ("the workload is no prefill", True)
+
+
+def test_without_text_there_are_no_tokens() -> None:
+    own = compute(grid())[case("openvino", 8)]["tokens_per_s"]
+    assert own.absent == "the workload has no text whose tokens are known"
+    assert own.by_definition
 
 
 def test_identity_is_its_own_reference() -> None:

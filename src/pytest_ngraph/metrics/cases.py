@@ -21,6 +21,8 @@ UNREAD = {
     "cpu_percent": ("CPU time was not recorded", False),
     "peak_memory_bytes": ("memory was not recorded", False),
     "device_memory_bytes": ("no accelerator's memory was read", True),
+    "tokens": ("the workload has no text whose tokens are known", True),
+    "first_tokens": ("the workload is no prefill", True),
 }
 """Why a reading is absent, and whether it is so by definition."""
 
@@ -46,6 +48,8 @@ def case_columns(panels: Panels) -> dict[str, Column]:
     return {
         "throughput": _throughput(cells),
         "latency_s": _latency_s(cells),
+        "tokens_per_s": _times_reading(cells, _throughput(cells), "tokens"),
+        "time_to_first_token_s": _times_reading(cells, _latency_s(cells), "first_tokens"),
         "speedup": _ratio(panels, RATIOS["speedup"]),
         "rtr": _ratio(panels, RATIOS["rtr"]),
         "ase": _ratio(panels, RATIOS["rtr"]),
@@ -209,6 +213,16 @@ def _latency_s(cells: Cells) -> Column:
     latency = cells.latency_s
     column.put(rows, Estimates(latency.values[rows], np.maximum(0.0, latency.lows[rows]), latency.highs[rows]))
     return column
+
+
+def _times_reading(cells: Cells, column: Column, name: str) -> Column:
+    """Return a metric times a value that was read once for each case."""
+    factors = _reading(cells, name)
+    rows = np.flatnonzero(factors.present)
+    own = column.estimates
+    taken = Estimates(own.values[rows], own.lows[rows], own.highs[rows])
+    factors.put(rows, taken.scaled(factors.estimates.values[rows]))
+    return factors
 
 
 def _reading(cells: Cells, name: str) -> Column:

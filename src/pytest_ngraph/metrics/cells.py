@@ -23,7 +23,7 @@ from pytest_ngraph.stats import (
     intervals_of_rounds,
 )
 
-READINGS = ("compile_s", "cpu_percent", "peak_memory_bytes", "device_memory_bytes")
+READINGS = ("compile_s", "cpu_percent", "peak_memory_bytes", "device_memory_bytes", "tokens", "first_tokens")
 """The fields of a record that are read once, not sampled."""
 
 Key = Case

@@ -8,7 +8,7 @@ from typing import Literal
 Extent = Literal["case", "curve", "axis", "stack", "comparison"]
 """What a metric describes: one case, its curve over batch sizes, its curve over a size of the user's own, its stack
 over depths, or two arms compared."""
-Unit = Literal["samples/s", "s", "B", "%", "ratio", "samples", "count"]
+Unit = Literal["samples/s", "tokens/s", "s", "B", "%", "ratio", "samples", "count"]
 Change = Literal["share", "difference", "new"]
 """How a metric is compared with the base's: by the share lost, by the difference, or by items new since the base."""
 
@@ -48,7 +48,7 @@ class Definition:
     def short_name(self) -> str:
         """The name without its unit, which thresholds may leave out: `peak_memory`."""
         for suffix in ("_s", "_bytes", "_percent"):
-            if self.name.endswith(suffix):
+            if self.name.endswith(suffix) and not self.name.endswith("_per_s"):
                 return self.name.removesuffix(suffix)
         return self.name
 
@@ -74,6 +74,20 @@ DEFINITIONS = _table(
         unit="s",
         formula="median seconds per iteration",
         change="share",
+    ),
+    Definition(
+        name="tokens_per_s",
+        extent="case",
+        better="higher",
+        unit="tokens/s",
+        formula="T_c(b) x tokens of a sample: those of the prompt (prefill, encoders) or 1 (decode)",
+    ),
+    Definition(
+        name="time_to_first_token_s",
+        extent="case",
+        better="lower",
+        unit="s",
+        formula="latency_s of a prefill",
     ),
     Definition(
         name="speedup",

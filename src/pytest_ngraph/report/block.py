@@ -29,6 +29,7 @@ class Figure:
     Attributes:
         rank: as in `Column`.
         side_by_side: the heading where several iterations run at a time; empty for the same heading.
+        optional: whether the column is left out where no case has the metric.
     """
 
     heading: str
@@ -36,6 +37,7 @@ class Figure:
     rank: int
     show: Callable[[Metric], str]
     side_by_side: str = ""
+    optional: bool = False
 
     def heading_for(self, case: Case) -> str:
         return self.heading if case.objective == "latency" else self.side_by_side or self.heading
@@ -72,6 +74,7 @@ def _uncertainty(metric: Metric) -> str:
 FIGURES = (
     Figure("samples/s", "throughput", 0, _bare),
     Figure("±%", "throughput", 1, _uncertainty),
+    Figure("tokens/s", "tokens_per_s", 2, _bare, optional=True),
     Figure("latency", "latency_s", 7, _value, side_by_side="iteration"),
     Figure("speedup", "speedup", 2, _ratio),
     Figure("RTR", "rtr", 5, _ratio),
@@ -136,7 +139,10 @@ def _columns(rows: Sequence[Record], metrics: Metrics, width: int) -> list[Colum
         Column(heading="compiler", cells=[record.case.compiler for record in rows], left=True),
     ]
     for figure in FIGURES:
-        cells = [_cell(record, metrics[record.case][figure.metric], figure) for record in rows]
+        found = [metrics[record.case][figure.metric] for record in rows]
+        if figure.optional and not any(metric.estimate for metric in found):
+            continue
+        cells = [_cell(record, metric, figure) for record, metric in zip(rows, found, strict=True)]
         columns.append(Column(heading=figure.heading_for(rows[0].case), cells=cells, rank=figure.rank))
     columns.append(Column(heading="error", cells=[_error(record) for record in rows], rank=ERROR_RANK))
     return fitting(columns, width)

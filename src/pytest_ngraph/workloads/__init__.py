@@ -2,9 +2,10 @@
 
 A `Case` enters; an `Artifact` leaves, written into a folder: the exported program or ONNX file, the inputs, and the
 reference outputs of eager PyTorch. Each kind of workload is a `Family` with a file of its own (`blocks`, `imported`,
-`onnx_file`, `timm`), found by entry points (group `pytest_ngraph.workloads`), built-ins included. What users' modules
-take and return is nested; `structure.py` finds the tensors in it, and `flat.py` makes of it what compilers take.
-`verify.py` compares a compiled model's outputs with the reference. Open `export.py` first.
+`onnx_file`, `timm`, `torchvision`) or a folder (`hugging_face/`), found by entry points (group
+`pytest_ngraph.workloads`), built-ins included. What users' modules take and return is nested; `structure.py` finds the
+tensors in it, and `flat.py` makes of it what compilers take. `verify.py` compares a compiled model's outputs with the
+reference. Open `export.py` first.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
     import torch
 
-    from pytest_ngraph.artifact import Artifact
+    from pytest_ngraph.artifact import Artifact, Step
     from pytest_ngraph.case import Case
 
 GROUP = "pytest_ngraph.workloads"
 OPTIONAL = {
-    "sizes": "use a workload that has sizes of its own: package.module:function, or an ONNX file",
+    "sizes": "use a workload that has sizes of its own: package.module:function, hf:, torchvision: or an ONNX file",
     "shapes": "return inputs of these shapes with the module. Only ONNX files take shapes",
     "inputs": "return the inputs with the module. Only ONNX files take them from the mark",
 }
@@ -51,12 +52,16 @@ class Built:
             stays a constant.
         kwargs: its keyword arguments, likewise.
         as_is: the module and its arguments keep their types, and the module its mode.
+        tokens: tokens of one sample that a call works on; None where there is no text.
+        step: the step of generating text; empty for anything else.
     """
 
     module: torch.nn.Module
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     as_is: bool = False
+    tokens: int | None = None
+    step: Step = ""
 
     @property
     def inputs(self) -> tuple[torch.Tensor, ...]:

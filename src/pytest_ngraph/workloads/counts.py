@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 
 def count(built: Built, batch_size: int) -> Model:
-    """Return the parameters, and the operations of one sample. A count that fails is None.
+    """Return the parameters, the operations of one sample, and its tokens. A count that fails is None.
 
     Operations are counted on a copy of the model that has shapes but no values (PyTorch's meta device). This fails for
     a model whose control flow depends on values; such a model must still be measured.
     """
-    parameters = sum(parameter.numel() for parameter in built.module.parameters())
+    known = Model(
+        parameters=sum(parameter.numel() for parameter in built.module.parameters()),
+        tokens=built.tokens,
+        step=built.step,
+    )
     try:
         module = _to_meta(built.module)
     except Exception:  # a user's module may hold something that cannot be copied: a lock, an open file
-        return Model(parameters=parameters)
+        return known
     moved = replace(built, module=module).with_inputs(tensor.to("meta") for tensor in built.inputs)
     shadow = moved if takes_tensors(moved) else flattened(moved)
-    return Model(
-        parameters=parameters,
-        mult_adds=_count_mult_adds(shadow, batch_size),
-        flops=_count_flops(shadow, batch_size),
-    )
+    return replace(known, mult_adds=_count_mult_adds(shadow, batch_size), flops=_count_flops(shadow, batch_size))
 
 
 def _to_meta(module: torch.nn.Module) -> torch.nn.Module:

@@ -16,6 +16,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
+from pytest_ngraph.workloads.empty_tensors import drop_empty
 from pytest_ngraph.workloads.flat import flattened, is_flat
 from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions
 from pytest_ngraph.workloads.structure import leaves
@@ -83,6 +84,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     path = folder / "program.pt2"
     try:
         program = torch.export.export(lowered.module, lowered.args, strict=False)
+        drop_empty(program)
         torch.export.save(program, path)
     except Exception as error:  # torch.export may raise any exception
         digest = _digest_of_module(lowered.module)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import Unsupported, UsageError
@@ -12,6 +11,7 @@ from pytest_ngraph.workloads import Built
 from pytest_ngraph.workloads.export import export_module, first_line
 from pytest_ngraph.workloads.seeding import normal, seeded
 from pytest_ngraph.workloads.weights import draw_constants
+from pytest_ngraph.workloads.whole_models import refuse_depth_and_width, unknown_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from pytest_ngraph.artifact import Artifact
     from pytest_ngraph.case import Case
-
-ELSEWHERE = "Other workloads: conv, mha, path/to/net.onnx, package.module:function."
 
 
 class Timm:
@@ -38,12 +36,7 @@ class Timm:
         return True
 
     def check(self, case: Case) -> None:
-        for name, value in (("depth", case.depth), ("width", case.width)):
-            if value is not None:
-                raise UsageError(
-                    f"{name}={value}: {case.workload} is a whole model and has no {name}. "
-                    f"Leave it out, or use a workload that has one: conv, mha, package.module:function."
-                )
+        refuse_depth_and_width(case)
 
     def build(self, case: Case) -> Built:
         self.check(case)
@@ -91,9 +84,7 @@ def _check_name(timm: ModuleType, name: str) -> None:
         return
     architecture, _, tag = name.partition(".")
     if not timm.is_model(architecture):
-        near = get_close_matches(architecture, timm.list_models(), n=5)
-        suggestion = f"Nearest: {', '.join(near)}." if near else "timm.list_models() lists them."
-        raise UsageError(f"unknown timm model {name!r}. {suggestion} {ELSEWHERE}")
+        raise unknown_model("timm", name, timm.list_models(), "timm.list_models()")
     tags = [known.partition(".")[2] for known in timm.list_models(f"{architecture}.*", pretrained=True)]
     if tag and tag not in tags:
         raise UsageError.unknown(f"pretrained tag of timm model {architecture}", tag, tags)

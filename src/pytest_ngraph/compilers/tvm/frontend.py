@@ -35,8 +35,22 @@ def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
     """Return the program as TVM imports it by default. Raises `Unsupported` for an operator that TVM does not know."""
     from tvm.relax.frontend.torch import from_exported_program
 
+    _reshape_instead_of_viewing(program)
     try:
         return from_exported_program(program, unwrap_unit_return_tuple=True)
     except Exception as error:
         reason = (str(error).strip().splitlines() or [repr(error)])[0]
         raise Unsupported(f"TVM cannot import the program: {reason}") from error
+
+
+def _reshape_instead_of_viewing(program: torch.export.ExportedProgram) -> None:
+    """Replace views in the graph by reshapes, in place.
+
+    `torch.export` writes a view wherever the strides of whole operators allow one. Attention in parts has other
+    strides, with which PyTorch's decomposition refuses the view.
+    """
+    import torch
+
+    for node in program.graph.find_nodes(op="call_function", target=torch.ops.aten.view.default):
+        node.target = torch.ops.aten.reshape.default
+    program.graph_module.recompile()

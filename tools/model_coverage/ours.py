@@ -1,0 +1,83 @@
+"""One model under all compilers through pytest: built, exported, compiled, verified and run once, not measured."""
+
+from __future__ import annotations
+
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from model_coverage import processes
+from model_coverage.entries import Entry
+from model_coverage.results import Outcome, Result
+
+TEST = """import pytest
+
+
+@pytest.mark.ngraph({arguments})
+def test_model(measurement): ...
+"""
+REPORT = "junit.xml"
+
+
+def run(entry: Entry, compilers: Sequence[str], folder: Path, timeout_s: float, memory_bytes: int) -> Iterator[Result]:
+    """Yield the result of each compiler."""
+    given = {"workload": entry.workload, "batch_size": 1}
+    further = {name: value for name in ("model_args", "sizes", "shapes") if (value := getattr(entry, name))}
+    arguments = ", ".join(f"{name}={value!r}" for name, value in {**given, **further}.items())
+    (folder / "test_model.py").write_text(TEST.format(arguments=arguments))
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    options = [
+        "--benchmark-disable",
+        f"--compiler={','.join(compilers)}",
+        f"--ngraph-timeout={timeout_s}",
+        f"--ngraph-memory={memory_bytes / 2**30:g}GiB",
+        "--ngraph-cache=off",
+        f"--junitxml={REPORT}",
+    ]
+    finished = processes.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+        folder=folder,
+        timeout_s=timeout_s * (1 + len(compilers)),
+        memory_bytes=2 * memory_bytes,
+    )
+    outcomes = _outcomes(folder / REPORT) if (folder / REPORT).exists() else {}
+    for compiler in compilers:
+        outcome, reason = outcomes.get(compiler, ("fails", finished.problem or _last_line(finished)))
+        yield Result(
+            family=entry.family,
+            model=entry.name,
+            compiler=compiler,
+            side="ours",
+            outcome=outcome,
+            reason=reason,
+            seconds=round(finished.seconds, 1),
+        )
+
+
+def _outcomes(report: Path) -> dict[str, tuple[Outcome, str]]:
+    """Return the outcome of each compiler from pytest's report."""
+    found: dict[str, tuple[Outcome, str]] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        compiler = re.search(r"-([a-z_]+)-b1\b", case.get("name", ""))
+        if compiler is None:
+            continue
+        outcome: Outcome = "agrees"
+        reason = ""
+        for element, becomes in (("skipped", "skipped"), ("failure", "fails"), ("error", "fails")):
+            if (problem := case.find(element)) is not None:
+                outcome, reason = becomes, _message(problem)  # type: ignore[assignment]
+        found[compiler[1]] = (outcome, reason)
+    return found
+
+
+def _message(problem: ElementTree.Element) -> str:
+    message = problem.get("message", "") or (problem.text or "")
+    return next((line.strip() for line in message.splitlines() if line.strip()), "")
+
+
+def _last_line(finished: processes.Finished) -> str:
+    lines = [line for line in (finished.output + finished.errors).splitlines() if line.strip()]
+    telling = [line for line in lines if "rror" in line]
+    return (telling or lines or ["no output"])[-1].strip()
