@@ -210,7 +210,7 @@ def test_another_interpreter_that_runs_what_this_one_cannot_shows_that_it_is_los
         plain.put_into(tmp_path / folder)
         (tmp_path / folder / "numbers.txt").write_text(own)
     home = Home(python=alias, folder=tmp_path / "base", path=[str(tmp_path / "base")])
-    case = dataclasses.replace(CASE, workload="plain", compiler="faulty:Picky")
+    case = dataclasses.replace(CASE, workload="plain", compiler="lacking:Picky")
     (record,) = compare(case, home=home, instead_of=None)
     assert record.comparison is not None
     assert (record.outcome, record.comparison.placement) == ("skipped", "apart")

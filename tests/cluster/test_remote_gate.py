@@ -76,7 +76,7 @@ def test_what_did_not_change_is_measured_on_a_device_only_when_it_is_read(loopba
 @pytest.mark.alone
 def test_what_a_device_cannot_run_any_more_is_lost(loopback: Cluster, tmp_path: Path) -> None:
     loopback.start_device("red")
-    project = RemoteProject(tmp_path, loopback, ["red"], workloads=["plain"], compilers=["faulty:Picky"])
+    project = RemoteProject(tmp_path, loopback, ["red"], workloads=["plain"], compilers=["lacking:Picky"])
     repository = Repository.create(project.root)
     repository.write(".gitignore", ".ngraph\n")
     repository.write("numbers.txt", "1 2 3")

@@ -53,11 +53,11 @@ def test_it_may_be_accepted(quick_project: pytest.Pytester, unbuildable: Reposit
 
 
 def test_a_base_that_cannot_be_run_fails_its_test(quick_project: pytest.Pytester, changed: Repository) -> None:
-    """Its outputs are wrong, or it crashes: `faulty:AbortsOn9` does on a workload of the base only."""
+    """Its outputs are wrong, or it crashes: `lacking:AbortsOn9` does on a workload of the base only."""
     changed.write("numbers.txt", "1 2 9")
     changed.commit("crashes")
     changed.write("numbers.txt", "1 2 3")
-    result = quick_project.runpytest_subprocess(*EXACT, "--compiler=faulty:AbortsOn9", "-k", "AbortsOn9")
+    result = quick_project.runpytest_subprocess(*EXACT, "--compiler=lacking:AbortsOn9", "-k", "AbortsOn9")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["inconclusive: the base does not run: crashed in *--ngraph-broken-base=warn."])
 

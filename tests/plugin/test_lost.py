@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from repository import Repository
 
-PICKY = ("--compiler=faulty:Picky", "--batch-size=4", "--ngraph-against=main", "--ngraph-summary=gate.md")
+PICKY = ("--compiler=lacking:Picky", "--batch-size=4", "--ngraph-against=main", "--ngraph-summary=gate.md")
 FITS, BIG, NEGATIVE, ELSEWHERE = "1 2 3", "1 2 9", "-1 2 3", "elsewhere"
 
 
@@ -40,7 +40,7 @@ def test_a_head_that_loses_a_compiler_fails_its_test(quick_project: pytest.Pytes
         [
             "*lost: picky cannot convert the operator Big; main at * runs it",
             "Against main at *: 1 lost",
-            "*lost * plain-faulty:Picky-b4-cpu*",
+            "*lost * plain-lacking:Picky-b4-cpu*",
         ]
     )
     assert verdict_in(changed.root / "out.xml") == "lost"

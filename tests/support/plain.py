@@ -10,11 +10,11 @@ ENTRY_POINTS = "[pytest_ngraph.workloads]\nplain = faulty:Plain\n"
 
 
 def put_into(project: Path) -> None:
-    """Copy the family and the compilers of `mine.py` and `faulty.py` into a project, registered as if installed.
+    """Copy the family `plain` and the compilers of these files into a project, registered as if installed.
 
     Runs of pytest in that folder find them if each run is a separate process.
     """
-    for name in ("mine.py", "faulty.py"):
+    for name in ("mine.py", "faulty.py", "lacking.py"):
         shutil.copy(SUPPORT / name, project)
     information = project / "faulty-1.dist-info"
     information.mkdir(parents=True)

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
+import plain
 import pytest
 import torch
 
@@ -20,6 +21,7 @@ from pytest_ngraph.workloads.export import export
 if TYPE_CHECKING:
     from pathlib import Path
 
+ODD_NETS = plain.SUPPORT / "odd_nets.py"
 MHA = Case(workload="mha", compiler="identity", batch_size=2, width=16)
 
 EXPORT_IN_A_PROCESS = """
@@ -30,149 +32,10 @@ from pytest_ngraph.workloads.export import export
 print(json.dumps(export(Case.from_dict(json.loads(sys.argv[1])), Path(sys.argv[2])).to_dict()))
 """
 
-NETS = """
-import torch
-from torch import nn
-
-class Branches(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = nn.Linear(4, 4)
-
-    def forward(self, x):
-        return self.linear(x) if x.sum() > 0 else -x
-
-class Nested(nn.Module):
-    def forward(self, x, y):
-        return {"sum": x + y, "parts": [x, y]}
-
-class Cached(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scale = None
-
-    def forward(self, x):
-        if self.scale is None:
-            self.scale = torch.arange(4.0)
-        return x * self.scale
-
-class Own:
-    def __init__(self, x):
-        self.x = x
-
-class ReturnsItsOwn(nn.Module):
-    def forward(self, x):
-        return Own(x)
-
-class InPlace(nn.Module):
-    def forward(self, x):
-        return x.mul_(2)
-
-class Stateful(nn.Module):
-    def get_extra_state(self):
-        return {"steps": 3}
-
-    def set_extra_state(self, state): ...
-
-    def forward(self, x):
-        return x if x.sum() > 0 else -x
-
-def cached():
-    return Cached(), torch.ones(1, 4)
-
-class Started(nn.Module):
-    # adds a branch that is scaled by 0, and has a parameter that it does not use
-
-    def __init__(self):
-        super().__init__()
-        self.unused = nn.Parameter(torch.zeros(4))
-        self.layers = nn.ModuleDict({"branch": nn.Linear(4, 4)})
-        self.scale = nn.Parameter(torch.zeros(4))
-
-    def forward(self, x):
-        return {"sum": x + self.scale * self.layers["branch"](x)} if x.shape[1] == 4 else x
-
-class Undecided(Started):
-    def forward(self, x):
-        return super().forward(x)["sum"] if x.sum() > 0 else x
-
-class Overflows(nn.Module):
-    def forward(self, x):
-        return x, (x - torch.inf).softmax(dim=-1)
-
-def started():
-    return Started(), torch.ones(1, 4)
-
-def undecided():
-    return Undecided(), torch.ones(1, 4)
-
-def overflows():
-    return Overflows(), torch.ones(1, 4)
-
-class Positive(nn.Module):
-    def forward(self, x):
-        return x[x > 0]
-
-def positive():
-    return Positive(), torch.ones(1, 4)
-
-class Words(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.places, self.words = nn.Embedding(100, 4), nn.Embedding(10, 4)
-
-    def forward(self, ids):
-        return self.words(ids["text"]) + self.places(ids["places"])
-
-def words(last):
-    return Words(), ({"places": torch.tensor([[50, 99]]), "text": torch.tensor([[3, last]])},)
-
-def unknown_ids():
-    return words(10)
-
-def negative_ids():
-    return words(-1)
-
-def own():
-    return ReturnsItsOwn(), torch.ones(1, 4)
-
-def in_place():
-    return InPlace(), torch.ones(1, 4)
-
-def stateful():
-    return Stateful(), torch.ones(1, 4)
-
-def compiled():
-    return torch.compile(nn.Linear(4, 4)), torch.ones(1, 4)
-
-def scripted():
-    return torch.jit.script(nn.Linear(4, 4)), torch.ones(1, 4)
-
-def scalar():
-    return Nested(), (torch.ones(1, 4), torch.tensor(2.0))
-
-KEPT = nn.Linear(4, 4)
-
-def scaled(factor):
-    linear = nn.Linear(4, 4)
-    with torch.no_grad():
-        linear.weight *= factor
-    return linear, torch.ones(1, 4)
-
-def branches():
-    return Branches(), torch.ones(1, 4)
-
-def nested():
-    return Nested(), (torch.ones(1, 4), torch.tensor([[2], [3]]))
-
-def kept():
-    return KEPT, torch.ones(1, 4)
-"""
-
 
 @pytest.fixture
 def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "nets_to_export.py").write_text(NETS)
+    (tmp_path / "nets_to_export.py").write_text(ODD_NETS.read_text())
     monkeypatch.syspath_prepend(tmp_path)
 
 
