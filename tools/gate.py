@@ -8,7 +8,7 @@ pytest-benchmark's comparison and asv's rule judge the same cells, with as many 
 
 Results go into a file. A later call with the same file continues until there are as many cells of each kind as asked
 for. `--minutes` ends a call after the session that is running then. `--write` puts the tables of all results in the
-file into docs/gate.md.
+file into docs/gate-measured.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gate_trials.results import Results
 
 from pytest_ngraph.machine.machine import environment
 
-PAGE = markdown_output.ROOT / "docs" / "gate.md"
+PAGE = markdown_output.ROOT / "docs" / "gate-measured.md"
 
 
 def calibrate(results: Results, asked: argparse.Namespace, is_late: Callable[[], bool]) -> None:

@@ -4,7 +4,7 @@
 
 A test repository has networks of `tools/gate.py` under each of the compilers. Every network changed: its weights are
 others than in the base, so that every case is measured. `--rows` gives all networks but one that many excess rows to
-compute, which makes them slower. `--write` puts the table into docs/gate.md.
+compute, which makes them slower. `--write` puts the table into docs/gate-measured.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pytest_ngraph import store
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.wording import counted
 
-PAGE = markdown_output.ROOT / "docs" / "gate.md"
+PAGE = markdown_output.ROOT / "docs" / "gate-measured.md"
 COMPILERS = ("torchscript", "onnxruntime", "openvino", "tvm")
 
 

@@ -9,7 +9,7 @@ busy, and under bursts of other work. The runs are kept in the folder; those alr
 `--forked` measures something else: for each compiler, how much launches differ that are forked from a process with the
 libraries imported, and how much those differ that import them themselves, on a quiet machine with two threads.
 
-`--write` puts the table into docs/gate.md.
+`--write` puts the table into docs/gate-measured.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Floats
 from pytest_ngraph.wording import counted
 
-PAGE = markdown_output.ROOT / "docs" / "gate.md"
+PAGE = markdown_output.ROOT / "docs" / "gate-measured.md"
 COMPILERS = ("torchscript", "onnxruntime")
 FORKED_COMPILERS = ("torchscript", "onnxruntime", "openvino", "tvm")
 STARTS = {"forked": True, "by itself": False}
