@@ -17,7 +17,7 @@ from pytest_ngraph.compilers.identity import Identity
 from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
 from pytest_ngraph.compilers.openvino import OpenVino
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.workloads.onnx_file import OnnxFile
+from pytest_ngraph.workloads.onnx.file import OnnxFile
 from pytest_ngraph.workloads.verify import verify
 
 onnx = pytest.importorskip("onnx")

@@ -14,7 +14,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import cuda
 from pytest_ngraph.compilers.onnxruntime import ELEMENT_TYPES, PROVIDERS, OnnxRuntime, _providers
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.workloads.onnx_file import OnnxFile
+from pytest_ngraph.workloads.onnx.file import OnnxFile
 from pytest_ngraph.workloads.verify import verify
 
 ort = pytest.importorskip("onnxruntime")

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_ngraph.artifact import Array
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
-from pytest_ngraph.workloads.onnx_values import Value, leaves
+from pytest_ngraph.workloads.onnx.values import Value, leaves
 
 
 class OnnxValuesModel:

@@ -14,7 +14,7 @@ from pytest_ngraph.compilers import CompiledModel, cuda, program, refuse_precisi
 from pytest_ngraph.compilers.onnx_export import write_onnx
 from pytest_ngraph.compilers.onnx_values import OnnxValuesModel
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.workloads import onnx_values
+from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.tensors import to_array
 
 if TYPE_CHECKING:

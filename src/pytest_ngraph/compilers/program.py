@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.workloads import onnx_values
+from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.tensors import cast, flatten
 
 if TYPE_CHECKING:

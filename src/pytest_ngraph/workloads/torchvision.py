@@ -10,7 +10,7 @@ from pytest_ngraph.workloads import Built
 from pytest_ngraph.workloads.export import export_module, first_line
 from pytest_ngraph.workloads.seeding import normal, seeded
 from pytest_ngraph.workloads.weights import draw_constants
-from pytest_ngraph.workloads.whole_models import refuse_depth_and_width, unknown_model
+from pytest_ngraph.workloads.whole_models import refuse_depth_and_width, refuse_other_sizes, unknown_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,9 +45,7 @@ class TorchVision:
 
     def check(self, case: Case) -> None:
         refuse_depth_and_width(case)
-        for name, _ in case.sizes:
-            if name not in ("image", "frames"):
-                raise UsageError.unknown(f"size of {case.workload}", name, ("image", "frames"))
+        refuse_other_sizes(case, ("image", "frames"))
 
     def build(self, case: Case) -> Built:
         self.check(case)

@@ -1,4 +1,4 @@
-"""What the families of whole models have in common: no depth, no width, and how an unknown name is refused."""
+"""What the families of whole models have in common: no depth, no width, and how unknown names are refused."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ def refuse_depth_and_width(case: Case) -> None:
                 f"{name}={value}: {case.workload} is a whole model and has no {name}. "
                 f"Leave it out, or use a workload that has one: conv, mha, package.module:function."
             )
+
+
+def refuse_other_sizes(case: Case, known: tuple[str, ...]) -> None:
+    """Raise `UsageError` where the case has a size that is none of these."""
+    for name, _ in case.sizes:
+        if name not in known:
+            raise UsageError.unknown(f"size of {case.workload}", name, known)
 
 
 def unknown_model(library: str, name: str, known: Iterable[str], listing: str, hint: str = ELSEWHERE) -> UsageError:

@@ -10,7 +10,7 @@ from pytest_ngraph.workloads.export import export_module
 from pytest_ngraph.workloads.hugging_face import generation
 from pytest_ngraph.workloads.hugging_face.inputs import Drawing
 from pytest_ngraph.workloads.hugging_face.models import PREFIX, create, import_transformers
-from pytest_ngraph.workloads.whole_models import refuse_depth_and_width
+from pytest_ngraph.workloads.whole_models import refuse_depth_and_width, refuse_other_sizes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,9 +43,7 @@ class HuggingFace:
 
     def check(self, case: Case) -> None:
         refuse_depth_and_width(case)
-        for name, _ in case.sizes:
-            if name not in SIZES:
-                raise UsageError.unknown(f"size of {case.workload}", name, SIZES)
+        refuse_other_sizes(case, SIZES)
         step = dict(case.model_args).get("step")
         if step is not None and step not in generation.STEPS:
             raise UsageError.unknown(f"step of {case.workload}", step, generation.STEPS)

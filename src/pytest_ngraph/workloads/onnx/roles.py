@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_ngraph.workloads.drawing import Fixed, Ids, Mask, Positions, Role, Values
-from pytest_ngraph.workloads.onnx_nodes import Uses, fed, nodes_of, stored_tensors
+from pytest_ngraph.workloads.onnx.nodes import Uses, fed, nodes_of, stored_tensors
 
 INDEXED = {"Gather": (0, 1), "GatherBlockQuantized": (0, 1)}
 """Places of the table and of the indices among the inputs of an operator, if it indexes the table's first axis."""

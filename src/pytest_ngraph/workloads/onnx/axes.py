@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.case import BATCH
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.workloads.onnx_nodes import Uses, fed, stored_tensors
+from pytest_ngraph.workloads.onnx.nodes import Uses, fed, stored_tensors
 
 if TYPE_CHECKING:
     from pytest_ngraph.case import Case, Shape

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_ngraph.workloads.onnx_nodes import fed
+from pytest_ngraph.workloads.onnx.nodes import fed
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array, Artifact

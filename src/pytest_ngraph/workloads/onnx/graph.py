@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads.export import first_line
-from pytest_ngraph.workloads.onnx_nodes import fed, nodes_of
+from pytest_ngraph.workloads.onnx.nodes import fed, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case, Precision
 from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.workloads.export import export
-from pytest_ngraph.workloads.onnx_file import OnnxFile
+from pytest_ngraph.workloads.onnx.file import OnnxFile
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

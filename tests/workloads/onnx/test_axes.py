@@ -12,8 +12,8 @@ import pytest
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.workloads import onnx_file
-from pytest_ngraph.workloads.onnx_file import OnnxFile
+from pytest_ngraph.workloads.onnx import file as onnx_file
+from pytest_ngraph.workloads.onnx.file import OnnxFile
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -11,8 +11,8 @@ import pytest
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
 from pytest_ngraph.workloads.drawing import Fixed, Ids, Mask, Positions, Role, Values
-from pytest_ngraph.workloads.onnx_file import OnnxFile
-from pytest_ngraph.workloads.onnx_roles import roles
+from pytest_ngraph.workloads.onnx.file import OnnxFile
+from pytest_ngraph.workloads.onnx.roles import roles
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

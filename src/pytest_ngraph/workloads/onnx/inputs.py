@@ -12,13 +12,13 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import SEED
 from pytest_ngraph.workloads.drawing import Ids, Positions, Role, Values, draw
 from pytest_ngraph.workloads.export import first_line
-from pytest_ngraph.workloads.onnx_nodes import fed
-from pytest_ngraph.workloads.onnx_roles import roles
+from pytest_ngraph.workloads.onnx.nodes import fed
+from pytest_ngraph.workloads.onnx.roles import roles
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array
     from pytest_ngraph.case import Case
-    from pytest_ngraph.workloads.onnx_values import Value
+    from pytest_ngraph.workloads.onnx.values import Value
 
 TEXT = "text"
 """What inputs of texts are drawn as."""

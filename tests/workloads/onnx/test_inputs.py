@@ -13,7 +13,7 @@ import pytest
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.workloads.onnx_file import OnnxFile
+from pytest_ngraph.workloads.onnx.file import OnnxFile
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
