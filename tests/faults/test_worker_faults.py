@@ -88,7 +88,7 @@ def test_it_fails_its_own_case(records: Records, compiler: str) -> None:
 
 @pytest.mark.parametrize("compiler", SURVIVORS)
 def test_it_disturbs_no_measurement(records: Records, compiler: str) -> None:
-    assert {record.outcome for record in records[compiler]} == {"measured"}
+    assert {(record.outcome, record.failure) for record in records[compiler]} == {("measured", None)}
 
 
 @pytest.mark.parametrize("compiler", CLOSING)

@@ -106,7 +106,7 @@ def test_a_size_that_the_workload_cannot_take_is_refused_at_collection(workload:
         cases({"workload": workload, "sizes": {"seq_len": 3}}, options())
     assert str(error.value) == (
         f"size seq_len=3: {workload} takes no sizes. Leave it out, or use a workload that has sizes of its own: "
-        "package.module:function, or an ONNX file."
+        "package.module:function, hf:NAME, torchvision:NAME, or an ONNX file."
     )
 
 

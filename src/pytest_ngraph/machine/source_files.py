@@ -40,6 +40,7 @@ class FilesRead:
         self._lasting: set[str] = set()
         self._written: set[str] = set()
         self._known: set[str] = set()
+        _foreign()  # imports something, which a compiler that changes `sys.path` would prevent later
         sys.addaudithook(self._note)
 
     def begin(self) -> None:
