@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 GROUP = "pytest_ngraph.workloads"
 OPTIONAL = {
-    "sizes": "use a workload that has sizes of its own: package.module:function, hf:NAME, torchvision:NAME, or an ONNX file",
+    "sizes": (
+        "use a workload that has sizes of its own: package.module:function, hf:NAME, torchvision:NAME, or an ONNX file"
+    ),
     "shapes": "return inputs of these shapes with the module. Only ONNX files take shapes",
     "inputs": "return the inputs with the module. Only ONNX files take them from the mark",
 }
