@@ -17,8 +17,10 @@ def test_a_model_that_cannot_be_run_is_told_of_once(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     """pytest repeats the whole of each failure's message at the end of a run in CI."""
-    monkeypatch.setenv("CI", place)
-    monkeypatch.delenv("BUILD_NUMBER", raising=False)
+    for name in ("CI", "BUILD_NUMBER"):  # pytest 8 takes an empty value for CI, too
+        monkeypatch.delenv(name, raising=False)
+    if place:
+        monkeypatch.setenv("CI", place)
     project.makepyfile(
         nets="""
         def small():

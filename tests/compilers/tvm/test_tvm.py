@@ -50,6 +50,8 @@ def test_what_our_passes_cannot_take_whole_is_decomposed(
     workload: str, exported: Export, tmp_path: Path, host: Any
 ) -> None:
     case = Case(workload=f"{unusual.__name__}:{workload}", compiler=TVM, batch_size=2)
+    if refused := exported(case).export_error:  # torch 2.7 exports no LSTM
+        pytest.skip(f"torch.export refuses it: {refused}")
     model = compiled(Tvm(), exported, case, tmp_path)
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
 
