@@ -56,7 +56,7 @@ def test_another_graph_in_changed_files_is_compared_in_both_ways_which_share_the
 
 
 def test_another_graph_from_equal_files_is_compared_as_programs() -> None:
-    """Another version of a library changes a graph, or weights do that are drawn anew."""
+    """Another version of a library changes a graph, or weights that are drawn again do."""
     assert found(side(ROOT, **CHANGED)) == Comparison(against="main", subject="program")
 
 

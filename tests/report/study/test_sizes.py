@@ -64,8 +64,10 @@ def test_the_figure_has_a_panel_for_each_axis_and_its_other_sizes(study: Study) 
 
 
 def test_every_table_and_figure_is_made(study: Study) -> None:
-    for make in (*TABLES.values(), *FIGURES.values()):
-        make(study)
+    for name, make in (TABLES | FIGURES).items():
+        made = make(study)
+        assert made.name == name
+        assert made.title
 
 
 def test_without_sizes_the_figure_says_what_it_needs() -> None:

@@ -94,7 +94,7 @@ def is_quantized(model: Any) -> bool:
 
 
 def infer_shapes(model: Any) -> str:
-    """Infer the shapes of all values anew, in place. Return what contradicts itself; empty where nothing does.
+    """Infer the shapes of all values again, in place. Return what contradicts itself; empty where nothing does.
 
     Call it when the inputs' axes are fixed. Shapes that the file has at other sizes are removed.
     """
