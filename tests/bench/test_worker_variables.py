@@ -12,7 +12,9 @@ from pytest_ngraph.bench.process import WorkerProcess
 
 def environment_of_worker(temporary: Path) -> dict[str, str]:
     worker = WorkerProcess(cores=(0,), temporary=temporary)
-    environment = psutil.Process(worker.pid).environ()
+    environment: dict[str, str] = {}
+    while not environment and worker.alive:  # Linux shows none until the program has been loaded
+        environment = psutil.Process(worker.pid).environ()
     worker.close()
     return environment
 
