@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -60,6 +61,15 @@ def test_an_interrupt_ends_all_that_it_started(tmp_path: Path) -> None:
     assert not _living(int((tmp_path / "pid").read_text()))
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell starts processes in the background so that they ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_is_held_back() -> None:
     done = []
 
