@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pytest_ngraph.workloads.export import export
 from pytest_ngraph.workloads.onnx.file import OnnxFile
 
 onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
+onnxruntime = pytest.importorskip("onnxruntime")
 
 WEIGHTS = np.arange(12, dtype=np.float32).reshape(4, 3)
 Axis = int | str | None
@@ -154,6 +155,109 @@ def test_a_damaged_file_is_refused_in_one_line(keep: int) -> None:
     with pytest.raises(UsageError, match=r"net\.onnx is not a valid ONNX file") as refusal:
         _export(_case())
     assert "\n" not in str(refusal.value)
+
+
+def test_a_file_of_something_else_is_refused_in_one_line() -> None:
+    Path("net.onnx").write_text("version https://git-lfs.github.com/spec/v1\n" * 3)
+    with pytest.raises(UsageError, match=r"net\.onnx is not a valid ONNX file") as refusal:
+        _export(_case())
+    assert "\n" not in str(refusal.value)
+
+
+def _without_output_shape() -> Any:
+    model = _linear(["N", 4])
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    return model
+
+
+def _without_output_type() -> Any:
+    model = _linear(["N", 4])
+    model.graph.output[0].ClearField("type")
+    return model
+
+
+def _without_a_name() -> Any:
+    model = _linear(["N", 4])
+    model.graph.name = ""
+    return model
+
+
+def _in_another_order() -> Any:
+    model = _linear(["N", 4])
+    model.graph.node[0].output[0] = "product"
+    model.graph.node.insert(0, onnx.helper.make_node("Relu", ["product"], ["y"]))
+    return model
+
+
+def _with_operators_of_a_domain_that_is_not_imported() -> Any:
+    model = _linear(["N", 4])
+    model.graph.node[0].output[0] = "product"
+    model.graph.node.append(onnx.helper.make_node("BiasGelu", ["product", "b"], ["y"], domain="com.microsoft"))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(3, np.float32), "b"))
+    return model
+
+
+def _with_a_name_twice() -> Any:
+    """A branch names a value as the graph around it does."""
+    model = _linear(["N", 4])
+    one = onnx.numpy_helper.from_array(np.ones(3, np.float32), "one")
+    branches = [
+        onnx.helper.make_graph(
+            [onnx.helper.make_node("Add", ["product", "one"], ["z"]), onnx.helper.make_node("Neg", ["z"], ["r"])],
+            "branch",
+            [],
+            [onnx.helper.make_tensor_value_info("r", onnx.TensorProto.FLOAT, ["N", 3])],
+        )
+        for _ in range(2)
+    ]
+    model.graph.node[0].output[0] = "product"
+    model.graph.node.append(onnx.helper.make_node("Add", ["product", "product"], ["z"]))
+    chosen = onnx.helper.make_node("If", ["c"], ["r0"], then_branch=branches[0], else_branch=branches[1])
+    model.graph.node.extend([chosen, onnx.helper.make_node("Add", ["r0", "z"], ["y"])])
+    model.graph.initializer.extend([one, onnx.numpy_helper.from_array(np.bool_(True), "c")])
+    return model
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        _without_output_shape(),
+        _without_output_type(),
+        _without_a_name(),
+        _in_another_order(),
+        _with_operators_of_a_domain_that_is_not_imported(),
+        _with_a_name_twice(),
+    ],
+    ids=["no output shape", "no output type", "no name", "another order", "domain not imported", "a name twice"],
+)
+def test_what_onnx_runtime_runs_is_not_refused(model: Any) -> None:
+    Path("net.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(onnx.checker.ValidationError):
+        onnx.checker.check_model("net.onnx")
+    artifact = _export(_case(batch_size=2))
+    (fed,), (reference,) = artifact.inputs(), artifact.reference()
+    session = onnxruntime.InferenceSession("net.onnx", providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(reference, session.run(None, {"x": fed})[0], rtol=1e-4, atol=1e-6)
+    assert artifact.onnx is not None
+    if "BiasGelu" not in str(model.graph.node):  # onnx infers no shapes after ONNX Runtime's own operators
+        (output,) = onnx.load(artifact.onnx).graph.output
+        assert [axis.dim_value for axis in output.type.tensor_type.shape.dim] == [2, 3]
+
+
+def test_an_input_whose_shape_the_file_does_not_state_gets_it_from_the_mark() -> None:
+    model = _linear(["N", 4])
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    onnx.save(model, "net.onnx")
+    with pytest.raises(
+        UsageError, match=r"net\.onnx states no shape for input 'x'\. .*shapes=\{\"x\": \(\"batch\", 128\)"
+    ):
+        _export(_case(batch_size=2))
+    shutil.rmtree("exported")
+    artifact = _export(replace(_case(batch_size=2), shapes=(("x", ("batch", 4)),)))
+    assert _input_shape(artifact) == [2, 4]
+    shutil.rmtree("exported")
+    np.savez("net.npz", x=np.ones((1, 4), np.float32))
+    assert _input_shape(_export(_case(batch_size=2))) == [2, 4]
 
 
 @pytest.mark.parametrize(
