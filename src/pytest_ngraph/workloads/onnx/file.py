@@ -86,7 +86,8 @@ class OnnxFile:
         else:
             values, drawn = onnx_inputs.drawn(model, case)
         _check_inputs(values, case)
-        save_arrays(folder / "inputs.npz", [array for value in values.values() for array in onnx_values.leaves(value)])
+        arrays = [array for value in values.values() for array in onnx_values.leaves(value)]
+        inputs_digest = save_arrays(folder / "inputs.npz", arrays)
         save_arrays(folder / "reference.npz", _reference(path, values, case, contradiction))
         if has_control_flow(model) and not runtime.loads(path, optimized=True):
             # ONNX Runtime folds a condition on sizes that are known, and then checks the branch that is not taken.
@@ -100,6 +101,7 @@ class OnnxFile:
             onnx=path,
             quantized=is_quantized(model),
             digest=_digest(files),
+            inputs_digest=inputs_digest,
             model=Model(parameters=parameters(model)),
             drawn=drawn,
         )
