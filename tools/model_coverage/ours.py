@@ -99,7 +99,7 @@ def _outcomes(report: Path) -> dict[str, tuple[Outcome, str]]:
 
 
 def _message(problem: ElementTree.Element) -> str:
-    message = problem.get("message", "") or (problem.text or "")
+    message = (problem.get("message", "") or (problem.text or "")).removeprefix("Failed: ")
     return next((line.strip() for line in message.splitlines() if line.strip()), "")
 
 
