@@ -363,6 +363,29 @@ def test_a_file_that_computes_nothing_finite_is_refused() -> None:
         export(_case(), Path("exported"))
 
 
+def test_a_model_that_refuses_drawn_integers_says_which_were_drawn_and_how_to_give_others() -> None:
+    model = _linear(["N", 4])
+    model.graph.input.append(onnx.helper.make_tensor_value_info("rate", onnx.TensorProto.INT64, []))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([0]), "first"))
+    nodes = [
+        onnx.helper.make_node("Unsqueeze", ["rate", "first"], ["length"]),
+        onnx.helper.make_node("Reshape", ["y", "length"], ["line"]),
+    ]
+    model.graph.node.extend(nodes)
+    model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("line", onnx.TensorProto.FLOAT, ["length"]))
+    onnx.save(model, "net.onnx")
+    with pytest.raises(UsageError) as refusal:
+        _export(_case(batch_size=2))
+    message = str(refusal.value)
+    assert message.startswith("net.onnx does not run at batch size 2: ")
+    assert "It was given integers that were drawn: rate as 0 or 1. " in message
+    assert 'If it needs others, give all inputs (x, rate): inputs="package.module:function", or net.npz' in message
+    assert "\n" not in message
+    np.savez("net.npz", x=np.ones((2, 4), np.float32), rate=np.array(6))
+    shutil.rmtree("exported")
+    assert _export(_case(batch_size=2)).reference()[0].shape == (6,)
+
+
 def test_there_is_no_module_to_build() -> None:
     with pytest.raises(Unsupported, match="has no PyTorch module"):
         OnnxFile().build(_case())

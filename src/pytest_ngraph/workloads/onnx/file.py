@@ -88,7 +88,7 @@ class OnnxFile:
         _check_inputs(values, case)
         arrays = [array for value in values.values() for array in onnx_values.leaves(value)]
         inputs_digest = save_arrays(folder / "inputs.npz", arrays)
-        save_arrays(folder / "reference.npz", _reference(path, values, case, contradiction))
+        save_arrays(folder / "reference.npz", _reference(path, values, case, contradiction, {} if source else drawn))
         if has_control_flow(model) and not runtime.loads(path, optimized=True):
             # ONNX Runtime folds a condition on sizes that are known, and then checks the branch that is not taken.
             reopen(model, *open_axes)
@@ -155,20 +155,33 @@ def _require_libraries(case: Case) -> None:
         ) from error
 
 
-def _reference(path: Path, values: Mapping[str, onnx_values.Value], case: Case, contradiction: str) -> list[Array]:
+def _reference(
+    path: Path, values: Mapping[str, onnx_values.Value], case: Case, contradiction: str, drawn: Mapping[str, str]
+) -> list[Array]:
     """Return the outputs of the written graph.
 
     Args:
         contradiction: what inferring the shapes has found, which explains a failure better than ONNX Runtime does.
+        drawn: what integers and Booleans were drawn as, by the input's name; empty where the user gives the inputs.
     """
     try:
         return runtime.outputs(path, values)
     except Exception as error:  # onnxruntime's errors share no base class of their own
         sizes = "".join(f", {name}={size}" for name, size in case.named_sizes.items())
+        step = (
+            "Give sizes that fit together, or inputs that the model accepts; a size may also be fixed by an operator."
+        )
+        if drawn and not contradiction:
+            all_drawn = "; ".join(f"{name} as {what}" for name, what in drawn.items())
+            archive = Path(case.workload).with_suffix(".npz").name
+            step = (
+                f"It was given integers that were drawn: {all_drawn}. If it needs others, give all inputs "
+                f'({", ".join(values)}): inputs="package.module:function", or {archive} beside the file. Else give '
+                "sizes that fit together; a size may also be fixed by an operator."
+            )
         raise UsageError(
             f"{case.workload} does not run at batch size {case.batch_size}{sizes}: "
-            f"{contradiction or first_line(error)}. Give sizes that fit together, or inputs that the model accepts; a "
-            "size may also be fixed by an operator."
+            f"{contradiction or first_line(error)}. {step}"
         ) from error
 
 
