@@ -244,6 +244,28 @@ def test_what_onnx_runtime_runs_is_not_refused(model: Any) -> None:
         assert [axis.dim_value for axis in output.type.tensor_type.shape.dim] == [2, 3]
 
 
+def _with_an_operator_that_nobody_has() -> Any:
+    model = _linear(["N", 4])
+    model.graph.node[0].domain = "mine"
+    model.opset_import.append(onnx.helper.make_opsetid("mine", 1))
+    return model
+
+
+def _of_a_later_opset() -> Any:
+    model = _linear(["N", 4])
+    model.opset_import[0].version = 999
+    return model
+
+
+@pytest.mark.parametrize("model", [_with_an_operator_that_nobody_has(), _of_a_later_opset()], ids=["operator", "opset"])
+def test_what_onnx_runtime_cannot_load_is_no_matter_of_sizes(model: Any) -> None:
+    onnx.save(model, "net.onnx")
+    with pytest.raises(UsageError, match=r"net\.onnx: ONNX Runtime.* does not load it: .*Export it with") as refusal:
+        _export(_case())
+    assert "\n" not in str(refusal.value)
+    assert "sizes" not in str(refusal.value)
+
+
 def test_an_input_whose_shape_the_file_does_not_state_gets_it_from_the_mark() -> None:
     model = _linear(["N", 4])
     model.graph.input[0].type.tensor_type.ClearField("shape")

@@ -89,7 +89,7 @@ class OnnxFile:
         arrays = [array for value in values.values() for array in onnx_values.leaves(value)]
         inputs_digest = save_arrays(folder / "inputs.npz", arrays)
         save_arrays(folder / "reference.npz", _reference(path, values, case, contradiction, {} if source else drawn))
-        if has_control_flow(model) and not runtime.loads(path, optimized=True):
+        if has_control_flow(model) and runtime.refusal(path, optimized=True):
             # ONNX Runtime folds a condition on sizes that are known, and then checks the branch that is not taken.
             reopen(model, *open_axes)
             files = write(model, path)
@@ -167,6 +167,11 @@ def _reference(
     try:
         return runtime.outputs(path, values)
     except Exception as error:  # onnxruntime's errors share no base class of their own
+        if reason := runtime.refusal(Path(case.workload), optimized=False):
+            raise UsageError(
+                f"{case.workload}: ONNX Runtime, which computes the reference, does not load it: {reason}. Export it "
+                "with operators and an opset that the installed onnxruntime has."
+            ) from error
         sizes = "".join(f", {name}={size}" for name, size in case.named_sizes.items())
         step = (
             "Give sizes that fit together, or inputs that the model accepts; a size may also be fixed by an operator."

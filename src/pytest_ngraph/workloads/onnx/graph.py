@@ -49,7 +49,7 @@ def read(path: Path) -> Any:
         onnx.load_external_data_for_model(model, str(path.parent))
         onnx.checker.check_model(str(path))
     except Exception as error:
-        if not runtime.loads(path, optimized=False):
+        if runtime.refusal(path, optimized=False):
             raise _damaged(path, error) from error
     return model
 

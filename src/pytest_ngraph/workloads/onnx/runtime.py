@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.onnx import values as onnx_values
 
 if TYPE_CHECKING:
@@ -22,17 +23,17 @@ def outputs(path: Path, values: Mapping[str, onnx_values.Value]) -> list[Array]:
     return onnx_values.leaves(list(found))
 
 
-def loads(path: Path, *, optimized: bool) -> bool:
-    """Return whether ONNX Runtime loads a graph.
+def refusal(path: Path, *, optimized: bool) -> str:
+    """Return why ONNX Runtime does not load a graph; empty where it does.
 
     Args:
         optimized: whether it may optimize it. It folds constants then, and may refuse what it finds.
     """
     try:
         _session(path, optimized=optimized)
-    except Exception:  # onnxruntime's errors share no base class of their own
-        return False
-    return True
+    except Exception as error:  # onnxruntime's errors share no base class of their own
+        return first_line(error)
+    return ""
 
 
 def _session(path: Path, *, optimized: bool) -> Any:
