@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -81,6 +82,7 @@ class Artifact:
         quantized: whether the graph contains operators that round to eight bits.
         data_dependent: whether values may decide how large the outputs are.
         digest: SHA-256 of the graph and its weights.
+        inputs_digest: SHA-256 of the values of the inputs.
         model: parameters and operations.
         files: digests of the user's own files that were read to build it, by path.
         unrelated: those of `files` that only other workloads import, which the same process has built before.
@@ -100,6 +102,7 @@ class Artifact:
     quantized: bool = False
     data_dependent: bool = False
     digest: str = ""
+    inputs_digest: str = ""
     model: Model = field(default_factory=Model)
     files: dict[str, str] = field(default_factory=dict)
     unrelated: tuple[str, ...] = ()
@@ -142,11 +145,16 @@ class Artifact:
         )
 
 
-def save_arrays(path: Path, arrays: list[Array]) -> None:
-    """Write arrays so that `Artifact` reads them back in order."""
+def save_arrays(path: Path, arrays: list[Array]) -> str:
+    """Write arrays so that `Artifact` reads them back in order. Return the SHA-256 of types, shapes and values."""
     import numpy as np
 
     np.savez(path, **{f"a{index:04d}": array for index, array in enumerate(arrays)})  # type: ignore[arg-type]
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def _load_arrays(path: Path) -> list[Array]:

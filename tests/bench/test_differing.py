@@ -55,6 +55,16 @@ def test_another_graph_in_changed_files_is_compared_in_both_ways_which_share_the
     assert comparison.module == Comparison(against="main", placement="apart", subject="module", share=0.5)
 
 
+def test_other_input_values_are_measured_under_every_compiler() -> None:
+    head = dataclasses.replace(side(ROOT, **EDITED, inputs_digest="others"), runs_module=False)
+    assert found(head, dataclasses.replace(BASE, runs_module=False)) == Comparison(against="main")
+    assert found(side(ROOT, **EDITED, inputs_digest="others")).subject == "program"
+
+
+def test_inputs_that_differ_in_each_build_of_equal_files_are_not_a_change() -> None:
+    assert found(side(ROOT, inputs_digest="drawn without a seed")).same
+
+
 def test_another_graph_from_equal_files_is_compared_as_programs() -> None:
     """Another version of a library changes a graph, or weights that are drawn again do."""
     assert found(side(ROOT, **CHANGED)) == Comparison(against="main", subject="program")

@@ -73,6 +73,36 @@ def test_every_size_of_every_workload_is_tuned(bench: type[FakeBench], capsys: p
     assert lines[-1] == "To measure them: pytest --compiler=tvm,tvm:trials=32"
 
 
+def test_sizes_of_ones_own_go_to_the_workloads_that_take_them(bench: type[FakeBench]) -> None:
+    sizes = ["--size=seq_len=32,128", "--size=image=64"]
+    assert main(["tune", "nets:net", "conv", *sizes, "--trials=32"]) == 0
+    assert [(case.workload, dict(case.sizes)) for case in bench.cases] == [
+        ("nets:net", {"image": 64, "seq_len": 32}),
+        ("nets:net", {"image": 64, "seq_len": 128}),
+        ("conv", {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("workload", "size", "said"),
+    [
+        (
+            "conv",
+            "seq_len=32",
+            "--size seq_len: conv has no such axis. Only functions (package.module:function), hf:NAME",
+        ),
+        ("nets:net", "seq_len", "--size=seq_len: write an axis and its sizes, such as seq_len=32,128."),
+        ("nets:net", "batch=3", "size 'batch': an argument of the mark has that name. Give batch_size=..."),
+    ],
+)
+def test_a_size_that_no_workload_takes_is_refused(
+    workload: str, size: str, said: str, bench: type[FakeBench], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tune", workload, f"--size={size}"]) != 0
+    assert said in capsys.readouterr().err
+    assert not bench.cases
+
+
 @pytest.mark.parametrize(
     ("options", "compiler"),
     [([], "tvm:trials=1500"), (["--trials=64", "--patience=20"], "tvm:patience=20,trials=64")],

@@ -56,3 +56,28 @@ def test_a_module_that_can_be_exported_is_scripted_when_asked_to(load: Load, exp
     assert model.facts["source"] == "trace"
     with pytest.raises(Unsupported, match=r"torch\.export refuses twice:detector"):
         load(Case(workload="twice:detector", compiler="torchscript:graph=program", batch_size=2))
+
+
+@pytest.mark.parametrize("step", ["trace", "freeze"])
+def test_what_torchscript_itself_refuses_is_unsupported(
+    step: str, exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it refuses weights of types of their own, such as torchao's."""
+    import torch
+
+    def refuses(*_: object, **__: object) -> None:
+        raise NotImplementedError("no aten.equal\nand a page of context")
+
+    monkeypatch.setattr(torch.jit, step, refuses)
+    with pytest.raises(Unsupported) as refusal:
+        TorchScript().compile(
+            exported(Case(workload="mha", compiler="torchscript", batch_size=1, width=16)), CPU, tmp_path
+        )
+    assert str(refusal.value) == f"torch.jit.{step} refuses mha: NotImplementedError: no aten.equal"
+
+
+def test_weights_of_torchao_are_unsupported(exported: Export, tmp_path: Path) -> None:
+    pytest.importorskip("torchao")
+    case = Case(workload="as_is:of_torchao", compiler="torchscript", batch_size=2)
+    with pytest.raises(Unsupported, match=r"torch\.jit\.\w+ refuses as_is:of_torchao: NotImplementedError: Int8Tensor"):
+        TorchScript().compile(exported(case), CPU, tmp_path)

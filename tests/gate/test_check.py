@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -86,9 +87,32 @@ def test_absent_metric_gives_the_reason() -> None:
 
 
 def test_threshold_that_matches_nothing_says_so() -> None:
-    [one] = checks("speedup<1 if workload=vgg*", metrics=compute([measured(case(), 0.1)]))
+    [one] = checks("friction>1", metrics=compute([measured(case(), 0.1)]))
     assert (one.outcome, one.metric) == ("unmatched", None)
-    assert one.text == "speedup<1 if workload=vgg* matches nothing that this run measured"
+    assert one.text == "friction>1 matches nothing that this run measured"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("throughput<1 if workload=vgg*", "workload is resnet18"),
+        ("throughput[b=3]<1", "batch_size is 1, 8"),
+        ("throughput[seq_len=64]<1", "seq_len is 32, 128"),
+        ("throughput[seq_lenn=128]<1", "there is no seq_lenn; the sizes are batch_size 1, 8, seq_len 32, 128"),
+        (
+            "throughput[d=2]<1 if compiler=nvcc",
+            "compiler is identity; there is no depth; the sizes are batch_size 1, 8",
+        ),
+        ("throughput[b=8,seq_len=32]<1", ""),
+    ],
+)
+def test_a_threshold_that_matches_nothing_says_what_there_is(text: str, why: str) -> None:
+    own = [replace(case(batch_size=b), sizes=(("seq_len", n),)) for b, n in ((1, 32), (8, 128))]
+    [one] = checks(text, metrics=compute([measured(each, 0.1) for each in own]))
+    matches_nothing = "matches nothing that this run measured"
+    assert matches_nothing in one.text
+    assert one.text.partition(matches_nothing)[2].startswith(f": {why}" if why else "")
+    assert bool(why) == (": " in one.text.partition(matches_nothing)[2])
 
 
 def test_definitions_cannot_breach() -> None:

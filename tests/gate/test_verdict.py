@@ -78,7 +78,7 @@ def test_effort_is_counted() -> None:
 def test_nothing_to_measure() -> None:
     found = verdict(CASE, Comparison(against=MAIN, same=True), RULE)
     assert found.ratio == Estimate(1, 1, 1)
-    assert found.text == "unchanged: same graph and weights, nothing to measure"
+    assert found.text == "unchanged: same graph, weights and inputs, nothing to measure"
 
 
 def test_new_and_missing() -> None:

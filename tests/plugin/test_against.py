@@ -68,7 +68,7 @@ def test_what_became_slower_fails_by_name(pytester: pytest.Pytester, branch: Rep
             "*regressed * nets:changed-torchscript-b8-cpu *",
             "*new * nets:added-torchscript-b8-cpu*",
             "*unchanged * nets:untouched-torchscript-b8-cpu *",
-            "*unchanged: same graph and weights, nothing to measure*",
+            "*unchanged: same graph, weights and inputs, nothing to measure*",
         ]
     )
     properties = [

@@ -87,3 +87,22 @@ def test_python_around_an_unchanged_graph_is_compared_as_modules(
     data = json.loads((pytester.path / "summary.json").read_text())
     compared = {each["case"]["workload"]: each["compared"] for each in data["verdicts"] if each["compared"]}
     assert compared == {"nets:slower": "module", "nets:alike": "module"}
+
+
+@pytest.mark.alone
+def test_a_change_of_the_input_values_alone_is_measured(pytester: pytest.Pytester, repository: Repository) -> None:
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    import numpy as np
+    import onnx_models as models
+
+    onnx.save(models.linear(["N", 4]), repository.root / "net.onnx")
+    np.savez(repository.root / "net.npz", x=np.ones((8, 4), np.float32))
+    repository.write("test_it.py", TESTS.format(workloads='"net.onnx"', compilers='"identity"'))
+    repository.commit("ones")
+    _, properties = gate(pytester)
+    assert "same graph, weights and inputs" in (pytester.path / "summary.json").read_text()
+    np.savez(repository.root / "net.npz", x=np.full((8, 4), 2, np.float32))
+    _, properties = gate(pytester)
+    assert properties["test_speed[net.onnx-identity-b8-cpu]"]["ngraph_verdict"] in ("unchanged", "inconclusive")
+    assert "same graph, weights and inputs" not in (pytester.path / "summary.json").read_text()

@@ -146,6 +146,16 @@ def test_k_selects_by_size(project: pytest.Pytester, expression: str, ids: list[
     assert len([line for line in result.outlines if "::" in line]) == len(ids)
 
 
+@pytest.mark.parametrize("expression", ["seq_len=64", "seq_lenn=128"])
+def test_k_that_selects_nothing_says_which_sizes_there_are(project: pytest.Pytester, expression: str) -> None:
+    project.makepyfile(test_sizes=PROJECT)
+    result = project.runpytest("test_sizes.py", "-k", expression)
+    said = "ngraph: -k selects none of 2 cases. Their sizes: batch_size 1; seq_len 12, 128. *"
+    result.stdout.fnmatch_lines([said])
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "selects none" not in project.runpytest("test_sizes.py", "--collect-only", "-k", "seq_len=12").stdout.str()
+
+
 def test_size_on_the_command_line(project: pytest.Pytester) -> None:
     project.makepyfile(test_sizes=PROJECT)
     result = project.runpytest(

@@ -34,6 +34,14 @@ def dynamically_quantized() -> Built:
     return Built(quantized, (torch.rand(1, SIZE),), as_is=True)
 
 
+def of_torchao() -> Built:
+    from torchao.quantization import Int8WeightOnlyConfig, quantize_
+
+    network = torch.nn.Sequential(torch.nn.Linear(SIZE, SIZE), torch.nn.ReLU(), torch.nn.Linear(SIZE, SIZE)).eval()
+    quantize_(network, Int8WeightOnlyConfig())
+    return Built(network, (torch.rand(1, SIZE),), as_is=True)
+
+
 class Exported(torch.nn.Module):
     """Refuses to be put into another mode, as modules of exported programs do."""
 

@@ -165,5 +165,9 @@ def nested():
     return Nested(), (torch.ones(1, 4), torch.tensor([[2], [3]]))
 
 
+def on_random_inputs(scale):
+    return nn.Linear(4, 3), scale * torch.randn(2, 4)
+
+
 def kept():
     return KEPT, torch.ones(1, 4)

@@ -34,6 +34,16 @@ def weights(*shape: int) -> Any:
     return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
 
 
+WEIGHTS = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+def linear(shape: list[Axis], kind: type[np.generic] = np.float32, output: list[Axis] | None = None) -> Any:
+    """Return the model y = x @ WEIGHTS."""
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    inputs, outputs = value("x", shape, element), value("y", output or [*shape[:-1], 3], element)
+    return model([helper.make_node("MatMul", ["x", "w"], ["y"])], [inputs], [outputs], w=WEIGHTS.astype(kind))
+
+
 def sums(**inputs: Axes) -> Any:
     """Return a model that sums the absolute values of each of its inputs."""
     nodes = [helper.make_node("ReduceL1", [name], [f"{name}_sum"], keepdims=0) for name in inputs]

@@ -39,6 +39,22 @@ def encoder(batch_size: int) -> tuple[torch.nn.Module, tuple[torch.Tensor, torch
     return Encoder(), (tokens, (tokens % 3 > 0).float())
 
 
+class PaddedAttention(torch.nn.Module):
+    """Attention in which a Boolean mask leaves out the padded tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._attention = torch.nn.MultiheadAttention(2 * SIZE, 4, batch_first=True)
+
+    def forward(self, x: torch.Tensor, padded: torch.Tensor) -> torch.Tensor:
+        outputs: torch.Tensor = self._attention(x, x, x, key_padding_mask=padded)[0]
+        return outputs
+
+
+def padded_attention(batch_size: int) -> tuple[torch.nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+    return PaddedAttention(), (torch.randn(batch_size, 6, 2 * SIZE), torch.arange(6).repeat(batch_size, 1) > 3)
+
+
 class Described(torch.nn.Module):
     """Takes a dict, keyword arguments and constants, leaves one tensor unused, and returns a dataclass."""
 

@@ -5,18 +5,28 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
-from model_coverage import entries, ours, processes, tables
+from model_coverage import entries, missing, ours, processes, tables
 from model_coverage.entries import Entry
+from model_coverage.processes import Finished, Limits
 from model_coverage.results import Outcome, Result, Results, Side
 
 BARE = Path(ours.__file__).with_name("bare.py")
+LIMITS = Limits(timeout_s=600.0, memory_bytes=2**33)
 
 
 def _result(model: str, side: Side, outcome: Outcome, reason: str = "", compiler: str = "tvm") -> Result:
     return Result(family="timm", model=model, compiler=compiler, side=side, outcome=outcome, reason=reason)
+
+
+def _cells(page: str, compiler: str) -> list[str]:
+    row = next(line for line in page.splitlines() if line.startswith(f"| {compiler} "))
+    return [cell.strip() for cell in row.strip("|").split("|")]
 
 
 def test_only_what_the_bare_script_can_and_we_cannot_is_a_defect() -> None:
@@ -26,61 +36,154 @@ def test_only_what_the_bare_script_can_and_we_cannot_is_a_defect() -> None:
         _result("b", "ours", "skipped", "no operator x"),
         _result("b", "bare", "fails", "no operator x"),
         _result("c", "ours", "agrees"),
-        _result("c", "bare", "fails"),
+        _result("d", "ours", "stopped", "timed out after 9 s"),
+        _result("d", "bare", "agrees"),
+        _result("e", "ours", "fails", "not yet tried in a bare script"),
     ]
-    page = tables.page(results, {"timm": 5, "onnx": 3})
-    assert "3 of 5 models were tried." in page
-    row = next(line for line in page.splitlines() if line.startswith("| tvm"))
-    assert [cell.strip() for cell in row.strip("|").split("|")] == ["tvm", "3", "1", "1", "1", "1"]
-    defects, others = page.split("Runs in neither")
+    page = tables.page(results, {"timm": 6, "onnx": 3})
+    assert "5 of 6 models were tried." in page
+    assert "| timm | models | run here | of the others, run in a bare script |" in page
+    assert _cells(page, "tvm") == ["tvm", "4", "1", "2"]
+    defects, rest = page.split("Stopped here at a limit of time or memory")
+    stopped, others = rest.split("Runs in neither")
     assert "- tvm: MODEL breaks (a)" in defects
+    assert "- tvm: timed out after N s (d)" in stopped
     assert "- tvm: no operator x (b)" in others
+    assert "not yet tried" not in page
     assert "ONNX" not in page
 
 
-def test_exporting_alone_has_no_column_of_ours() -> None:
-    found = [_result("a", "bare", "agrees", compiler="export"), _result("b", "bare", "fails", compiler="export")]
-    row = next(line for line in tables.page(found, {"timm": 2}).splitlines() if line.startswith("| export"))
-    assert [cell.strip() for cell in row.strip("|").split("|")] == ["export", "2", "-", "1", "-", "-"]
+def test_a_bare_run_of_all_models_has_a_column() -> None:
+    found = [
+        _result("a", "ours", "agrees"),
+        _result("a", "bare", "fails"),
+        _result("a", "bare", "agrees", "", "export"),
+    ]
+    page = tables.page(found, {"timm": 2})
+    assert "| of the others, run in a bare script | all run in a bare script |" in page
+    assert _cells(page, "tvm") == ["tvm", "1", "1", "0", "0"]
+
+
+def test_a_model_that_runs_from_its_exported_program_was_exported() -> None:
+    found = [
+        _result("a", "ours", "agrees"),
+        _result("b", "ours", "fails"),
+        _result("b", "bare", "fails"),
+        _result("b", "bare", "agrees", compiler="export"),
+        _result("c", "ours", "agrees", compiler="inductor"),
+        _result("c", "bare", "fails", compiler="export"),
+    ]
+    assert _cells(tables.page(found, {"timm": 3}), "export") == ["export", "3", "1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("agree", "bare_all", "others"),
+    [
+        (["identity", "inductor", "tvm"], False, []),
+        (["identity", "inductor"], False, ["tvm", "export"]),
+        (["identity"], False, ["inductor", "tvm", "export"]),
+        (["identity", "tvm"], False, ["inductor"]),
+        (["identity", "inductor", "tvm"], True, ["identity", "inductor", "tvm", "export"]),
+    ],
+)
+def test_only_what_does_not_run_here_runs_in_a_bare_script(
+    agree: list[str], bare_all: bool, others: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compilers = ["identity", "inductor", "tvm"]
+    here = [_result("a", "ours", "agrees" if name in agree else "fails", "", name) for name in compilers]
+    monkeypatch.setattr(ours, "run", lambda *_: iter(here))
+    monkeypatch.setattr(missing, "_bare", lambda entry, name, _: _result("a", "bare", "fails", "", name))
+    results = Results(tmp_path / "results.jsonl")
+    entry = Entry(family="timm", name="a", workload="a")
+    ran = []
+    for result in missing.run_missing(entry, compilers, results, LIMITS, bare_all=bare_all):
+        results.add(result)
+        ran.append((result.compiler, result.side))
+    assert ran == [(name, "ours") for name in compilers] + [(name, "bare") for name in others]
+    assert not list(missing.run_missing(entry, compilers, results, LIMITS, bare_all=bare_all))
 
 
 def test_equal_reasons_are_one_line() -> None:
     results = [_result(f"m{n}", "ours", "fails", f"m{n}: shape {n} at 0x7f{n}") for n in range(8)]
-    page = tables.page(results, {"timm": 8})
+    page = tables.page(results + [_result(f"m{n}", "bare", "fails") for n in range(8)], {"timm": 8})
     assert "- tvm: MODEL: shape N at N (m0, m1, m2, m3, m4, m5 and 2 more)" in page
 
 
 def test_results_are_kept_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    Results(path).add(_result("a", "ours", "fails"))
+    Results(path).add(_result("a", "ours", "stopped"))
     Results(path).add(_result("a", "ours", "agrees"))
+    Results(path).add(_result("b", "ours", "stopped"))
     read = Results(path)
-    assert ("timm", "a", "tvm", "ours") in read
-    assert ("timm", "a", "tvm", "bare") not in read
-    assert [result.outcome for result in read.all()] == ["agrees"]
+    assert read.has("timm", "a", "tvm", "ours")
+    assert not read.has("timm", "a", "tvm", "bare")
+    assert [result.outcome for result in read.all()] == ["agrees", "stopped"]
+    again = Results(path, again=["stopped"])
+    assert [again.has("timm", name, "tvm", "ours") for name in "ab"] == [True, False]
+    again.add(_result("b", "ours", "stopped"))
+    assert again.has("timm", "b", "tvm", "ours")
 
 
 @pytest.mark.parametrize(
-    ("program", "limits", "problem"),
+    ("program", "limits", "problem", "at_limit"),
     [
-        ("print('done')", {}, ""),
-        ("import time; time.sleep(60)", {"timeout_s": 1.0}, "took more than 1 s"),
-        ("kept = bytearray(2**28); import time; time.sleep(60)", {"memory_bytes": 2**27}, "took more than 0 GiB"),
-        ("import os; os.abort()", {}, "crashed (SIGABRT)"),
+        ("print('done')", LIMITS, "", False),
+        ("import time; time.sleep(60)", replace(LIMITS, timeout_s=1.0), "timed out after 1 s", True),
+        ("kept = bytearray(2**28); input()", replace(LIMITS, memory_bytes=2**27), "took more than 0 GiB", True),
+        ("import os; os.abort()", LIMITS, "crashed (SIGABRT)", False),
     ],
     ids=["ends", "hangs", "grows", "crashes"],
 )
-def test_a_process_ends_at_its_limits(program: str, limits: dict[str, float], problem: str, tmp_path: Path) -> None:
-    given = {"timeout_s": 60.0, "memory_bytes": 2**33} | limits
-    finished = processes.run([sys.executable, "-c", program], folder=tmp_path, **given)  # type: ignore[arg-type]
-    assert finished.problem == problem
+def test_a_process_ends_at_its_limits(
+    program: str, limits: Limits, problem: str, at_limit: bool, tmp_path: Path
+) -> None:
+    finished = processes.run([sys.executable, "-c", program], "", tmp_path, limits)
+    assert (finished.problem, finished.at_limit) == (problem, at_limit)
     assert finished.output == ("done\n" if not problem else "")
+
+
+def test_commands_that_run_side_by_side_share_no_lock_and_no_core(tmp_path: Path) -> None:
+    program = "import os, tempfile; print(tempfile.gettempdir(), os.environ['OMP_NUM_THREADS'])"
+    finished = processes.run([sys.executable, "-c", program], "", tmp_path, LIMITS)
+    assert finished.output.split() == [str(tmp_path / "tmp"), "1"]
+
+
+def test_an_interrupted_run_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "interrupted", threading.Event())
+    processes.interrupted.set()
+    program = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    with pytest.raises(KeyboardInterrupt):
+        processes.run([sys.executable, "-c", program], "", tmp_path, LIMITS)
+    started = (tmp_path / "stdout").read_text()
+    assert not started or not psutil.pid_exists(int(started))
+
+
+def test_compilers_run_apart_if_together_they_give_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(entry: Entry, compilers: list[str], *_: object) -> object:
+        together = len(compilers) > 1
+        stops = together or compilers == ["tvm"]
+        found = {} if stops else {compilers[0]: ("agrees", "")}
+        return found, Finished("", "", "timed out after 9 s" * stops, stops, 1.0)
+
+    monkeypatch.setattr(ours, "_pytest", run)
+    found = ours.run(Entry(family="timm", name="a", workload="a"), ["identity", "tvm"], tmp_path, LIMITS)
+    assert [(each.compiler, each.outcome) for each in found] == [("identity", "agrees"), ("tvm", "stopped")]
+
+
+def test_a_worker_that_is_ended_at_its_limit_was_stopped(tmp_path: Path) -> None:
+    report = tmp_path / "junit.xml"
+    messages = ["tvm timed out in compile: took longer", "tvm out of memory in compile: std::bad_alloc"]
+    outcomes = []
+    for message in messages:
+        report.write_text(f'<t><testcase name="test_model[a-tvm-b1]"><failure message="{message}"/></testcase></t>')
+        outcomes.append(ours._outcomes(report)["tvm"])
+    assert outcomes == [("stopped", messages[0]), ("fails", messages[1])]
 
 
 def test_a_model_runs_here_and_in_a_bare_script(tmp_path: Path) -> None:
     pytest.importorskip("timm")
     entry = Entry(family="timm", name="test_vit", workload="test_vit")
-    found = list(ours.run(entry, ["identity", "torchscript"], tmp_path, 600, 2**33))
+    found = list(ours.run(entry, ["identity", "torchscript"], tmp_path, LIMITS))
     assert [(each.compiler, each.outcome, each.reason) for each in found] == [
         ("identity", "agrees", ""),
         ("torchscript", "agrees", ""),
@@ -94,7 +197,7 @@ def test_a_model_runs_here_and_in_a_bare_script(tmp_path: Path) -> None:
 def test_a_model_that_cannot_be_built_fails_with_its_message(tmp_path: Path) -> None:
     pytest.importorskip("timm")
     entry = Entry(family="timm", name="no_such", workload="no_such_model")
-    (found,) = ours.run(entry, ["identity"], tmp_path, 600, 2**33)
+    (found,) = ours.run(entry, ["identity"], tmp_path, LIMITS)
     assert found.outcome == "fails"
     assert "unknown timm model 'no_such_model'" in found.reason
 

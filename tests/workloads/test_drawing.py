@@ -66,4 +66,4 @@ def test_the_text_of_a_role_says_what_was_drawn_and_why() -> None:
     assert str(Ids(30522, "index embed.weight")) == "ids below 30522 (index embed.weight)"
     assert str(Positions(512)) == "positions below 512"
     assert str(Mask("its name has mask")) == "a mask, mostly ones (its name has mask)"
-    assert str(Values()) == "values"
+    assert str(Values()) == "0 or 1"

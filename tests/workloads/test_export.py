@@ -93,6 +93,19 @@ def test_different_weights_have_different_digests(tmp_path: Path) -> None:
     assert digests[0] == digests[1] != digests[2]
 
 
+def test_inputs_drawn_by_the_users_function_are_the_same_in_every_build(tmp_path: Path) -> None:
+    digests = []
+    for number, scale in enumerate((1.0, 1.0, 2.0)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        torch.rand(number + 1)  # the state of the user's generator differs
+        artifact = export(_of_user("on_random_inputs", scale=scale), folder)
+        digests.append((artifact.digest, artifact.inputs_digest))
+    assert digests[0] == digests[1]
+    assert digests[2][0] == digests[0][0]
+    assert digests[2][1] != digests[0][1]
+
+
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_inputs_and_reference_are_fp32_in_every_precision(precision: Precision, tmp_path: Path) -> None:
     for name in ("fp32", "lower"):

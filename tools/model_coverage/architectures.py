@@ -124,5 +124,5 @@ OTHERS: dict[str, Architecture] = {
         {},
     ),
 }
-ARCHITECTURES = {**ENCODERS, **DECODERS, **OTHERS}
+
 STEPS = ("prefill", "decode")

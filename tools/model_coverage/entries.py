@@ -10,7 +10,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from model_coverage.architectures import ARCHITECTURES, DECODERS, STEPS
+from model_coverage.architectures import DECODERS, ENCODERS, OTHERS, STEPS
 
 FAMILIES = ("transformers", "torchvision", "timm", "onnx")
 NOT_MODELS = ("onnx", "onnxruntime")
@@ -54,13 +54,17 @@ def entries(families: Sequence[str], folder: Path) -> list[Entry]:
 
 
 def transformers() -> list[Entry]:
-    """Return one model for each architecture at a tiny size, and each step of those that generate text."""
+    """Return one model for each architecture at a tiny size, and each step of those that generate text.
+
+    Encoders, models of text, and those of images and sound take turns.
+    """
     found = []
-    for name, (fields, sizes) in ARCHITECTURES.items():
+    in_turn = chain.from_iterable(zip_longest(ENCODERS.items(), DECODERS.items(), OTHERS.items()))
+    for name, (fields, sizes) in filter(None, in_turn):
         common = {"family": "transformers", "workload": f"hf:{name}", "sizes": sizes}
         for step in STEPS if name in DECODERS else ("",):
             arguments = {**fields, "step": step} if step else fields
-            found.append(Entry(name=f"{name} {step}".strip(), model_args=arguments, **common))  # type: ignore[arg-type]
+            found.append(Entry(name=f"{name} {step}".strip(), model_args=arguments, **common))
     return found
 
 
@@ -78,19 +82,21 @@ def torchvision() -> list[Entry]:
 
 
 def timm(folder: Path) -> list[Entry]:
-    """Return the model with the fewest parameters of each of timm's modules.
+    """Return the model with the fewest parameters of each of timm's modules, the smallest of them first.
 
     Counting takes minutes, so that the result is kept with timm's version.
     """
     import timm as library
 
-    kept = folder / f"timm-{library.__version__}.json"
+    kept = folder / f"timm-parameters-{library.__version__}.json"
     if not kept.exists():
         kept.write_text(json.dumps(dict(_smallest(library)), indent=1))
-    return [Entry(family="timm", name=name, workload=name) for name in json.loads(kept.read_text()).values()]
+    parameters = json.loads(kept.read_text())
+    return [Entry(family="timm", name=name, workload=name) for name in sorted(parameters, key=parameters.__getitem__)]
 
 
-def _smallest(library: Any) -> Iterator[tuple[str, str]]:
+def _smallest(library: Any) -> Iterator[tuple[str, int]]:
+    """Yield the model of each module with the fewest parameters, and their number."""
     import torch
 
     def parameters(name: str) -> int:
@@ -105,7 +111,7 @@ def _smallest(library: Any) -> Iterator[tuple[str, str]]:
             except (RuntimeError, NotImplementedError):  # it computes with its weights when it is made
                 counted[name] = sum(each.numel() for each in library.create_model(name).parameters())
         if counted:
-            yield module, min(counted, key=counted.__getitem__)
+            yield min(counted.items(), key=lambda item: item[1])
 
 
 def onnx() -> list[Entry]:

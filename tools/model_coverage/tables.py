@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from markdown_output import table
 
-from model_coverage.results import Result
+from model_coverage.results import EXPORT, READ_PROGRAM, Result
 
 NAMES = {
     "transformers": "transformers",
@@ -18,6 +18,10 @@ NAMES = {
 }
 ByKey = Mapping[tuple[str, str, str], Result]
 """Results by model, compiler and side."""
+Pair = tuple[bool, bool | None]
+"""Whether a model runs here, and in a bare script; None where that was not tried."""
+NOT_ALL = ""
+"""The cell of a compiler whose models were not all tried in a bare script."""
 MOST_MODELS = 6
 """Models that a reason names."""
 
@@ -39,10 +43,14 @@ def page(results: Sequence[Result], listed: Mapping[str, int]) -> str:
 
 def _family(family: str, results: Sequence[Result], listed: int) -> str:
     by_key: ByKey = {(result.model, result.compiler, result.side): result for result in results}
-    compilers = list(dict.fromkeys(result.compiler for result in results))
     models = list(dict.fromkeys(result.model for result in results))
-    rows = [_row(compiler, models, by_key) for compiler in compilers]
-    heading = (NAMES[family], "models", "run here", "run in a bare script", "here only", "bare only")
+    compilers = list(dict.fromkeys(result.compiler for result in results if result.side == "ours"))
+    rows = [_row(compiler, [_pair(model, compiler, by_key) for model in models]) for compiler in compilers]
+    if family != "onnx":
+        rows.append(_row(EXPORT, [_exported(model, by_key) for model in models]))
+    heading = [NAMES[family], "models", "run here", "of the others, run in a bare script", "all run in a bare script"]
+    if any(row[-1] == NOT_ALL for row in rows):
+        heading, rows = heading[:-1], [row[:-1] for row in rows]
     lines = [
         f"### {NAMES[family]}",
         "",
@@ -51,28 +59,34 @@ def _family(family: str, results: Sequence[Result], listed: int) -> str:
         table(heading, rows),
     ]
     ours = [by_key[m, c, "ours"] for m in models for c in compilers if (m, c, "ours") in by_key]
-    defects = [each for each in ours if _only_bare(each, by_key)]
+    missing = [each for each in ours if each.outcome != "agrees" and (each.model, each.compiler, "bare") in by_key]
+    stopped = [each for each in missing if each.outcome == "stopped"]
+    defects = [each for each in missing if each.outcome != "stopped" and _pair(each.model, each.compiler, by_key)[1]]
+    neither = [each for each in missing if each not in stopped and each not in defects]
     lines += _reasons("Runs in a bare script and not here", defects)
-    lines += _reasons("Runs in neither", [each for each in ours if each.outcome != "agrees" and each not in defects])
+    lines += _reasons("Stopped here at a limit of time or memory", stopped)
+    lines += _reasons("Runs in neither", neither)
     return "\n".join(lines).rstrip()
 
 
-def _row(compiler: str, models: Sequence[str], by_key: ByKey) -> list[str]:
-    pairs = [(by_key.get((model, compiler, "ours")), by_key.get((model, compiler, "bare"))) for model in models]
-    if not any(ours for ours, _ in pairs):  # torch.export alone
-        alone = [bare for _, bare in pairs if bare]
-        return [compiler, str(len(alone)), "-", str(sum(bare.outcome == "agrees" for bare in alone)), "-", "-"]
-    both = [(ours, bare) for ours, bare in pairs if ours and bare]
-    here = [ours.outcome == "agrees" for ours, _ in both]
-    there = [bare.outcome == "agrees" for _, bare in both]
-    only_here = sum(ours and not bare for ours, bare in zip(here, there, strict=True))
-    only_there = sum(bare and not ours for ours, bare in zip(here, there, strict=True))
-    return [compiler, str(len(both)), str(sum(here)), str(sum(there)), str(only_here), str(only_there)]
+def _pair(model: str, compiler: str, by_key: ByKey) -> Pair:
+    ours, bare = (by_key.get((model, compiler, side)) for side in ("ours", "bare"))
+    return ours is not None and ours.outcome == "agrees", bare.outcome == "agrees" if bare else None
 
 
-def _only_bare(ours: Result, by_key: ByKey) -> bool:
-    bare = by_key.get((ours.model, ours.compiler, "bare"))
-    return ours.outcome != "agrees" and bare is not None and bare.outcome == "agrees"
+def _exported(model: str, by_key: ByKey) -> Pair:
+    """Return whether a model was exported: here it was, if a compiler runs it that starts from an exported program."""
+    here = any(_pair(model, compiler, by_key)[0] for compiler in READ_PROGRAM)
+    return here, _pair(model, EXPORT, by_key)[1]
+
+
+def _row(compiler: str, pairs: Iterable[Pair]) -> list[str]:
+    """Return the cells of a compiler. A model that does not run here counts once it was tried in a bare script."""
+    known = [(here, bare) for here, bare in pairs if here or bare is not None]
+    others = [bare for here, bare in known if not here]
+    in_bare = [bare for _, bare in known if bare is not None]
+    every = str(sum(in_bare)) if known and len(in_bare) == len(known) else NOT_ALL
+    return [compiler, str(len(known)), str(len(known) - len(others)), str(sum(map(bool, others))), every]
 
 
 def _reasons(title: str, failed: Iterable[Result]) -> Iterator[str]:

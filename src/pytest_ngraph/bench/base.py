@@ -37,7 +37,7 @@ class Base:
         case_of: the base's case for one of the head's; None if the base has none.
         at_base: a case with the paths of the base's copy in place of the head's.
         decided: whether the measurements suffice for a verdict; more launches are made until they do.
-        measures_equals: whether a case is compared even if it starts from the same graph and weights as its base.
+        measures_equals: whether a case is compared even if graph, weights and inputs are those of its base.
         measures_unchanged: whether a case that is not compared, because it equals its base's, is measured by itself.
         alone: cases whose arms are also launched alone, for figures that a process holding both cannot give.
     """

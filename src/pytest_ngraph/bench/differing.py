@@ -44,19 +44,24 @@ def compared(
 
     One process can hold the exported programs of two revisions, but neither their modules nor two versions of a
     compiler: those run in a process of each side's tree. Where files that a module is built from differ, its Python may
-    differ although its graph is the same; where the graph differs too, the case is compared in both ways.
+    differ although its graph is the same; where the graph differs too, the case is compared in both ways. Input values
+    belong to the graph: ids and masks decide how much is computed.
 
     Args:
         comparison: it says where the base's interpreter runs.
         instead_of: as in `Base`. Files can differ only if there is a copy.
         measures_equals: as in `Base`.
     """
-    is_equal = head.case == base.case and head.artifact.digest == base.artifact.digest and not measures_equals
+    has_other_files = _differ(head.artifact.own_files, base.artifact.own_files, instead_of)
+    # Inputs that differ although no file does are drawn without a seed, by a generator of the user's own.
+    has_other_inputs = head.artifact.inputs_digest != base.artifact.inputs_digest and has_other_files
+    is_same_graph = head.artifact.digest == base.artifact.digest and not has_other_inputs
+    is_equal = head.case == base.case and is_same_graph and not measures_equals
     own_trees = dataclasses.replace(comparison, placement="apart")
     if _differ(head.compiler_files, base.compiler_files, instead_of):
         return dataclasses.replace(own_trees, subject="compiler")
     is_module = head.runs_module and base.runs_module
-    is_edited = is_module and _differ(head.artifact.own_files, base.artifact.own_files, instead_of)
+    is_edited = is_module and has_other_files
     if is_equal and not is_edited:
         return dataclasses.replace(comparison, same=True)
     modules = dataclasses.replace(own_trees, subject="module")

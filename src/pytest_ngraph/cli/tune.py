@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph import compilers
+from pytest_ngraph import compilers, workloads
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.cli.arguments import path
@@ -19,6 +19,7 @@ from pytest_ngraph.cli.live import Live
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, load_inventory
 from pytest_ngraph.record import Record
+from pytest_ngraph.session.sizes import TAKE_SIZES, listed_sizes
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.system.files import compiled_folder
 
@@ -38,6 +39,9 @@ def declare(commands: Any) -> None:
     parser.add_argument("--batch-size", type=_counts, default=(1,), metavar="N[,N...]", help="default: 1")
     parser.add_argument("--depth", type=_counts, default=(None,), metavar="N[,N...]", help="depth of blocks")
     parser.add_argument("--width", type=_counts, default=(None,), metavar="N[,N...]", help="width of blocks")
+    parser.add_argument(
+        "--size", action="append", default=[], metavar="AXIS=N[,N...]", help="sizes of your own axes; repeatable"
+    )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="device profile; default: cpu")
     parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
     parser.add_argument(
@@ -61,11 +65,7 @@ def _run(parsed: argparse.Namespace) -> int:
     device = _device(parsed)
     compiler = _compiler(parsed)
     sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
-    sizes = itertools.product(parsed.workloads, parsed.batch_size, parsed.depth, parsed.width)
-    cases = [
-        Case(workload=workload, compiler=compiler, batch_size=batch_size, depth=depth, width=width, device=device.name)
-        for workload, batch_size, depth, width in sizes
-    ]
+    cases = list(_cases(parsed, compiler, device))
     live = Live(sys.stdout)
     settings = Settings(smoke=True, cache=compiled_folder())
     try:
@@ -78,6 +78,33 @@ def _run(parsed: argparse.Namespace) -> int:
         return 1
     live.end(f"To measure them: pytest --compiler=tvm,{compiler}")
     return 0
+
+
+def _cases(parsed: argparse.Namespace, compiler: str, device: Device) -> Iterator[Case]:
+    """Yield a case for every combination of workload and sizes.
+
+    Raises:
+        UsageError: a size cannot be read, or no workload takes sizes.
+    """
+    axes = listed_sizes(parsed.size)
+    takes = [workload for workload in parsed.workloads if "sizes" in workloads.taken(workload)]
+    if axes and not takes:
+        raise UsageError(
+            f"--size {', '.join(axes)}: {', '.join(parsed.workloads)} has no such axis. Only {TAKE_SIZES} take sizes."
+        )
+    for workload in parsed.workloads:
+        own = axes if workload in takes else {}
+        combined = itertools.product(parsed.batch_size, parsed.depth, parsed.width, *own.values())
+        for batch_size, depth, width, *values in combined:
+            yield Case(
+                workload=workload,
+                compiler=compiler,
+                batch_size=batch_size,
+                depth=depth,
+                width=width,
+                sizes=tuple(sorted(zip(own, values, strict=True))),
+                device=device.name,
+            )
 
 
 def _tuned(bench: Bench, case: Case, live: Live) -> Record:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -48,16 +49,19 @@ class TorchScript:
         return pytorch.is_module(self.graph, artifact)
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
+        """Write a frozen graph. Raises `Unsupported` for what TorchScript cannot trace, script or freeze."""
         import torch
 
         pytorch.set_up(target)
         with _without_warnings(), torch.inference_mode():
             if self.runs_module(artifact):
-                made, source = _from_module(pytorch.rebuilt(artifact, target))
+                source, made = _from_module(pytorch.rebuilt(artifact, target))
             else:
-                made, source = _traced(_program(artifact, target)), "program"
+                source, built = "program", _program(artifact, target)
+                made = _unless_refused("trace", artifact, lambda: _traced(built))
             # `freeze` requires `eval`. Exported programs refuse it, with their mode in the graph; a trace accepts it.
-            torch.jit.save(torch.jit.freeze(made.eval()), folder / FILE)
+            frozen = _unless_refused("freeze", artifact, lambda: torch.jit.freeze(made.eval()))
+            torch.jit.save(frozen, folder / FILE)
         (folder / SOURCE).write_text(source)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
@@ -87,20 +91,35 @@ def _program(artifact: Artifact, target: Target) -> Built:
     return Built(pytorch.program_module(artifact, target), program.inputs(artifact, target.kind))
 
 
-def _from_module(built: Built) -> tuple[torch.jit.ScriptModule, str]:
-    """Return the module scripted or traced, and which of both."""
+def _from_module(built: Built) -> tuple[str, torch.jit.ScriptModule]:
+    """Return the module scripted or traced, after which of both."""
     import torch
 
     try:
-        return torch.jit.script(built.module), "script"
+        return "script", torch.jit.script(built.module)
     except Exception as unscripted:  # whatever is wrong with the module's code
         try:
-            return _traced(flattened(built)), "trace"
+            return "trace", _traced(flattened(built))
         except Exception as error:
             raise Unsupported(
                 f"torch.jit.script refuses {type(built.module).__name__}: {first_line(unscripted)}; "
                 f"torch.jit.trace: {first_line(error)}"
             ) from error
+
+
+def _unless_refused(
+    step: str, artifact: Artifact, make: Callable[[], torch.jit.ScriptModule]
+) -> torch.jit.ScriptModule:
+    """Return what a step of `torch.jit` makes; raise `Unsupported` with its reason where it refuses the graph."""
+    import torch
+
+    try:
+        return make()
+    except (MemoryError, torch.cuda.OutOfMemoryError):
+        raise
+    except Exception as error:  # weights of types of their own raise anything
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise Unsupported(f"torch.jit.{step} refuses {artifact.case.workload}: {reason}") from error
 
 
 def _traced(built: Built) -> torch.jit.ScriptModule:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.gate import unmatched
 from pytest_ngraph.gate.changes import READINGS
 from pytest_ngraph.gate.limits import Evidence, Limits
 from pytest_ngraph.gate.thresholds import Threshold
@@ -70,7 +71,9 @@ def check(
     evidence = _evidence([(t, m) for t, m in pairs if m.estimate and t.breaches(m.estimate.value)], metrics)
     breached = _rejected(evidence, family)
     return [
-        one for threshold in thresholds for one in _checks(threshold, selected[threshold], evidence, breached, family)
+        one
+        for threshold in thresholds
+        for one in _checks(threshold, selected[threshold], by_name[threshold.metric], evidence, breached, family)
     ]
 
 
@@ -121,12 +124,15 @@ def _rejected(evidence: Mapping[Pair, Evidence], family: int) -> set[Pair]:
 def _checks(
     threshold: Threshold,
     selected: Sequence[Metric],
+    measured: Sequence[Metric],
     evidence: Mapping[Pair, Evidence],
     breached: Collection[Pair],
     family: int,
 ) -> Iterator[Check]:
     if not selected:
-        yield Check(threshold, None, "unmatched", f"{threshold} matches nothing that this run measured")
+        why = unmatched.reason(threshold, measured)
+        text = f"{threshold} matches nothing that this run measured" + (f": {why}" if why else "")
+        yield Check(threshold, None, "unmatched", text)
     for metric in selected:
         if threshold.is_relative and (metric.estimate or metric.name in READINGS):
             continue  # `MetricGate` gives a verdict on it

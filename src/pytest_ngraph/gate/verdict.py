@@ -18,7 +18,7 @@ from pytest_ngraph.wording import counted
 
 VerdictName = Literal["improved", "unchanged", "regressed", "inconclusive", "lost", "new", "missing"]
 
-SAME = "same graph and weights, nothing to measure"
+SAME = "same graph, weights and inputs, nothing to measure"
 IN_TWO_WAYS: tuple[VerdictName, ...] = ("lost", "new", "regressed", "inconclusive", "improved", "unchanged")
 """Of a case that is compared in two ways, the verdict that comes first here is the verdict on the case."""
 SUBJECTS: dict[Subject, str] = {

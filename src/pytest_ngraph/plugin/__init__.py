@@ -7,7 +7,7 @@ pytest calls the hooks below. Each calls one function, and the files lie in this
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import pytest
 
@@ -101,5 +101,5 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return terminal.header(config.stash[SESSION])
 
 
-def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    return terminal.reached(config.stash[SESSION])
+def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
+    return [*terminal.reached(config.stash[SESSION]), *collection.nothing_selected(items, config)]

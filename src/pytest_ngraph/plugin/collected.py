@@ -34,6 +34,10 @@ class CollectedCases:
         self._functions.add(function)
         self._cases.update(cases)
 
+    @property
+    def cases(self) -> frozenset[Case]:
+        return frozenset(self._cases)
+
     def lacks(self, case: Case, nodeid: str, config: pytest.Config, options: Options) -> bool:
         """Whether the project has lost a case: this run would have generated it for that test, and did not."""
         if case in self._cases or _is_narrowed(case, options) or not _is_asked_for(nodeid, config):

@@ -15,6 +15,11 @@ from pytest_ngraph.plugin.fixtures import COMPILER_FIXTURES
 from pytest_ngraph.plugin.options import is_xdist_worker
 from pytest_ngraph.plugin.sigterm import end_on_sigterm
 from pytest_ngraph.session.options import Options
+from pytest_ngraph.session.sizes import TAKE_SIZES
+from pytest_ngraph.wording import counted, listed
+
+MOST_SIZES = 6
+"""Sizes of one axis that a message lists."""
 
 NOTHING_MEASURED = (
     "it is marked ngraph and takes none of the fixtures that a case has, so that nothing would be measured. Have it "
@@ -42,13 +47,29 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
     except NgraphError as error:
         _refuse(error, metafunc, config)
         generated = marks.Generated([], str(error))
-    if session.baselines:
+    if session.baselines or config.option.keyword:
         collected(config).add(test.nodeid, generated.cases)
     if generated.cases:
         metafunc.parametrize("ngraph_case", generated.cases, ids=[case.id for case in generated.cases])
     else:
         skipped = pytest.mark.skip(generated.reason)
         metafunc.parametrize("ngraph_case", [pytest.param(None, marks=skipped, id="nothing")])
+
+
+def nothing_selected(tests: Sequence[pytest.Item], config: pytest.Config) -> list[str]:
+    """Return a line that says what `-k` could select, if it selects no test and cases were generated."""
+    generated = collected(config).cases
+    if not config.option.keyword or not generated or tests:
+        return []
+    sizes: dict[str, set[int]] = {}
+    for case in generated:
+        for name, size in (("batch_size", case.batch_size), *sorted(case.named_sizes.items())):
+            sizes.setdefault(name, set()).add(size)
+    parts = [f"{name} {listed([str(size) for size in sorted(own)], MOST_SIZES)}" for name, own in sizes.items()]
+    return [
+        f"ngraph: -k selects none of {counted(len(generated), 'case')}. Their sizes: "
+        f"{'; '.join(parts)}. A size is written as in an id: seq_len=128, b8."
+    ]
 
 
 def _require_sizes(cases: Sequence[Case], options: Options) -> None:
@@ -59,7 +80,7 @@ def _require_sizes(cases: Sequence[Case], options: Options) -> None:
             values = ",".join(map(str, axis.command_line))
             raise UsageError(
                 f"--size {name}={values}: no selected test has that axis. Theirs: {', '.join(known) or 'none'}. Only "
-                "functions (package.module:function) and ONNX files take sizes."
+                f"{TAKE_SIZES} take sizes."
             )
 
 

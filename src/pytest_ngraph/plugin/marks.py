@@ -16,8 +16,9 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
 from pytest_ngraph.plugin import mark_values as read
-from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler, parse_whole
+from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler
 from pytest_ngraph.session.options import Axis, Options
+from pytest_ngraph.session.sizes import parse_whole
 
 MARKERS = (
     "ngraph(workload, compiler, batch_size, depth, width, sizes, precision, objective, device, model_args, shapes, "

@@ -18,6 +18,8 @@ PADDED_SHARE = 4
 class Values:
     """Numbers of no particular meaning: floats from a standard normal distribution, integers 0 or 1.
 
+    The text is that of integers: what floats are drawn as is not recorded.
+
     Attributes:
         why: what in the model says so, as a phrase; empty where nothing does.
     """
@@ -25,7 +27,7 @@ class Values:
     why: str = ""
 
     def __str__(self) -> str:
-        return _explained("values", self.why)
+        return _explained("0 or 1", self.why)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,13 +63,14 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
 
     from pytest_ngraph.workloads.verify import tolerance_of
 
-    save_arrays(folder / "inputs.npz", [to_array(tensor) for tensor in built.inputs])
+    inputs_digest = save_arrays(folder / "inputs.npz", [to_array(tensor) for tensor in built.inputs])
     outputs = _run(built, case)
     save_arrays(folder / "reference.npz", flatten(outputs))
     near_zero = hidden(built.module, tolerance_of(case.precision))
     artifact = Artifact(
         folder=folder,
         case=case,
+        inputs_digest=inputs_digest,
         input_names=built.input_names,
         output_names=tuple(leaf.path for leaf in leaves(outputs, "output")),
         model=count(built, case.batch_size),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import psutil
@@ -45,7 +45,7 @@ def test_outputs_agree(compiler: Tvm, exported: Export, tmp_path: Path, host: An
     assert model.facts["schedule"] == compiler.schedule
 
 
-@pytest.mark.parametrize("workload", ["masked", "recurrent"])
+@pytest.mark.parametrize("workload", ["masked", "recurrent", "padded_attention"])
 def test_what_our_passes_cannot_take_whole_is_decomposed(
     workload: str, exported: Export, tmp_path: Path, host: Any
 ) -> None:
@@ -54,6 +54,30 @@ def test_what_our_passes_cannot_take_whole_is_decomposed(
         pytest.skip(f"torch.export refuses it: {refused}")
     model = compiled(Tvm(), exported, case, tmp_path)
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+
+
+@pytest.mark.parametrize("schedule", ["rules", "stock"])
+def test_what_tvm_itself_cannot_compile_is_unsupported(
+    schedule: Literal["rules", "stock"], exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object, **__: object) -> None:
+        raise ValueError("unknown kernel\nand a page of context")
+
+    monkeypatch.setattr(tvm, "compile", breaks)
+    with pytest.raises(Unsupported) as refusal:
+        Tvm(schedule=schedule).compile(exported(MHA), CPU, tmp_path)
+    assert str(refusal.value) == "TVM cannot compile mha: ValueError: unknown kernel"
+
+
+def test_what_only_our_passes_cannot_compile_fails(
+    exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object) -> None:
+        raise ValueError("a defect of ours")
+
+    monkeypatch.setattr(pipeline, "lower", breaks)
+    with pytest.raises(ValueError, match="a defect of ours"):
+        Tvm().compile(exported(MHA), CPU, tmp_path)
 
 
 def test_batch_norms_become_part_of_the_convolutions(exported: Export, host: Any) -> None:

@@ -129,6 +129,32 @@ def test_an_archive_that_cannot_be_read_is_refused() -> None:
     assert "net.npz cannot be read" in refusal()
 
 
+def test_the_inputs_have_a_digest_of_their_own() -> None:
+    onnx.save(models.encoder(), "net.onnx")
+    np.savez("net.npz", **ENCODED)  # type: ignore[arg-type]
+    first, again = exported(), exported()
+    np.savez("net.npz", **ENCODED | {"attention_mask": np.zeros_like(IDS)})  # type: ignore[arg-type]
+    masked = exported()
+    assert (again.digest, again.inputs_digest) == (first.digest, first.inputs_digest)
+    assert masked.digest == first.digest
+    assert masked.inputs_digest != first.inputs_digest
+
+
+def test_a_function_that_draws_at_random_gives_the_same_inputs_on_every_call() -> None:
+    onnx.save(models.encoder(), "net.onnx")
+    code = f"""
+import random
+import numpy as np
+
+def drawn():
+    ids = np.random.randint(0, 5, ({IDS.shape[0]}, {IDS.shape[1]}))
+    return {{"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids),
+            "position_ids": np.full_like(ids, random.randrange(10))}}
+"""
+    Path("data.py").write_text(code)
+    assert exported(inputs="data:drawn").inputs_digest == exported(inputs="data:drawn").inputs_digest
+
+
 @pytest.mark.parametrize(
     ("code", "inputs", "said"),
     [

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
 from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.workloads.export import first_line
 
 if TYPE_CHECKING:
     import torch
@@ -65,7 +66,13 @@ class Tvm:
         loaded = program.load(artifact)
         compiled_for = tvm_target(target)
         with threads.spread(target):
-            executable, facts = self._build(loaded, compiled_for, artifact, target)
+            try:
+                executable, facts = self._build(loaded, compiled_for, artifact, target)
+            except (Unsupported, MemoryError):
+                raise
+            except Exception as error:
+                _refuse_what_the_library_refuses(artifact, compiled_for, error)
+                raise
         executable.export_library(str(folder / LIBRARY))
         facts |= {"schedule": self.schedule, "target": str(compiled_for)}
         (folder / FACTS).write_text(json.dumps(facts))
@@ -92,3 +99,18 @@ class Tvm:
             facts["trials"] = str(done)
         executable, coverage = pipeline.build(module, tvm_target)
         return executable, facts | {"kernels": str(coverage)}
+
+
+def _refuse_what_the_library_refuses(artifact: Artifact, tvm_target: Any, error: Exception) -> None:
+    """Raise `Unsupported` if TVM's own pipeline does not compile the program either: then the error is no defect here.
+
+    Args:
+        error: why the program was not compiled.
+    """
+    from pytest_ngraph.compilers.tvm import pipeline
+
+    try:
+        pipeline.stock(program.load(artifact), tvm_target)
+    except Exception as refusal:  # each of TVM's passes raises in its own way
+        reason = f"{type(refusal).__name__}: {first_line(refusal)}"
+        raise Unsupported(f"TVM cannot compile {artifact.case.workload}: {reason}") from error

@@ -15,14 +15,13 @@ def reshape(node: Any, importer: Any) -> Any:
 
 
 def squeeze(node: Any, importer: Any) -> Any:
-    """Convert `squeeze` of one axis, made non-negative: ConvertLayout runs out of memory on a negative axis."""
+    """Convert `squeeze`, its axes made non-negative: ConvertLayout runs out of memory on a negative axis."""
     from tvm import relax
 
-    value, axis = importer.retrieve_args(node)
-    axis %= int(value.ty.ndim)
-    if int(value.ty.shape[axis]) != 1:
-        return value
-    return importer.block_builder.emit(relax.op.squeeze(value, [axis]))
+    value, given = importer.retrieve_args(node)
+    axes = [axis % int(value.ty.ndim) for axis in (given if isinstance(given, list | tuple) else [given])]
+    ones = [axis for axis in axes if int(value.ty.shape[axis]) == 1]
+    return importer.block_builder.emit(relax.op.squeeze(value, ones)) if ones else value
 
 
 def layer_norm(node: Any, importer: Any) -> Any:
@@ -70,9 +69,11 @@ def attention(node: Any, importer: Any) -> Any:
     return emit(relax.op.matmul(emit(relax.op.nn.softmax(scores, axis=-1)), value))
 
 
-CONVERTERS: dict[str, Callable[[Any, Any], Any]] = {
+DECOMPOSED: dict[str, Callable[[Any, Any], Any]] = {"squeeze.dim": squeeze, "squeeze.dims": squeeze}
+"""Converters by operator, for a program that PyTorch has decomposed."""
+CONVERTERS = DECOMPOSED | {
     "_unsafe_view.default": reshape,
-    "squeeze.dim": squeeze,
     "layer_norm.default": layer_norm,
     "scaled_dot_product_attention.default": attention,
 }
+"""Converters by operator, for a program of whole operators."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.compilers.tvm.converters import CONVERTERS
+from pytest_ngraph.compilers.tvm.converters import CONVERTERS, DECOMPOSED
 from pytest_ngraph.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
 
     _reshape_instead_of_viewing(program)
     try:
-        return from_exported_program(program, unwrap_unit_return_tuple=True)
+        return from_exported_program(program, unwrap_unit_return_tuple=True, custom_convert_map=DECOMPOSED)
     except Exception as error:
         reason = (str(error).strip().splitlines() or [repr(error)])[0]
         raise Unsupported(f"TVM cannot import the program: {reason}") from error

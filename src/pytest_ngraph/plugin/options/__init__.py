@@ -13,7 +13,7 @@ import pytest
 
 from pytest_ngraph.machine.devices import load_inventory
 from pytest_ngraph.plugin.options import cases, cluster, gate, measuring, outputs, resume
-from pytest_ngraph.plugin.options.cases import parse_batch_size, parse_compiler, parse_size_name, parse_whole
+from pytest_ngraph.plugin.options.cases import parse_batch_size, parse_compiler
 from pytest_ngraph.plugin.options.outputs import parse_thresholds
 from pytest_ngraph.plugin.options.reading import path, resolved
 from pytest_ngraph.session.options import Options
@@ -23,9 +23,7 @@ __all__ = [
     "is_xdist_worker",
     "parse_batch_size",
     "parse_compiler",
-    "parse_size_name",
     "parse_thresholds",
-    "parse_whole",
     "read",
 ]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypedDict
 
@@ -14,13 +12,7 @@ from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options.reading import Declare, axis
 from pytest_ngraph.session.options import Axis
-
-RESERVED = {
-    "b": "batch_size", "batch": "batch_size", "batch_size": "batch_size", "d": "depth", "depth": "depth",
-    "w": "width", "width": "width", "compiler": "compiler", "workload": "workload", "device": "device",
-    "precision": "precision", "objective": "objective",
-}  # fmt: skip
-"""Names that a size of one's own cannot have, because thresholds select by them, with the argument to give instead."""
+from pytest_ngraph.session.sizes import listed_sizes, parse_whole
 
 
 class Axes(TypedDict):
@@ -85,29 +77,6 @@ def parse_batch_size(value: object) -> int:
     return parse_whole("batch size", value)
 
 
-def parse_size_name(name: object) -> str:
-    """Return the name of an axis of the user's own. Raises `UsageError` for one that an id could not show."""
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.]*", name):
-        raise UsageError(f"size {name!r} is not a name such as 'seq_len': letters, digits, dots and underscores.")
-    if name in RESERVED:
-        raise UsageError(
-            f"size {name!r}: an argument of the mark has that name. Give {RESERVED[name]}=... instead of a size."
-        )
-    return name
-
-
-def parse_whole(name: str, value: Any) -> int:
-    """Return a whole number from 1 up, given as text or as any integer type. `name` says what it is in messages."""
-    number = int(value) if isinstance(value, str) and re.fullmatch(r"\s*\d{1,9}\s*", value) else value
-    try:
-        whole = 0 if isinstance(number, bool) else operator.index(number)
-    except TypeError:
-        whole = 0
-    if whole < 1:
-        raise UsageError(f"{name} {value!r} is not a whole number from 1 up.")
-    return whole
-
-
 def split_compilers(text: str) -> list[str]:
     """Split a list: a part with `=` but no colon continues the compiler before it.
 
@@ -125,21 +94,9 @@ def split_compilers(text: str) -> list[str]:
 def _sizes(config: pytest.Config) -> dict[str, Axis[int]]:
     """Return the axes that the options name. Raises `UsageError` for one that cannot be read."""
     command_line, ini = (
-        _listed_sizes(texts or ()) for texts in (config.getoption("size"), config.getini("ngraph_size"))
+        listed_sizes(texts or ()) for texts in (config.getoption("size"), config.getini("ngraph_size"))
     )
     return {name: Axis(command_line.get(name), ini.get(name)) for name in {**command_line, **ini}}
-
-
-def _listed_sizes(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Read `seq_len=32,128` and its like: the values of each axis, in order and once each."""
-    found: dict[str, dict[int, None]] = {}
-    for text in texts:
-        name, equals, values = (part.strip() for part in text.partition("="))
-        if not equals or not values:
-            raise UsageError(f"--size={text}: write an axis and its sizes, such as seq_len=32,128.")
-        own = found.setdefault(parse_size_name(name), {})
-        own.update((parse_whole(f"size {name}", value), None) for value in values.split(","))
-    return {name: tuple(own) for name, own in found.items()}
 
 
 def _one_of(what: str, value: str, allowed: Iterable[str]) -> str:

@@ -59,6 +59,9 @@ class _Axes:
         self._file = self.case.workload
         self._sizes, self._shapes = self.case.named_sizes, dict(self.case.shapes)
         self._inputs = {value.name: value for value in fed(self.model) if value.type.HasField("tensor_type")}
+        for value in self._inputs.values():
+            if not value.type.tensor_type.HasField("shape"):
+                self._add_axes(value)
         self._named = {name for _, _, axis in self._axes() if (name := name_of(axis))}
         self._batch_names: set[str] = set()
         self._uses, self._stored = Uses.of(self.model.graph), stored_tensors(self.model.graph)
@@ -80,6 +83,18 @@ class _Axes:
             for axis in value.type.tensor_type.shape.dim:
                 if (name := name_of(axis)) in self.symbols:
                     axis.dim_value = self.symbols[name]
+
+    def _add_axes(self, value: Any) -> None:
+        """Give an input for which the file states no shape as many open axes as the user says that it has."""
+        known = self._shapes.get(value.name, self.given.get(value.name))
+        if known is None:
+            raise UsageError(
+                f"{self._file} states no shape for input {value.name!r}. Give it in the mark, for example "
+                f'shapes={{"{value.name}": ("{BATCH}", {EXAMPLE})}}.'
+            )
+        value.type.tensor_type.shape.SetInParent()
+        for _ in known:
+            value.type.tensor_type.shape.dim.add()
 
     def _check_names(self) -> None:
         for name in self._shapes:

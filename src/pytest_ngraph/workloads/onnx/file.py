@@ -14,6 +14,7 @@ from pytest_ngraph.workloads import Built, frameworks
 from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.onnx import axes as onnx_axes
 from pytest_ngraph.workloads.onnx import inputs as onnx_inputs
+from pytest_ngraph.workloads.onnx import runtime
 from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.onnx.graph import (
     has_control_flow,
@@ -85,9 +86,10 @@ class OnnxFile:
         else:
             values, drawn = onnx_inputs.drawn(model, case)
         _check_inputs(values, case)
-        save_arrays(folder / "inputs.npz", [array for value in values.values() for array in onnx_values.leaves(value)])
-        save_arrays(folder / "reference.npz", _run(path, values, case, contradiction))
-        if has_control_flow(model) and not _loads(path):
+        arrays = [array for value in values.values() for array in onnx_values.leaves(value)]
+        inputs_digest = save_arrays(folder / "inputs.npz", arrays)
+        save_arrays(folder / "reference.npz", _reference(path, values, case, contradiction, {} if source else drawn))
+        if has_control_flow(model) and runtime.refusal(path, optimized=True):
             # ONNX Runtime folds a condition on sizes that are known, and then checks the branch that is not taken.
             reopen(model, *open_axes)
             files = write(model, path)
@@ -99,6 +101,7 @@ class OnnxFile:
             onnx=path,
             quantized=is_quantized(model),
             digest=_digest(files),
+            inputs_digest=inputs_digest,
             model=Model(parameters=parameters(model)),
             drawn=drawn,
         )
@@ -152,41 +155,39 @@ def _require_libraries(case: Case) -> None:
         ) from error
 
 
-def _run(path: Path, values: Mapping[str, onnx_values.Value], case: Case, contradiction: str) -> list[Array]:
-    """Return the outputs of the written graph, floats as fp32.
+def _reference(
+    path: Path, values: Mapping[str, onnx_values.Value], case: Case, contradiction: str, drawn: Mapping[str, str]
+) -> list[Array]:
+    """Return the outputs of the written graph.
 
     Args:
         contradiction: what inferring the shapes has found, which explains a failure better than ONNX Runtime does.
+        drawn: what integers and Booleans were drawn as, by the input's name; empty where the user gives the inputs.
     """
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
     try:
-        session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        outputs: Sequence[Any] = session.run(None, dict(values))
+        return runtime.outputs(path, values)
     except Exception as error:  # onnxruntime's errors share no base class of their own
+        if reason := runtime.refusal(Path(case.workload), optimized=False):
+            raise UsageError(
+                f"{case.workload}: ONNX Runtime, which computes the reference, does not load it: {reason}. Export it "
+                "with operators and an opset that the installed onnxruntime has."
+            ) from error
         sizes = "".join(f", {name}={size}" for name, size in case.named_sizes.items())
+        step = (
+            "Give sizes that fit together, or inputs that the model accepts; a size may also be fixed by an operator."
+        )
+        if drawn and not contradiction:
+            all_drawn = "; ".join(f"{name} as {what}" for name, what in drawn.items())
+            archive = Path(case.workload).with_suffix(".npz").name
+            step = (
+                f"It was given integers that were drawn: {all_drawn}. If it needs others, give all inputs "
+                f'({", ".join(values)}): inputs="package.module:function", or {archive} beside the file. Else give '
+                "sizes that fit together; a size may also be fixed by an operator."
+            )
         raise UsageError(
             f"{case.workload} does not run at batch size {case.batch_size}{sizes}: "
-            f"{contradiction or first_line(error)}. Give sizes that fit together, or inputs that the model accepts; a "
-            "size may also be fixed by an operator."
+            f"{contradiction or first_line(error)}. {step}"
         ) from error
-    return onnx_values.leaves(list(outputs))
-
-
-def _loads(path: Path) -> bool:
-    """Return whether ONNX Runtime loads the graph when it may optimize it."""
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    try:
-        ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    except Exception:  # onnxruntime's errors share no base class of their own
-        return False
-    return True
 
 
 def _digest(files: Sequence[Path]) -> str:

@@ -14,6 +14,7 @@ from pytest_ngraph.workloads.drawing import Ids, Positions, Role, Values, draw
 from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.onnx.nodes import fed
 from pytest_ngraph.workloads.onnx.roles import roles
+from pytest_ngraph.workloads.seeding import seeded
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array
@@ -176,7 +177,8 @@ def _call(case: Case) -> object:
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     named = {parameter.name for parameter in parameters}
     try:
-        return function(**{name: size for name, size in offered.items() if takes_any or name in named})
+        with seeded():
+            return function(**{name: size for name, size in offered.items() if takes_any or name in named})
     except TypeError as error:
         raise UsageError(
             f"inputs {case.inputs} cannot be called: {error}. It is given what it names of {', '.join(offered)}."

@@ -32,8 +32,8 @@ def unusual(model: Any) -> list[str]:
             kind = value.type.WhichOneof("value")
             if kind == "tensor_type" and value.type.tensor_type.elem_type == onnx.TensorProto.STRING:
                 found.append(f"{what} {value.name!r} (texts)")
-            elif kind != "tensor_type":
-                found.append(f"{what} {value.name!r} ({(kind or 'unknown').removesuffix('_type').replace('_', ' ')})")
+            elif kind not in ("tensor_type", None):
+                found.append(f"{what} {value.name!r} ({kind.removesuffix('_type').replace('_', ' ')})")
     return found
 
 

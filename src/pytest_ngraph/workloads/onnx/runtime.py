@@ -1,0 +1,46 @@
+"""What ONNX Runtime makes of a file: whether it loads it, and the outputs that others are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ngraph.workloads.export import first_line
+from pytest_ngraph.workloads.onnx import values as onnx_values
+
+if TYPE_CHECKING:
+    from pytest_ngraph.artifact import Array
+
+
+def outputs(path: Path, values: Mapping[str, onnx_values.Value]) -> list[Array]:
+    """Return the outputs of a graph without any optimization, floats as fp32.
+
+    Raises:
+        Exception: ONNX Runtime refuses the graph or the inputs. Its errors share no base class of their own.
+    """
+    found: Sequence[Any] = _session(path, optimized=False).run(None, dict(values))
+    return onnx_values.leaves(list(found))
+
+
+def refusal(path: Path, *, optimized: bool) -> str:
+    """Return why ONNX Runtime does not load a graph; empty where it does.
+
+    Args:
+        optimized: whether it may optimize it. It folds constants then, and may refuse what it finds.
+    """
+    try:
+        _session(path, optimized=optimized)
+    except Exception as error:  # onnxruntime's errors share no base class of their own
+        return first_line(error)
+    return ""
+
+
+def _session(path: Path, *, optimized: bool) -> Any:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    if not optimized:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
