@@ -15,12 +15,13 @@ libraries imported, and how much those differ that import them themselves, on a 
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import markdown_output
@@ -84,7 +85,10 @@ def report(runs: Sequence[tuple[str, int, store.Run]]) -> str:
 
 
 def forked_report(runs: Mapping[str, store.Run]) -> str:
-    """Return a row for each compiler: the standard deviation between fresh launches, for each way in which they start.
+    """Return a row for each compiler: how much fresh launches differ, for each way in which they start.
+
+    It is the standard deviation that follows from the median difference of two launches of a cell, because a single
+    launch that other work delayed would make up most of the usual one; and the largest difference of two.
 
     Args:
         runs: a run for each of `STARTS`.
@@ -97,12 +101,8 @@ def forked_report(runs: Mapping[str, store.Run]) -> str:
             if len(fresh) > 1:
                 cells.setdefault(record.case.compiler, []).append(fresh)
         for compiler, launches in cells.items():
-            counted_launches = counted(sum(map(len, launches)), "launch", "launches")
-            text = (
-                f"{_spread(launches, partial(_mean_of_fastest, share=SHARES['fastest quarter']))}, {counted_launches}"
-            )
-            rows.setdefault(compiler, []).append(text)
-    heading = ["launches spread by, if they start", *runs]
+            rows.setdefault(compiler, []).append(_robust_spread(launches))
+    heading = ["launches spread by (largest difference), if they start", *runs]
     return markdown_output.table(heading, [[f"`{compiler}`", *texts] for compiler, texts in rows.items()])
 
 
@@ -116,6 +116,15 @@ def _spread(cells: Sequence[Sequence[Launch]], typical: Typical) -> str:
     """Return the standard deviation between the launches of a cell, the root mean square over cells."""
     deviations = [np.std([_log_ratio(launch, typical) for launch in launches], ddof=1) for launches in cells]
     return f"{100 * float(np.sqrt(np.mean(np.square(deviations)))):.2f} %"
+
+
+def _robust_spread(cells: Sequence[Sequence[Launch]]) -> str:
+    typical = partial(_mean_of_fastest, share=SHARES["fastest quarter"])
+    ratios = [[_log_ratio(launch, typical) for launch in launches] for launches in cells]
+    differences = [abs(one - other) for cell in ratios for one, other in combinations(cell, 2)]
+    spread = statistics.median(differences) / (math.sqrt(2) * statistics.NormalDist().inv_cdf(0.75))
+    launches = counted(sum(map(len, cells)), "launch", "launches")
+    return f"{100 * spread:.2f} % ({100 * max(differences):.1f} %), {launches}"
 
 
 def _log_ratio(launch: Launch, typical: Typical) -> float:

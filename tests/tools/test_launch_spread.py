@@ -44,5 +44,13 @@ def test_only_fresh_launches_show_what_forking_does() -> None:
     heading, _, row = launch_spread.forked_report({"forked": forked, "by itself": others}).splitlines()
     assert [cell.strip() for cell in heading.strip("|").split("|")][1:] == ["forked", "by itself"]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    # The deviation of two values is their distance over the root of two: ln 1.1 / 1.414.
-    assert cells == ["`tvm`", "0.00 %, 3 launches", "6.74 %, 2 launches"]
+    # Of normal values, half of all differences of two are below 0.6745 times the root of two deviations: ln 1.1 / 0.954.
+    assert cells == ["`tvm`", "0.00 % (0.0 %), 3 launches", "9.99 % (9.5 %), 2 launches"]
+
+
+def test_one_delayed_launch_is_not_the_spread() -> None:
+    delayed = run(*[launch(1.0 + number / 1000) for number in range(7)], launch(2.0), compiler="tvm")
+    row = launch_spread.forked_report({"forked": delayed}).splitlines()[-1]
+    spread, largest = row.strip("|").split("|")[1].split("%")[:2]
+    assert float(spread) < 1
+    assert float(largest.strip(" (")) > 60
