@@ -44,7 +44,7 @@ def test_only_fresh_launches_show_what_forking_does() -> None:
     heading, _, row = launch_spread.forked_report({"forked": forked, "by itself": others}).splitlines()
     assert [cell.strip() for cell in heading.strip("|").split("|")][1:] == ["forked", "by itself"]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    # Of normal values, half of all differences of two are below 0.6745 times the root of two deviations: ln 1.1 / 0.954.
+    # Half of the differences of two normal values are below 0.954 deviations: ln 1.1 / 0.954.
     assert cells == ["`tvm`", "0.00 % (0.0 %), 3 launches", "9.99 % (9.5 %), 2 launches"]
 
 
