@@ -26,7 +26,7 @@ INI = """[pytest]
 ngraph_budget = 0.01
 ngraph_precision_target = 50%
 ngraph_cache = off
-addopts = -p no:cacheprovider
+addopts = -p no:cacheprovider -p no:hypothesispytest -p no:anyio
 """
 TESTS = """
 import pytest
