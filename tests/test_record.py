@@ -63,3 +63,12 @@ def test_the_interval_of_the_throughput_is_that_of_the_median_turned_over() -> N
     few = measured(case(), 0.5, rounds=2).throughput_interval
     assert few.value == 2
     assert not few.is_bounded
+
+
+def test_threads_are_the_cores_of_the_target_or_their_number_under_a_quota(a_case: Case) -> None:
+    def record(cores: object) -> Record:
+        return Record(case=a_case, outcome="measured", follows_from={"target": {"cores": cores}})
+
+    assert record([2, 3]).threads == 2
+    assert record(4).threads == 4
+    assert Record(case=a_case, outcome="measured").threads is None

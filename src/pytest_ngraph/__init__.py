@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.case import Case, Objective, Precision
     from pytest_ngraph.clock import Stopwatch, WallStopwatch
     from pytest_ngraph.compilers import CompiledModel, Compiler, program
+    from pytest_ngraph.compilers.serving import Serving
     from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
     from pytest_ngraph.gate import Threshold
     from pytest_ngraph.metrics import Metric, Scope
@@ -40,6 +41,7 @@ __all__ = [
     "Precision",
     "Record",
     "Scope",
+    "Serving",
     "Stopwatch",
     "Target",
     "Threshold",
@@ -56,6 +58,7 @@ if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any nam
         "case": ("Case", "Objective", "Precision"),
         "clock": ("Stopwatch", "WallStopwatch"),
         "compilers": ("CompiledModel", "Compiler", "program"),
+        "compilers.serving": ("Serving",),
         "errors": ("NgraphError", "Unsupported", "UsageError"),
         "gate": ("Threshold",),
         "metrics": ("Metric", "Scope"),

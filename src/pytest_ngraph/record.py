@@ -220,8 +220,8 @@ class Record:
     @property
     def threads(self) -> int | None:
         """Number of cores that computed; None where that was not recorded."""
-        target = self.follows_from.get("target")
-        return len(target["cores"]) if target else None
+        cores: list[int] | int | None = self.follows_from.get("target", {}).get("cores")
+        return len(cores) if isinstance(cores, list | tuple) else cores  # under a CPU quota, only how many are kept
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON-ready data."""

@@ -20,8 +20,8 @@ else:
     import tomli as tomllib
 
 LANGUAGES = {"python", "sh", "text", "toml", "yaml"}
-OWN = {"nets"}
-"""Modules that the reader of a page writes."""
+OWN = {"nets", "serve"}
+"""Modules that the reader of a page writes, or has written."""
 
 
 def page_of(block: Block) -> str:

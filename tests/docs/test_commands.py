@@ -30,6 +30,8 @@ else:
 CHECKED = {"pytest", "pytest-ngraph", "python", "python3", "pip", "tox"}
 KNOWN = {".", ".ci/run", "cd", "cp", "git", "lint-imports", "mkdir", "mkdocs", "mypy", "ruff", "scp", "ssh", "sudo"}
 """Other programs in the docs, which no test here can run."""
+WRITTEN = {"serve.py"}
+"""Scripts that a command of a page writes."""
 CLUSTER = "--ngraph-scheduler="
 """Option that is left out: with it, a session looks for its devices before it collects."""
 COLLECT = """
@@ -98,6 +100,9 @@ def test_python_finds_the_module_or_the_tool_takes_its_arguments(
     first, *arguments = command.words[1:]
     if first == "-m":
         assert find_spec(arguments[0])
+        return
+    if Path(first).name in WRITTEN:
+        assert arguments in ([], ["--check"])
         return
     parse, parse_known = argparse.ArgumentParser.parse_args, argparse.ArgumentParser.parse_known_args
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", _then_end(parse))

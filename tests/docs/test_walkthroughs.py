@@ -71,6 +71,15 @@ def test_a_metric_of_ones_own(following: Follow) -> None:
 
 
 @pytest.mark.slow
+def test_from_a_sweep_to_a_folder_that_serves(following: Follow, tmp_path: Path) -> None:
+    measured, deployed, best = following("deploy.md", "--ngraph-budget=0.05", "-k 'not torchscript'")
+    assert "2 passed" in measured.output
+    assert "outputs agree with the reference" in deployed.output
+    assert (tmp_path / "project" / "service" / "optimized.onnx").exists()
+    assert best.output.splitlines()[-1] in ("nets_small-identity-b1-cpu", "nets_small-onnxruntime-b1-cpu")
+
+
+@pytest.mark.slow
 def test_an_onnx_file(following: Follow) -> None:
     (measured,) = following("onnx-files.md", *LITTLE)
     assert "3 passed" in measured.output

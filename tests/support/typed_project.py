@@ -28,6 +28,7 @@ from pytest_ngraph import (
     Precision,
     Record,
     Scope,
+    Serving,
     Stopwatch,
     Target,
     Threshold,
@@ -104,6 +105,9 @@ class Eager:
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         return EagerModel(program.load(artifact).module(), program.inputs(artifact))
+
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        return Serving(libraries=("torch",), imports=("import torch",), code="", files={"model.pt2": "the program"})
 
 
 class EagerModel:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.compilers.serving import executorch as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.tensors import flatten
 
@@ -59,6 +61,9 @@ class ExecuTorch:
             "threads": str(portable_lib._threadpool_get_thread_count()),
             **json.loads((folder / DELEGATION).read_text()),
         }
+
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        return serving.deploy(compiled / FILE, folder)
 
 
 class ExecuTorchModel:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from pytest_ngraph import workloads
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
+from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.workloads import Built
 
+OUTPUT = re.compile(r"output(\[\d+\])?")
+"""The name of an output that is a tensor, or one of a tuple or list of tensors."""
 Graph = Literal["module", "program"]
 
 
@@ -39,14 +46,21 @@ class Identity:
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         if artifact.onnx is not None:
-            from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
-
             return OnnxRuntime(optimization="none").load(artifact, target, folder)
         pytorch.set_up(target)
         built = self._built(artifact, target)
         run = pytorch.with_keywords(built.module, built.kwargs)
         facts = {"graph": self.graph, "channels_last": self.channels_last}
         return pytorch.load(run, built.args, target, precision=program.precision(artifact, target), **facts)
+
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        """Write the weights of a module that a library builds, or else the exported program."""
+        if artifact.onnx is not None:
+            return OnnxRuntime(optimization="none").deploy(artifact, target, compiled, folder)
+        found = workloads.construction(artifact.case) if self.runs_module(artifact) else None
+        if found is not None and all(OUTPUT.fullmatch(name) for name in artifact.output_names):
+            return serving.deploy_module(artifact, target, found, folder, channels_last=self.channels_last)
+        return serving.deploy_program(artifact, target, folder, channels_last=self.channels_last)
 
     def _built(self, artifact: Artifact, target: Target) -> Built:
         """Return the module or the program with its arguments, on the target's kind of device."""

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch, streams
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.system.installed import cxx, is_importable
 from pytest_ngraph.workloads import Built
@@ -121,6 +123,22 @@ class Inductor:
             return model
 
         return streams.load(instance, target)
+
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        """Write the package. Raise `Unsupported` for what is compiled at its first call, which leaves none."""
+        if not self._is_ahead_of_time(artifact, target):
+            raise Unsupported(
+                f"inductor compiles {artifact.case.workload} at its first call and leaves no package to deploy: "
+                f"{self._why_not_ahead(artifact, target)}"
+            )
+        return serving.deploy_package(artifact, target, compiled / PACKAGE, folder)
+
+    def _why_not_ahead(self, artifact: Artifact, target: Target) -> str:
+        if not self.ahead_of_time:
+            return "deploy inductor without ahead_of_time=false"
+        if self.runs_module(artifact):
+            return artifact.export_error or "deploy inductor without graph=module"
+        return "on a GPU it replays CUDA graphs" if target.kind == "cuda" else "deploy the objective latency"
 
     def _call_first(self, model: InductorModel, *, is_module: bool) -> None:
         """Compile by calling. What fails of a module when its weights are constants is compiled without that."""

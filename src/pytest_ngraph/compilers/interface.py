@@ -56,6 +56,9 @@ class Compiler(Protocol):
       a property where that depends on its options. Without it, it does not search. One that keeps what it finds
       outside its folder must leave that alone where `Target.draw` is not 0.
 
+    One whose compiled models can be deployed has a method `deploy(artifact, target, compiled, folder)`, which writes
+    into `folder` what serves the model that `compile` left in `compiled`, and returns a `serving.Serving`.
+
     One that also compiles modules which `torch.export` refuses has a method `runs_module` (`registry.runs_module`).
 
     Attributes:

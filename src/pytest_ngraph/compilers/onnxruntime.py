@@ -13,6 +13,8 @@ from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, cuda, program, refuse_precision, streams, threads
 from pytest_ngraph.compilers.onnx_export import write_onnx
 from pytest_ngraph.compilers.onnx_values import OnnxValuesModel
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.compilers.serving import onnxruntime as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.tensors import to_array
@@ -159,6 +161,17 @@ class OnnxRuntime:
             "threads": str(session.get_session_options().intra_op_num_threads),
             "optimization": self.optimization,
         }
+
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        """Write the graph, and what the optimizations made of it."""
+        name, options = _providers(self._provider(target), target, compiled)[0]
+        if name not in (PROVIDERS["cpu"], PROVIDERS["cuda"]):
+            raise Unsupported(f"onnxruntime:provider={self.provider} cannot be deployed: only cpu and cuda can")
+        options = {key: value for key, value in options.items() if key != "user_compute_stream"}  # of this process
+        source = artifact.onnx or compiled / FILE
+        return serving.deploy(
+            artifact, target, source, folder, provider=(name, options), level=LEVELS[self.optimization]
+        )
 
 
 class OnnxRuntimeModel:

@@ -11,6 +11,8 @@ from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, streams, threads
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.compilers.serving import openvino as serving
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.workloads.tensors import flatten
 
@@ -116,6 +118,19 @@ class OpenVino:
             facts["threads"] = str(ask("INFERENCE_NUM_THREADS"))
             facts["pinned"] = str(ask("ENABLE_CPU_PINNING"))
         return facts
+
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        import openvino
+
+        model = self._compiled(compiled / FILE, target)
+        return serving.deploy(
+            target,
+            compiled / FILE,
+            folder,
+            device=self.device,
+            properties=self._properties(target, openvino.Core().available_devices),
+            requests=model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"),
+        )
 
 
 class OpenVinoModel:

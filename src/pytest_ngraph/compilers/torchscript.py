@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads import Built
 from pytest_ngraph.workloads.export import first_line
@@ -85,6 +87,11 @@ class TorchScript:
                 torch.cuda.synchronize()
         facts = {"optimize": self.optimize, "source": source}
         return pytorch.load(run, args, target, precision=program.precision(artifact, target), **facts)
+
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        source = (compiled / SOURCE).read_text()
+        file = compiled / FILE
+        return serving.deploy_script(artifact, target, file, folder, source=source, optimize=self.optimize)
 
 
 def _program(artifact: Artifact, target: Target) -> Built:

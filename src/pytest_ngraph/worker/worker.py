@@ -25,6 +25,7 @@ from pytest_ngraph.record import Phase
 from pytest_ngraph.system.relocation import refuse_foreign
 from pytest_ngraph.worker import idle, memory
 from pytest_ngraph.worker.cache import Cache
+from pytest_ngraph.worker.deploy import deploy
 from pytest_ngraph.worker.measure import time_quad, time_round, until_disturbed, warm_up
 from pytest_ngraph.worker.prepare import prepare
 from pytest_ngraph.workloads import frameworks, modules_of
@@ -166,6 +167,12 @@ class Worker:
         timed, used = _with_usage(lambda: until_disturbed(each, slowest_s))
         idle.wait()
         return {"quads": timed, **used}
+
+    def deploy(self, *, case: dict[str, Any], artifact: dict[str, Any], target: dict[str, Any], folder: str) -> Answer:
+        """Write into `folder` what serves the model that was prepared last, and return what only its compiler knows."""
+        compiled, model = self._folders[-1], self._models[HEAD]
+        on = Target.from_dict(target)
+        return deploy(Case.from_dict(case), Artifact.from_dict(artifact), on, compiled, model, Path(folder))
 
     def release(self, *, kind: Kind) -> Answer:
         """Free what is held, and return the peaks of memory since the first `prepare`."""

@@ -89,13 +89,27 @@ class Built:
         yield from self.kwargs.items()
 
 
+@dataclass(frozen=True, slots=True)
+class Construction:
+    """How the code of a library builds a workload's module, without this package.
+
+    Attributes:
+        imports: lines that import what the expression uses.
+        expression: gives the module, with any weights.
+    """
+
+    imports: tuple[str, ...]
+    expression: str
+
+
 class Family(Protocol):
     """A kind of workload."""
 
     priority: int
     """Families are asked in rising order of priority. The first that owns a name gets it.
 
-    A family that takes sizes of the user's own has `takes = ("sizes",)` too.
+    A family that takes sizes of the user's own has `takes = ("sizes",)` too. One whose modules a library builds may
+    have a method `construction(case)`, which returns a `Construction`, or None for a case that it has none for.
     """
 
     def owns(self, name: str) -> bool:
@@ -144,3 +158,16 @@ def modules_of(name: str) -> tuple[str, str]:
 def build(case: Case) -> Built:
     """Build the case's workload. Raise `Unsupported` for an ONNX file, which has no PyTorch module."""
     return family(case.workload).build(case)
+
+
+def construction(case: Case) -> Construction | None:
+    """Return how a library builds the case's module; None where only the case's family can build it."""
+    method = getattr(family(case.workload), "construction", None)
+    found: Construction | None = method(case) if method else None
+    return found
+
+
+def call(function: str, *arguments: object, **named: object) -> str:
+    """Return a call as Python: `create_model('resnet18', num_classes=10)`."""
+    given = [repr(value) for value in arguments] + [f"{name}={value!r}" for name, value in named.items()]
+    return f"{function}({', '.join(given)})".replace("'", '"')

@@ -7,13 +7,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads import Built, Construction, call
 from pytest_ngraph.workloads.export import export_module, first_line
 from pytest_ngraph.workloads.seeding import normal, seeded
 from pytest_ngraph.workloads.weights import draw_constants
 from pytest_ngraph.workloads.whole_models import refuse_depth_and_width, unknown_model
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
     from types import ModuleType
 
@@ -49,6 +50,15 @@ class Timm:
 
     def export(self, case: Case, folder: Path) -> Artifact:
         return export_module(case, self.build(case), folder)
+
+    def construction(self, case: Case) -> Construction | None:
+        """Return how timm builds the model without weights; None for one that timm itself has to look up in a hub."""
+        if "/" in case.workload:
+            return None
+        arguments = {name: value for name, value in case.model_args if name not in ("pretrained", "checkpoint_path")}
+        if "img_size" in arguments and "img_size" not in _taken(create(case.workload, arguments)):
+            del arguments["img_size"]
+        return Construction(("import timm",), call("timm.create_model", case.workload, **arguments))
 
 
 def create(name: str, arguments: dict[str, Any]) -> torch.nn.Module:
@@ -91,9 +101,13 @@ def _check_name(timm: ModuleType, name: str) -> None:
 
 
 def _unknown_argument(timm: ModuleType, name: str, argument: str) -> UsageError:
-    model = type(timm.create_model(name))
-    known = {"pretrained", "img_size", *inspect.signature(model).parameters} - {"kwargs"}
+    known = {"pretrained", "img_size", *_taken(timm.create_model(name))} - {"kwargs"}
     return UsageError.unknown(f"model argument of {name}", argument, known)
+
+
+def _taken(module: torch.nn.Module) -> Iterable[str]:
+    """Return the names of the arguments of a model's class."""
+    return inspect.signature(type(module)).parameters
 
 
 def _input_size(module: torch.nn.Module, arguments: dict[str, Any]) -> tuple[int, int, int]:

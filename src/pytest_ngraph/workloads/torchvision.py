@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads import Built, Construction, call
 from pytest_ngraph.workloads.export import export_module, first_line
 from pytest_ngraph.workloads.seeding import normal, seeded
 from pytest_ngraph.workloads.weights import draw_constants
@@ -60,6 +60,16 @@ class TorchVision:
 
     def export(self, case: Case, folder: Path) -> Artifact:
         return export_module(case, self.build(case), folder)
+
+    def construction(self, case: Case) -> Construction | None:
+        """Return how torchvision builds the model; None where weights or this family change what is built."""
+        models = _import(case.workload)
+        name = case.workload.removeprefix(PREFIX)
+        arguments = dict(case.model_args)
+        if arguments.pop("pretrained", False) or _kind(models, name) not in ("", "video"):
+            return None
+        expression = call("torchvision.models.get_model", name, weights=None, **arguments)
+        return Construction(("import torchvision.models",), expression)
 
 
 def _import(workload: str) -> ModuleType:

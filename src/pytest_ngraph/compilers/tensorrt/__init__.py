@@ -16,9 +16,11 @@ from typing import ClassVar, Literal
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.compilers import CompiledModel, program
 from pytest_ngraph.compilers.onnx_export import write_onnx
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.compilers.serving import tensorrt as serving
 from pytest_ngraph.compilers.tensorrt import timing_cache
 from pytest_ngraph.compilers.tensorrt.library import Library, library
-from pytest_ngraph.compilers.tensorrt.model import TensorRtModel
+from pytest_ngraph.compilers.tensorrt.model import ELEMENT_TYPES, TensorRtModel
 from pytest_ngraph.compilers.tensorrt.network import Network
 from pytest_ngraph.errors import NgraphError
 
@@ -67,6 +69,9 @@ class TensorRt:
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         return _load(library("tensorrt"), artifact, target, folder, graph=self.graph)
 
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        return _deploy("tensorrt", compiled, folder)
+
 
 @dataclass(frozen=True)
 class TensorRtRtx:
@@ -99,6 +104,9 @@ class TensorRtRtx:
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         return _load(library("tensorrt_rtx"), artifact, target, folder, graph=self.graph)
+
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        return _deploy("tensorrt_rtx", compiled, folder)
 
 
 def _gpu(lib: Library) -> str:
@@ -140,3 +148,9 @@ def _load(lib: Library, artifact: Artifact, target: Target, folder: Path, *, gra
         **bindings["facts"],
     }
     return TensorRtModel(lib, (folder / PLAN).read_bytes(), inputs, bindings["outputs"], graph=graph, facts=facts)
+
+
+def _deploy(module: str, compiled: Path, folder: Path) -> Serving:
+    bindings = json.loads((compiled / BINDINGS).read_text())
+    inputs, outputs = bindings["inputs"], bindings["outputs"]
+    return serving.deploy(module, compiled / PLAN, folder, inputs=inputs, outputs=outputs, types=ELEMENT_TYPES)

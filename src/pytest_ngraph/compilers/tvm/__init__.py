@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.compilers.serving import tvm as serving
 from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.workloads.export import first_line
 
@@ -82,6 +84,9 @@ class Tvm:
 
         facts = json.loads((folder / FACTS).read_text())
         return TvmModel(folder / LIBRARY, program.inputs(artifact, target.kind), target, facts)
+
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        return serving.deploy(target, compiled / LIBRARY, folder)
 
     def _build(
         self, loaded: torch.export.ExportedProgram, tvm_target: Any, artifact: Artifact, target: Target

@@ -1,0 +1,131 @@
+"""Compile a case again in worker processes, or take it from the cache, and let its compiler write what serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.lock import exclusive
+from pytest_ngraph.bench.process import WorkerFailed
+from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.bench.scratch import Scratch
+from pytest_ngraph.bench.workers import EXPORTER, Workers
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
+from pytest_ngraph.record import Agreement, Failure, Record
+from pytest_ngraph.settings import Settings
+
+OTHERS_MEASURE = "another process is measuring on this machine"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What was written for a case.
+
+    Attributes:
+        serving: what only the compiler knows.
+        inputs: name, type and shape of each.
+        outputs: likewise.
+        agreement: how close the outputs are to the reference.
+    """
+
+    serving: Serving
+    inputs: list[list[str]]
+    outputs: list[list[str]]
+    agreement: Agreement
+
+
+@contextmanager
+def deploying(
+    case: Case, target: Target, settings: Settings, graph: str, folder: Path, progress: Progress
+) -> Iterator[Written]:
+    """Write the case's model into a folder. Inside the context, this process still holds the machine.
+
+    Args:
+        graph: digest of the graph and weights that were measured.
+        folder: where to write; empty.
+
+    Raises:
+        UsageError: the workload is another one than was measured, or it cannot be compiled or deployed.
+        NgraphError: building, compiling or verifying fails.
+    """
+    with exclusive(lambda: progress.waiting(OTHERS_MEASURE)), closing(Scratch()) as scratch:
+        with closing(Workers(scratch.folder, settings.memory_bytes)) as workers:
+            (exported := scratch.folder / "group").mkdir()
+            artifact = _export(workers, exported, case, target, settings, progress)
+            if artifact.digest != graph:
+                raise UsageError(
+                    f"{case.id} is not what was measured: its workload builds another graph, or other weights. Measure "
+                    "it again with pytest, then deploy that run."
+                )
+            prepared = _prepare(workers, artifact, case, target, settings, progress)
+            written = _write(workers, artifact, case, target, settings, folder)
+        assert prepared.agreement is not None
+        serving = Serving.from_dict(written.pop("serving"))
+        yield Written(serving=serving, agreement=prepared.agreement, **written)
+
+
+def _export(
+    workers: Workers, folder: Path, case: Case, target: Target, settings: Settings, progress: Progress
+) -> Artifact:
+    def ask() -> dict[str, Any]:
+        return workers.resident(EXPORTER, target).request(
+            "export",
+            timeout_s=settings.timeout_s,
+            on_phase=lambda phase: progress.phase(case, phase),
+            case=case.group.to_dict(),
+            folder=str(folder),
+        )
+
+    return Artifact.from_dict(_answer(case, "built", ask))
+
+
+def _prepare(
+    workers: Workers, artifact: Artifact, case: Case, target: Target, settings: Settings, progress: Progress
+) -> Record:
+    """Compile, warm up and verify, as before measuring."""
+    arm = Arm(case, artifact, target, settings, lambda: workers.resident(case.compiler, target))
+    arm.prepare(
+        on_phase=lambda phase: progress.phase(case, phase), on_progress=lambda text: progress.compiling(case, text)
+    )
+    if arm.prepared.failure is not None:
+        raise _failed(case, arm.prepared.failure)
+    if not arm.running:
+        raise UsageError(f"{case.id} cannot be compiled: {arm.prepared.skip_reason}")
+    return arm.prepared
+
+
+def _write(
+    workers: Workers, artifact: Artifact, case: Case, target: Target, settings: Settings, folder: Path
+) -> dict[str, Any]:
+    def ask() -> dict[str, Any]:
+        return workers.resident(case.compiler, target).request(
+            "deploy",
+            timeout_s=settings.timeout_s,
+            phase="compile",
+            case=case.to_dict(),
+            artifact=artifact.to_dict(),
+            target=target.to_dict(),
+            folder=str(folder),
+        )
+
+    return _answer(case, "deployed", ask)
+
+
+def _answer(case: Case, done: str, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return ask()
+    except Unsupported as reason:
+        raise UsageError(f"{case.id} cannot be {done}: {reason}") from None
+    except WorkerFailed as error:
+        raise _failed(case, error.failure) from None
+
+
+def _failed(case: Case, failure: Failure) -> NgraphError:
+    return NgraphError(f"{case.id} failed in {failure.phase}: {failure.message}\n{failure.stderr_tail}".rstrip())

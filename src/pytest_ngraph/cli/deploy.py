@@ -1,0 +1,86 @@
+"""`pytest-ngraph deploy`: writes a folder that serves a measured model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph import store
+from pytest_ngraph.cli.arguments import path
+from pytest_ngraph.cli.live import Live
+from pytest_ngraph.cli.tune import INTERRUPTED
+from pytest_ngraph.deploy import choice
+from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.machine.devices import Device, load_inventory
+from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.record import Record
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.store import Run
+from pytest_ngraph.system.files import compiled_folder
+
+
+def declare(commands: Any) -> None:
+    parser = commands.add_parser(
+        "deploy",
+        help="write a folder that serves a measured model",
+        description="Write what production needs of a measured model: the compiled model, serve.py, its requirements, "
+        "sample inputs, reference outputs and a README. The model comes from the cache, or is compiled again.",
+    )
+    parser.add_argument(
+        "run_id", nargs="?", default=store.LATEST, metavar="RUN", help="a run's id; default: the latest"
+    )
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--case", metavar="ID", help="the case, by its id or a part of it: resnet18-openvino-b1-cpu")
+    which.add_argument(
+        "--best", action="store_true", help="the fastest compiler of each workload, at each size, precision and goal"
+    )
+    parser.add_argument(
+        "-o", "--output", type=path, required=True, metavar="DIR", help="new folder; with --best, it gets one for each"
+    )
+    parser.add_argument("--store", type=path, default=Path(".ngraph"), metavar="DIR", help="default: .ngraph")
+    parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
+    parser.set_defaults(run=_run)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    from pytest_ngraph.deploy.folder import name_of, require_empty
+
+    run = store.read(parsed.store, parsed.run_id)
+    profiles = load_inventory(parsed.devices)
+    require_empty(parsed.output)
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
+    try:
+        if not parsed.best:
+            _deploy(choice.by_id(run, parsed.case), run, profiles, parsed.output)
+            return 0
+        chosen = {parsed.output / name_of(record): record for record in choice.fastest(run)}
+        return max([_deployed(record, run, profiles, folder) for folder, record in chosen.items()])
+    except KeyboardInterrupt:
+        print("\npytest-ngraph: interrupted; a folder that was not finished is not written", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _deployed(record: Record, run: Run, profiles: dict[str, Device], folder: Path) -> int:
+    """Deploy one of several: print a mistake, and return 1 for it."""
+    try:
+        _deploy(record, run, profiles, folder)
+    except NgraphError as error:
+        print(f"pytest-ngraph: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _deploy(record: Record, run: Run, profiles: dict[str, Device], folder: Path) -> None:
+    from pytest_ngraph.deploy.folder import deploy
+
+    target = choice.target_of(record, profiles)
+    settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
+    live = Live(sys.stdout)
+    done = deploy(record, run, target, settings, folder, live)
+    live.end(f"{record.case.id}: {folder}")
+    for line in done.checked.splitlines():
+        print(f"  {line}")
+    low, high = record.throughput_interval[1:]
+    print(f"  {record.throughput:.1f} samples/s measured, 95 % interval {low:.1f} to {high:.1f}")

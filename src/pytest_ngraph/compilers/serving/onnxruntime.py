@@ -1,0 +1,95 @@
+"""Serve an ONNX graph with ONNX Runtime: the graph as it came and as it was optimized for this processor."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.workloads.onnx import values as onnx_values
+
+GRAPH, OPTIMIZED = "model.onnx", "optimized.onnx"
+LARGEST_BYTES = 2**30
+"""Above this, the weights of the optimized graph go to a file of their own: a single file holds at most 2 GiB."""
+
+CODE = '''
+{graphs}
+
+
+def load():
+    """Return a session."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVEL)
+    options.intra_op_num_threads = THREADS
+    options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(HERE / MODEL, options, providers={providers})
+
+
+def answer(model, inputs):
+    """Return the outputs, a list of arrays. Several threads may call it at a time."""
+    names = [each.name for each in model.get_inputs()]
+    return model.run(None, dict(zip(names, inputs)))
+'''
+
+
+def deploy(
+    artifact: Artifact, target: Target, source: Path, folder: Path, *, provider: tuple[str, dict[str, str]], level: str
+) -> Serving:
+    """Write the graph, and what ONNX Runtime's optimizations make of it for this processor.
+
+    Args:
+        source: the ONNX file, named `model.onnx`.
+        provider: the execution provider, and its options.
+        level: name of the level of optimizations.
+    """
+    if unusual := onnx_values.reasons(artifact):
+        raise Unsupported(
+            f"onnxruntime deploys graphs that take and give tensors of numbers, and {artifact.case.workload} has "
+            f"{', '.join(unusual)}"
+        )
+    if "bf16" in (artifact.case.precision, *artifact.precisions):
+        raise Unsupported("onnxruntime cannot be deployed in bf16: NumPy, whose arrays serve.py passes, lacks it")
+    for file in sorted(source.parent.glob("model.*")):  # large weights are in a file beside the graph
+        shutil.copyfile(file, folder / file.name)
+    files = _described(folder, "the ONNX graph")
+    graphs = f'MODEL, LEVEL = "{GRAPH}", "{level}"'
+    on_cpu = provider[0] == "CPUExecutionProvider"
+    if on_cpu and level != "ORT_DISABLE_ALL":
+        _optimize(folder, level)
+        files |= _described(folder, "the graph as ONNX Runtime optimized it for this processor", OPTIMIZED)
+        graphs = (
+            f'MODEL, LEVEL = "{OPTIMIZED}", "ORT_DISABLE_ALL"  # optimized for the processor that it was measured on\n'
+            f'# MODEL, LEVEL = "{GRAPH}", "{level}"  # for any processor, optimized when it is loaded'
+        )
+    streams = target.threads if target.objective == "throughput" else 1
+    providers = str([provider if provider[1] else provider[0]]).replace("'", '"')
+    return Serving(
+        libraries=("onnxruntime",),
+        imports=("import onnxruntime",),
+        code=CODE.format(graphs=graphs, providers=providers),
+        files=files,
+        threads=1 if streams > 1 else None,
+        streams=streams,
+    )
+
+
+def _described(folder: Path, graph: str, name: str = GRAPH) -> dict[str, str]:
+    """Return what the files are whose names begin like that of the graph: large weights are in one beside it."""
+    files = sorted(file.name for file in folder.glob(f"{name.partition('.')[0]}.*"))
+    return {file: graph if file == name else "large weights of the graph" for file in files}
+
+
+def _optimize(folder: Path, level: str) -> None:
+    import onnxruntime as ort
+
+    options: Any = ort.SessionOptions()
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
+    options.optimized_model_filepath = str(folder / OPTIMIZED)
+    options.log_severity_level = 3  # it warns that the file is for this processor
+    if sum(file.stat().st_size for file in folder.iterdir()) > LARGEST_BYTES:
+        key = "session.optimized_model_external_initializers_file_name"
+        options.add_session_config_entry(key, f"{OPTIMIZED}.data")
+    ort.InferenceSession(folder / GRAPH, options, providers=["CPUExecutionProvider"])

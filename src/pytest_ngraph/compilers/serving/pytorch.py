@@ -1,0 +1,187 @@
+"""Serve what PyTorch itself executes: a module or its exported program, TorchScript, and AOTInductor's package."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.compilers import program, pytorch
+from pytest_ngraph.compilers.serving import Serving, is_bf16
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.workloads.flat import takes_tensors
+from pytest_ngraph.workloads.tensors import dtype
+
+if TYPE_CHECKING:
+    import torch
+
+    from pytest_ngraph.workloads import Construction
+
+CODE = '''
+{constants}def load():
+    """Return the model."""
+    torch.set_num_threads(THREADS)
+{load}
+
+
+def answer(model, inputs):
+    """Return the outputs, a list of arrays."""
+    tensors = {tensors}
+    with torch.inference_mode():
+        outputs = model({given})
+        outputs = [outputs] if isinstance(outputs, torch.Tensor) else outputs
+        return [{array} for tensor in outputs]
+'''
+FULL_FP32 = """    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+"""
+PACKAGE = """    # torch._inductor.aoti_load_package, which wraps this, first compiles programs that try the processor.
+    loader = torch._C._aoti.AOTIModelPackageLoader(str(HERE / "{file}"), "model", False, 1, -1)
+    return loader.boxed_run
+"""
+SCRIPT = """    module = torch.jit.load(HERE / "{file}", map_location="{device}").eval()
+    return {module}
+"""
+MODULE = """    model = {expression}.eval(){moved}
+    model.load_state_dict(torch.load(HERE / "{file}", weights_only=True))
+    return model
+"""
+PROGRAM_FILE, WEIGHTS_FILE = "program.pt2", "weights.pt"
+QUANTIZED = "import torch.ao.quantization.fx._decomposed  # the operators of the quantized program"
+IN_CHANNELS_LAST = "memory_format=torch.channels_last"
+
+
+def deploy_package(artifact: Artifact, target: Target, package: Path, folder: Path) -> Serving:
+    """Write AOTInductor's package."""
+    shutil.copyfile(package, folder / package.name)
+    files = {package.name: "AOTInductor's package: a shared library with the weights, for this processor"}
+    return _serving(artifact, target, PACKAGE.format(file=package.name), files, given="tensors")
+
+
+def deploy_script(
+    artifact: Artifact, target: Target, script: Path, folder: Path, *, source: str, optimize: bool
+) -> Serving:
+    """Write a frozen TorchScript module.
+
+    Args:
+        script: the module.
+        source: what it was made from: `program`, `script` or `trace`.
+        optimize: whether it is optimized for inference when it is loaded.
+
+    Raises:
+        Unsupported: the module was scripted, and takes or gives more than tensors.
+    """
+    if source == "script":
+        _refuse_nested(artifact, target, script)
+    shutil.copyfile(script, folder / script.name)
+    module = "torch.jit.optimize_for_inference(module)" if optimize else "module"
+    load = SCRIPT.format(file=script.name, device=target.kind, module=module)
+    return _serving(artifact, target, load, {script.name: "the frozen TorchScript module"})
+
+
+def deploy_program(artifact: Artifact, target: Target, folder: Path, *, channels_last: bool = False) -> Serving:
+    """Write the exported program."""
+    loaded = program.load(artifact)
+    assert artifact.program is not None
+    shutil.copyfile(artifact.program, folder / PROGRAM_FILE)
+    imports = [QUANTIZED] * artifact.quantized + [f"import {name}" for name in _operator_libraries(loaded)]
+    read = f'torch.export.load(HERE / "{PROGRAM_FILE}")'
+    moved = _moved(target, [IN_CHANNELS_LAST] * channels_last)
+    if target.kind == "cuda":
+        imports.append("from torch.export.passes import move_to_device_pass")
+        read = f'move_to_device_pass({read}, "cuda")'
+    load = f"    return {read}.module(){moved}\n"
+    files = {PROGRAM_FILE: "the exported program, with the weights"}
+    return _serving(artifact, target, load, files, imports=imports, channels_last=channels_last)
+
+
+def deploy_module(
+    artifact: Artifact, target: Target, construction: Construction, folder: Path, *, channels_last: bool = False
+) -> Serving:
+    """Write the state of the module, which `serve.py` builds as the workload does."""
+    import torch
+
+    state = pytorch.rebuilt(artifact, target).module.state_dict()
+    torch.save({name: value.cpu() for name, value in state.items()}, folder / WEIGHTS_FILE)
+    changes = [] if target.precision == "fp32" else [str(dtype(target.precision))]
+    moved = _moved(target, changes + [IN_CHANNELS_LAST] * channels_last)
+    load = MODULE.format(expression=construction.expression, moved=moved, file=WEIGHTS_FILE)
+    files = {WEIGHTS_FILE: f"the weights of {construction.expression}"}
+    return _serving(artifact, target, load, files, imports=construction.imports, channels_last=channels_last)
+
+
+def _serving(
+    artifact: Artifact,
+    target: Target,
+    load: str,
+    files: dict[str, str],
+    *,
+    imports: Iterable[str] = (),
+    given: str = "*tensors",
+    channels_last: bool = False,
+) -> Serving:
+    """Return how a callable answers that takes and gives tensors.
+
+    Args:
+        load: the lines of `load` that return it.
+        given: its arguments, made from the list `tensors`.
+    """
+    types = [tensor.dtype for tensor in program.inputs(artifact)]
+    lower = any(map(is_bf16, types)) or "bf16" in (target.precision, *artifact.precisions)
+    constants, tensors = "", "[torch.from_numpy(array) for array in inputs]"
+    if lower:
+        constants = f"TYPES = [{', '.join(map(str, types))}]  # NumPy lacks bfloat16\n\n\n"
+        tensors = "[torch.from_numpy(array).to(dtype) for array, dtype in zip(inputs, TYPES)]"
+    array = "(tensor.float() if tensor.is_floating_point() else tensor).numpy()" if lower else "tensor.numpy()"
+    if target.kind == "cuda":
+        load, array = FULL_FP32 + load, array.replace("numpy()", "cpu().numpy()")
+        tensors = tensors.replace(" for ", ".cuda() for ", 1)
+    if channels_last:
+        given = f"*(each.contiguous({IN_CHANNELS_LAST}) if each.ndim == 4 else each for each in tensors)"
+    lines = ("import torch", *imports)
+    streams = target.threads if target.objective == "throughput" else 1
+    return Serving(
+        libraries=tuple(dict.fromkeys(line.split()[1].partition(".")[0] for line in lines)),
+        imports=lines,
+        code=CODE.format(constants=constants, load=load.rstrip(), tensors=tensors, given=given, array=array),
+        files=files,
+        threads=1 if streams > 1 else None,
+        streams=streams,
+    )
+
+
+def _moved(target: Target, changes: list[str]) -> str:
+    """Return the call that moves a module to the device, and changes it."""
+    arguments = ", ".join(['"cuda"'] * (target.kind == "cuda") + changes)
+    return f".to({arguments})" if arguments else ""
+
+
+def _operator_libraries(loaded: torch.export.ExportedProgram) -> list[str]:
+    """Return the modules that define operators of the program which PyTorch itself lacks."""
+    import torch
+
+    operators = {node.target for node in loaded.graph.nodes if isinstance(node.target, torch._ops.OpOverload)}
+    return ["torchvision"] * any(operator.namespace == "torchvision" for operator in operators)
+
+
+def _refuse_nested(artifact: Artifact, target: Target, script: Path) -> None:
+    """Raise `Unsupported` where a scripted module takes or gives more than tensors."""
+    import torch
+
+    what = ""
+    built = pytorch.rebuilt(artifact, target)
+    if not takes_tensors(built):
+        what = "takes"
+    else:
+        with torch.inference_mode():
+            outputs = torch.jit.load(script, map_location=target.kind)(*built.args)  # type: ignore[no-untyped-call]
+        outputs = [outputs] if isinstance(outputs, torch.Tensor) else outputs
+        if not (isinstance(outputs, (list, tuple)) and all(isinstance(each, torch.Tensor) for each in outputs)):
+            what = "gives"
+    if what:
+        raise Unsupported(
+            f"torchscript cannot deploy {artifact.case.workload}: its scripted module {what} more than tensors, and "
+            "serve.py passes arrays"
+        )

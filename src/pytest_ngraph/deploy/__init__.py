@@ -1,0 +1,9 @@
+"""A folder that serves a measured model: what production needs of it, without this package.
+
+In: a stored run, and the id of a case or the wish for the fastest of each group. Out: a folder with the compiled model,
+`serve.py`, its requirements, sample inputs, reference outputs and a README.
+
+`choice.py` finds the record and refuses what cannot be deployed; `bench/deploying.py` compiles; `script.py`,
+`requirements.py` and `readme.py` write. `folder.py` puts it together and runs the new folder's own check: open it
+first.
+"""

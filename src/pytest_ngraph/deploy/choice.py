@@ -1,0 +1,104 @@
+"""Which record of a run is deployed, and whether it still stands for what is installed and for the user's files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_ngraph import compilers
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.conditions import Conditions
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine import provenance
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.machine.host import THIS_MACHINE, Host
+from pytest_ngraph.record import Record
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.store import Run
+from pytest_ngraph.wording import listed
+
+MOST_IDS = 8
+"""Ids that a message lists."""
+MEASURE_AGAIN = "Measure it again with pytest, then deploy that run."
+
+
+def by_id(run: Run, given: str) -> Record:
+    """Return the measured record whose case has this id.
+
+    A part of the id is enough where it belongs to one case only, and so is the whole name of the test.
+
+    Raises:
+        UsageError: no case or several have it, or the case has no measurement.
+    """
+    bracketed = re.fullmatch(r".*?\[(.*)\]", given)
+    wanted = bracketed[1] if bracketed else given
+    records = {record.case.id: record for record in run.records}
+    found = [wanted] if wanted in records else [case for case in records if wanted in case]
+    if not found:
+        raise UsageError.unknown(f"case of run {run.id}", wanted, records, "Give another run, or another --case.")
+    if len(found) > 1:
+        raise UsageError(
+            f"--case={wanted} is part of {len(found)} cases of run {run.id}: {listed(found, MOST_IDS)}. Give more of "
+            "the id."
+        )
+    return require_measured(records[found[0]], run)
+
+
+def require_measured(record: Record, run: Run) -> Record:
+    """Return the record. Raise `UsageError` where the case has no measurement."""
+    if record.outcome == "measured":
+        return record
+    reason = record.skip_reason
+    if record.failure is not None:
+        reason = f"{record.failure.phase}: {record.failure.message}"
+    elif record.outcome == "unchanged":
+        reason = "it equals its base, so that nothing was measured"
+    raise UsageError(
+        f"{record.case.id} has no measurement in run {run.id}; it is {record.outcome}"
+        f"{f' ({reason})' if reason else ''}. Give a case that was measured: pytest-ngraph report lists them."
+    )
+
+
+def fastest(run: Run) -> list[Record]:
+    """Return the fastest measured record of each group, in the order of the run. Raise `UsageError` without any."""
+    best: dict[Case, Record] = {}
+    for record in run.records:
+        if record.outcome == "measured":
+            other = best.get(record.case.group)
+            if other is None or record.throughput > other.throughput:
+                best[record.case.group] = record
+    if not best:
+        raise UsageError(f"run {run.id} has no measurement to deploy. Give another run.")
+    return list(best.values())
+
+
+def target_of(record: Record, profiles: Mapping[str, Device], host: Host = THIS_MACHINE) -> Target:
+    """Return what the record's case is compiled for on this machine, with the threads that it was measured with.
+
+    Raises:
+        UsageError: this machine is not the device, the compiler is not installed, or something that the measurement
+            depends on has changed since.
+    """
+    case = record.case
+    if case.device not in profiles:
+        raise UsageError.unknown("device", case.device, profiles, "--devices=FILE adds your own.")
+    if absent := profiles[case.device].absent(host.machine):
+        raise UsageError(f"{absent}. Deploy on the device itself.")
+    if missing := compilers.missing_library(case.compiler):
+        raise UsageError(missing)
+    before = record.follows_from
+    if not before.get("graph"):
+        raise UsageError(f"it is not known from what {case.id} was measured. {MEASURE_AGAIN}")
+    conditions = Conditions(common=Settings(), profiles=profiles, machine=host.machine, threads=record.threads)
+    target = conditions.target(case)
+    if changes := _changes(before, case, target, host):
+        raise UsageError(f"{case.id} is not what was measured: {'; '.join(changes)}. {MEASURE_AGAIN}")
+    return target
+
+
+def _changes(before: Mapping[str, Any], case: Case, target: Target, host: Host) -> Sequence[str]:
+    """Return what differs now of what the compiled model and its workload depend on, in words."""
+    now = provenance.of_compiling(case, target, before["graph"], host)
+    return provenance.changes(before, now | {"files": host.digests(before.get("files", {}))})

@@ -1,0 +1,112 @@
+"""Put a folder that serves together, check it in a fresh process, and only then move it to its place."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.deploying import Written, deploying
+from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.deploy.readme import readme
+from pytest_ngraph.deploy.requirements import FILE as REQUIREMENTS
+from pytest_ngraph.deploy.requirements import requirements
+from pytest_ngraph.deploy.script import SCRIPT, SUMS, script
+from pytest_ngraph.errors import NgraphError, UsageError
+from pytest_ngraph.record import Record
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.store import Run
+
+README = "README.md"
+NOT_SUMMED = (README, SUMS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployed:
+    """A folder that serves.
+
+    Attributes:
+        folder: the folder.
+        checked: what its check printed.
+    """
+
+    folder: Path
+    checked: str
+
+
+def name_of(record: Record) -> str:
+    """Return the name of a case's folder: its id, without what file names cannot have."""
+    return re.sub(r"[^\w.,=+-]+", "_", record.case.id).strip(".")
+
+
+def require_empty(folder: Path) -> None:
+    """Raise `UsageError` where something exists at this path that is not an empty folder."""
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty. Give a new folder: -o DIR.")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file. Give a new folder: -o DIR.")
+
+
+def deploy(record: Record, run: Run, target: Target, settings: Settings, folder: Path, progress: Progress) -> Deployed:
+    """Compile a record's case again, or take it from the cache, and write the folder that serves it.
+
+    The folder appears only once its own check has passed in a process that has nothing but this interpreter's
+    packages.
+
+    Raises:
+        UsageError: the folder is not empty, the case is not what was measured, or it cannot be deployed.
+        NgraphError: it cannot be compiled any more, or the check of the folder fails.
+    """
+    require_empty(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as around:
+        building = Path(around, folder.name)
+        building.mkdir()
+        graph = record.follows_from["graph"]
+        with deploying(record.case, target, settings, graph, building.resolve(), progress) as written:
+            complete(building, record, run, target, written)
+            checked = _check(building, record.case.id)
+        if folder.exists():
+            folder.rmdir()
+        building.rename(folder)
+    return Deployed(folder=folder, checked=checked)
+
+
+def complete(folder: Path, record: Record, run: Run, target: Target, written: Written) -> None:
+    """Write what is missing beside the files of the compiler and the arrays: script, requirements, README, digests."""
+    (folder / SCRIPT).write_text(script(record.case, written.serving, target.threads, written.agreement.tolerance))
+    (folder / REQUIREMENTS).write_text(requirements(["numpy", *written.serving.libraries]))
+    (folder / README).write_text(readme(record, run, target, written))
+    (folder / SUMS).write_text(_sums(folder))
+
+
+def _sums(folder: Path) -> str:
+    """Return the SHA-256 of every file, as `sha256sum` writes them."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in NOT_SUMMED)
+    return "".join(f"{_sha256(path)}  {path.relative_to(folder)}\n" for path in files)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _check(folder: Path, case: str) -> str:
+    """Run the folder's own check and return what it printed. Raise `NgraphError` where it fails."""
+    command = [sys.executable, "-I", SCRIPT, "--check"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise NgraphError(
+            f"{case} is compiled, and the folder that should serve it fails its check, so it is not written: "
+            f"{said[-1] if said else f'status {done.returncode}'}"
+        )
+    return done.stdout

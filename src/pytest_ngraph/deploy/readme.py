@@ -1,0 +1,121 @@
+"""Write the README of a folder that serves: how to use it, and how it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from importlib.metadata import version
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.deploying import Written
+from pytest_ngraph.case import CompilerSpec
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.deploy.script import SCRIPT, SUMS
+from pytest_ngraph.record import Record
+from pytest_ngraph.store import Run
+from pytest_ngraph.wording import counted
+from pytest_ngraph.worker.deploy import INPUTS, REFERENCE
+
+TEXT = """\
+# {model} at batch size {batch_size}, compiled by {compiler}
+
+```sh
+pip install -r requirements.txt
+python serve.py --check
+```
+
+The check verifies the files and the outputs, and prints the throughput. In a service, import `serve` from this folder:
+
+```python
+import serve
+
+model = serve.load()  # once
+outputs = serve.answer(model, serve.samples())  # lists of NumPy arrays
+```
+
+{inputs}
+
+{outputs}
+
+## How it was measured
+
+{measured}
+
+`{script}` uses as many threads. To bind them to cores, as they were when this was measured: `taskset -c {cores} python
+{script} --check`.{notes}
+
+## Files
+
+{files}
+"""
+
+
+def readme(record: Record, run: Run, target: Target, written: Written) -> str:
+    """Return the text of the README."""
+    case = record.case
+    return TEXT.format(
+        model=case.network_label,
+        batch_size=case.batch_size,
+        compiler=case.compiler,
+        inputs=_table(("input", "type", "shape"), written.inputs),
+        outputs=_table(("output", "type", "shape"), written.outputs),
+        measured=_table(("what", "value"), list(_measured(record, run, target, written))),
+        script=SCRIPT,
+        cores=",".join(map(str, target.cores)),
+        notes="".join(f" {note}" for note in written.serving.notes),
+        files=_table(("file", "what it is"), list(_files(written))),
+    )
+
+
+def _measured(record: Record, run: Run, target: Target, written: Written) -> Iterator[tuple[str, str]]:
+    case, environment = record.case, run.environment_of(record.case.device)
+    middle, low, high = record.throughput_interval
+    options = ", ".join(f"{name}={value}" for name, value in CompilerSpec.parse(case.compiler).options)
+    yield "throughput", f"{middle:.4g} samples/s (95 % interval: {low:.4g} to {high:.4g})"
+    yield "time of one call", f"{1000 * record.latency_s:.4g} ms (median of {counted(len(record.rounds), 'round')})"
+    yield "measured for", f"{case.objective}, in {case.precision}"
+    yield "threads", f"{_threads(written.serving, target)}, bound to cores"
+    yield "compiler's options", options or "none"
+    yield "as the model reports", "; ".join(f"{name} {value}" for name, value in record.facts.items())
+    yield (
+        "outputs",
+        (
+            f"largest relative difference from the reference {written.agreement.error:.1e}, "
+            f"at most {written.agreement.tolerance:.0e} is allowed"
+        ),
+    )
+    if record.compile_s is not None:
+        yield "time to compile", f"{record.compile_s:.3g} s"
+    yield (
+        "machine",
+        f"{environment.get('processor', 'unknown processor')}, {environment.get('system', '')}".rstrip(", "),
+    )
+    if target.kind != "cpu":
+        yield "GPU", environment.get("gpu", "")
+    yield "Python", environment.get("python", "")
+    yield "date", datetime.fromtimestamp(record.started_at, tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    yield "run and case", f"{run.id}, {case.id}"
+    yield "by", f"pytest-ngraph {version('pytest-ngraph')}"
+
+
+def _threads(serving: Serving, target: Target) -> str:
+    threads = serving.threads or target.threads
+    if serving.streams == 1:
+        return counted(threads, "thread")
+    each = "each of " if serving.threads else ""
+    return f"{counted(threads, 'thread')} for {each}{serving.streams} calls side by side"
+
+
+def _files(written: Written) -> Iterator[tuple[str, str]]:
+    yield from ((f"`{name}`", what) for name, what in sorted(written.serving.files.items()))
+    yield f"`{SCRIPT}`", "loads the model and answers"
+    yield "`requirements.txt`", "what it needs, in the versions that were measured"
+    yield f"`{INPUTS}`", "the sample inputs, those that it was measured with"
+    yield f"`{REFERENCE}`", "the outputs for them, from the uncompiled model in fp32"
+    yield f"`{SUMS}`", f"digests of the files: `sha256sum -c {SUMS}`"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [heads, ["---"] * len(heads), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

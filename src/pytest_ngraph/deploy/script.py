@@ -1,0 +1,148 @@
+"""Write `serve.py`: plain code that loads the model, answers, and checks itself."""
+
+from __future__ import annotations
+
+import sys
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.worker.deploy import INPUTS, REFERENCE
+
+SCRIPT, SUMS = "serve.py", "SHA256SUMS"
+STANDARD = ("import hashlib", "import statistics", "import sys", "import time", "from pathlib import Path")
+POOL = "from concurrent.futures import ThreadPoolExecutor"
+TEXT = '''\
+"""Answers with {model} at batch size {batch_size}, compiled by {compiler}. README.md says how it was measured.
+
+python serve.py            answers the sample inputs
+python serve.py --check    verifies files and outputs, and prints the throughput
+"""
+
+{standard}
+
+{imports}
+
+THREADS = {threads}  # as measured
+{streams}BATCH_SIZE, TOLERANCE = {batch_size}, {tolerance!r}  # the tolerance is relative to an output's largest value
+HERE = Path(__file__).resolve().parent
+{gap}
+{code}
+
+
+def samples():
+    """Return the sample inputs, a list of arrays."""
+    return arrays("{inputs}")
+
+
+def arrays(name):
+    with np.load(HERE / name) as archive:
+        return [archive[key] for key in sorted(archive.files)]
+
+
+def difference(output, expected):
+    """Return the largest difference over the largest expected value; infinite where both cannot be compared."""
+    if output.shape != expected.shape:
+        return np.inf
+    if expected.dtype.kind not in "fc" or expected.size == 0:
+        return 0.0 if np.array_equal(output, expected) else np.inf
+    finite = np.abs(expected) < 1e30  # larger values are masks
+    if not np.array_equal(np.abs(output) < 1e30, finite):
+        return np.inf
+    error = np.abs(output.astype(expected.dtype) - expected)[finite].max(initial=0)
+    return float(error / (np.abs(expected)[finite].max(initial=0) or 1))
+
+
+{seconds}
+
+
+def check():
+    """Verify files and outputs, then print the throughput. Exits with a message where something is wrong."""
+    for line in (HERE / "{sums}").read_text().splitlines():
+        digest, name = line.split("  ", 1)
+        if hashlib.sha256((HERE / name).read_bytes()).hexdigest() != digest:
+            sys.exit(f"{{name}} is damaged: its SHA-256 is not the one in {sums}")
+    model, inputs, expected = load(), samples(), arrays("{reference}")
+    outputs = answer(model, inputs)
+    if len(outputs) != len(expected):
+        sys.exit(f"{{len(outputs)}} outputs, expected {{len(expected)}}")
+    error = max(map(difference, outputs, expected))
+    if error > TOLERANCE:
+        sys.exit(f"the outputs differ from the reference by {{error:.1e}}; at most {{TOLERANCE}} is allowed")
+    print(f"outputs agree with the reference: largest difference {{error:.1e}}")
+    calls = max(1, round(0.1 / min(seconds(model, inputs, 1) for _ in range(5))))
+    rounds, end = [], time.perf_counter() + 3
+    while len(rounds) < 5 or time.perf_counter() < end:
+        rounds.append(seconds(model, inputs, calls) / calls)
+    print(f"{{{per_call} / statistics.median(rounds):.1f}} samples/s, the median of {{len(rounds)}} rounds")
+
+
+def main():
+    if sys.argv[1:] == ["--check"]:
+        return check()
+    if sys.argv[1:]:
+        sys.exit(__doc__)
+    for output in answer(load(), samples()):
+        print(output.dtype, output.shape)
+
+
+if __name__ == "__main__":
+    main()
+'''
+ALONE = '''\
+def seconds(model, inputs, calls):
+    """Return how long so many calls take."""
+    started = time.perf_counter()
+    for _ in range(calls):
+        answer(model, inputs)
+    return time.perf_counter() - started'''
+IN_STREAMS = '''\
+def seconds(model, inputs, calls):
+    """Return how long so many calls take in each of STREAMS threads, side by side."""
+
+    def stream(_):
+        for _ in range(calls):
+            answer(model, inputs)
+
+    started = time.perf_counter()
+    list(POOL.map(stream, range(STREAMS)))
+    return time.perf_counter() - started'''
+
+
+def script(case: Case, serving: Serving, threads: int, tolerance: float) -> str:
+    """Return the text of `serve.py`.
+
+    Args:
+        threads: threads that the case was measured with.
+        tolerance: largest relative difference from the reference that is allowed.
+    """
+    in_streams = serving.streams > 1
+    code = serving.code.strip("\n")
+    own = {line for line in serving.imports if _is_standard(line)}
+    heavy = sorted({"import numpy as np", *serving.imports} - own, key=_order)
+    streams = f"STREAMS = {serving.streams}  # calls side by side, as measured\nPOOL = ThreadPoolExecutor(STREAMS)\n"
+    return TEXT.format(
+        model=case.network_label,
+        compiler=case.compiler,
+        batch_size=case.batch_size,
+        standard="\n".join(sorted({*STANDARD, *own, *([POOL] if in_streams else [])}, key=_order)),
+        imports="\n".join(heavy),
+        threads=serving.threads or threads,
+        streams=streams if in_streams else "",
+        tolerance=tolerance,
+        gap="\n" if code.startswith("def ") else "",
+        code=code,
+        inputs=INPUTS,
+        reference=REFERENCE,
+        sums=SUMS,
+        seconds=IN_STREAMS if in_streams else ALONE,
+        per_call="BATCH_SIZE * STREAMS" if in_streams else "BATCH_SIZE",
+    )
+
+
+def _is_standard(line: str) -> bool:
+    return line.split()[1].partition(".")[0] in sys.stdlib_module_names
+
+
+def _order(line: str) -> tuple[bool, str]:
+    """Return a key that sorts as ruff does: `import a` before `from a import b`."""
+    return line.startswith("from "), line.lower()

@@ -1,0 +1,114 @@
+"""`pytest-ngraph deploy`: from a stored run to a folder, and a message for each mistake."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import served
+from synthetic import case, failed, measured
+
+from pytest_ngraph.bench.bench import Bench
+from pytest_ngraph.case import Case
+from pytest_ngraph.cli import main
+from pytest_ngraph.machine.devices import BUILT_IN
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.store import Journal
+from pytest_ngraph.system.files import compiled_folder
+
+NET = """
+import torch
+
+def net(batch_size):
+    return torch.nn.Linear(8, 4), torch.ones(batch_size, 8)
+"""
+
+
+@pytest.fixture
+def swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a network of its own, measured under two compilers; the working folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deployed_net.py").write_text(NET)
+    settings = Settings(budget_s=0.01, warmup_s=0.01, min_rounds=6, cache=compiled_folder())
+    cases = [Case(workload="deployed_net:net", compiler=name, batch_size=2) for name in ("identity", "torchscript")]
+    journal = Journal(tmp_path / ".ngraph", {"processor": "a processor"})
+    with closing(journal), closing(Bench(settings, BUILT_IN["cpu"].target)) as bench:
+        for record in bench.run(cases):
+            journal.append(record)
+    return tmp_path
+
+
+def test_a_case_becomes_a_folder_that_checks_itself(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["deploy", "--case", "torchscript", "-o", "out"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "deployed_net:net-torchscript-b2-cpu: out" in shown
+    assert shown[-3].startswith("  outputs agree with the reference: largest difference ")
+    assert "samples/s measured, 95 % interval" in shown[-1]
+    names = {path.name for path in (swept / "out").iterdir()}
+    assert names == {
+        "README.md", "SHA256SUMS", "inputs.npz", "model.pt", "reference.npz", "requirements.txt", "serve.py",
+    }  # fmt: skip
+    (swept / "deployed_net.py").unlink()  # the folder stands alone
+    assert served.check(swept / "out").returncode == 0
+    readme = (swept / "out" / "README.md").read_text()
+    assert readme.startswith("# deployed_net:net at batch size 2, compiled by torchscript\n")
+    assert "a processor" in readme
+    assert "| `model.pt` | the frozen TorchScript module |" in readme
+
+
+def test_the_best_of_each_group_gets_a_folder(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["deploy", "--best", "-o", "out"]) == 0
+    (folder,) = (swept / "out").iterdir()
+    assert folder.name in ("deployed_net_net-identity-b2-cpu", "deployed_net_net-torchscript-b2-cpu")
+
+
+def test_a_changed_source_is_refused_and_nothing_is_written(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (swept / "deployed_net.py").write_text(NET.replace("ones", "zeros"))
+    assert main(["deploy", "--case", "torchscript", "-o", "out"]) == 2
+    assert capsys.readouterr().err == (
+        "pytest-ngraph: deployed_net:net-torchscript-b2-cpu is not what was measured: deployed_net.py changed. Measure "
+        "it again with pytest, then deploy that run.\n"
+    )
+    assert not (swept / "out").exists()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """Return the option `--store` for a store with a case that was measured and one that failed."""
+    journal = Journal(tmp_path / "store", {})
+    journal.append(measured(case("openvino"), 0.25))
+    journal.append(failed(case("tvm")))
+    return f"--store={tmp_path / 'store'}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--case=resnet18-openvno-b1-xeon"], "Did you mean 'resnet18-openvino-b1-xeon'?"),
+        (["--case=resnet18"], "--case=resnet18 is part of 2 cases"),
+        (["--case=tvm"], "it is failed (compile: RuntimeError: no such operator"),
+        (["--case=openvino"], "it is not known from what resnet18-openvino-b1-xeon was measured"),
+        (["no-run", "--case=openvino"], "has no run 'no-run'"),
+    ],
+)
+def test_mistakes_are_one_message(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["deploy", *arguments, store, "-o", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    assert main(["deploy", "--case=openvino", store, "-o", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == f"pytest-ngraph: {tmp_path / 'out'} is not empty. Give a new folder: -o DIR.\n"
+    assert main(["deploy", "--case=openvino", store, "-o", str(tmp_path / "out" / "mine.txt")]) == 2
+    assert "is a file. Give a new folder: -o DIR." in capsys.readouterr().err

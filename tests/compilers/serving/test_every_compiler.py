@@ -1,0 +1,150 @@
+"""A folder for each compiler: it checks itself without this package, answers when imported, and notices damage."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import served
+from compiled import CPU, Export, require
+
+from pytest_ngraph import compilers
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.deploying import Written
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.deploy import folder
+from pytest_ngraph.record import Record, Round
+from pytest_ngraph.store import Run
+from pytest_ngraph.worker.deploy import deploy as deployed
+from pytest_ngraph.workloads.verify import verify
+
+Deploy = Callable[..., Path]
+WITHOUT_TORCH = ("onnxruntime", "openvino", "tvm")
+SLOW = [pytest.param(name, marks=[pytest.mark.slow] * (name == "inductor")) for name in compilers.names()]
+
+
+@pytest.fixture(scope="module")
+def deploy(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
+    """Return a function that compiles a case, deploys it and returns the folder; each case is deployed only once."""
+    made: dict[Case, Path] = {}
+
+    def written(case: Case, target: Target, place: Path) -> Written:
+        artifact, compiler, compiled = exported(case), compilers.resolve(case.compiler), tmp_path_factory.mktemp("made")
+        compiler.compile(artifact, target, compiled)
+        with closing(compiler.load(artifact, target, compiled)) as model:
+            answer = deployed(case, artifact, target, compiled, model, place)
+            agreement = verify(model.outputs(), artifact.reference(), case.precision)
+        assert agreement.agrees, agreement
+        return Written(serving=Serving.from_dict(answer.pop("serving")), agreement=agreement, **answer)
+
+    def deploy_once(case: Case) -> Path:
+        require(case.compiler)
+        if case not in made:
+            target = dataclasses.replace(CPU, precision=case.precision, objective=case.objective)
+            place = tmp_path_factory.mktemp("deployed")
+            record = Record(case=case, outcome="measured", rounds=(Round(1, 0.5),) * 6, facts={"version": "1"})
+            run = Run(id="a-run", environment={"processor": "a processor"}, records=(record,))
+            folder.complete(place, record, run, target, written(case, target, place))
+            made[case] = place
+        return made[case]
+
+    return deploy_once
+
+
+def conv(compiler: str, **values: object) -> Case:
+    return Case(**{"workload": "conv", "compiler": compiler, "batch_size": 1, "depth": 1, "width": 16} | values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("compiler", SLOW)
+def test_it_checks_itself_where_only_its_runtime_can_be_imported(compiler: str, deploy: Deploy) -> None:
+    place = deploy(conv(compiler))
+    done = served.check(place, *(["torch"] if compiler in WITHOUT_TORCH else []))
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(
+        r"outputs agree with the reference: largest difference \S+\n[\d.]+ samples/s, the median of \d+ rounds\n",
+        done.stdout,
+    )
+
+
+@pytest.mark.parametrize("compiler", SLOW)
+def test_it_answers_when_it_is_imported(compiler: str, deploy: Deploy) -> None:
+    done = served.imported(deploy(conv(compiler)))
+    assert done.stdout == "list [('ndarray', 1, 16, 244, 244)]\n[]\n", done.stderr
+
+
+@pytest.mark.parametrize("compiler", SLOW)
+def test_a_damaged_model_fails_the_check(compiler: str, deploy: Deploy, tmp_path: Path) -> None:
+    place = shutil.copytree(deploy(conv(compiler)), tmp_path / "copy")
+    largest = max(place.glob("*[!z]"), key=lambda path: path.stat().st_size)
+    content = bytearray(largest.read_bytes())
+    content[len(content) // 2] ^= 1
+    largest.write_bytes(content)
+    done = served.check(place)
+    assert done.returncode == 1
+    assert done.stderr == f"{largest.name} is damaged: its SHA-256 is not the one in SHA256SUMS\n"
+
+
+@pytest.mark.parametrize("compiler", ["identity", "onnxruntime", "openvino", "torchscript"])
+def test_for_throughput_calls_run_side_by_side(compiler: str, deploy: Deploy) -> None:
+    place = deploy(conv(compiler, objective="throughput"))
+    done = served.check(place)
+    assert done.returncode == 0, done.stderr
+    if compiler != "openvino" and (count := len(CPU.cores)) > 1:
+        assert f"STREAMS = {count} " in (place / "serve.py").read_text()
+        assert "THREADS = 1 " in (place / "serve.py").read_text()
+
+
+@pytest.mark.parametrize("compiler", ["identity", "torchscript", "openvino"])
+def test_bf16_which_numpy_lacks(compiler: str, deploy: Deploy) -> None:
+    if compiler == "openvino":
+        openvino = pytest.importorskip("openvino")
+        if "BF16" not in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
+            pytest.skip("this processor does not compute in bf16")
+    done = served.check(deploy(conv(compiler, precision="bf16")))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("compiler", ["identity", "onnxruntime", "openvino", "torchscript", "tvm"])
+def test_nested_outputs_and_integers_are_lists_of_arrays(compiler: str, deploy: Deploy) -> None:
+    place = deploy(Case(workload="odd_nets:nested", compiler=compiler, batch_size=2))
+    done = served.check(place)
+    assert done.returncode == 0, done.stderr
+    assert "| output['sum'] | float32 |" in (place / "README.md").read_text()
+
+
+@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino"])
+def test_a_scalar(compiler: str, deploy: Deploy) -> None:
+    done = served.check(deploy(Case(workload="odd_nets:scalar", compiler=compiler, batch_size=1)))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_scripted_module_with_branches(deploy: Deploy) -> None:
+    done = served.check(deploy(Case(workload="odd_nets:branches", compiler="torchscript", batch_size=1)))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("compiler", ["identity", "identity:channels_last=true"])
+def test_a_model_that_a_library_builds(compiler: str, deploy: Deploy) -> None:
+    pytest.importorskip("timm")
+    place = deploy(Case(workload="test_resnet", compiler=compiler, batch_size=1))
+    done = served.check(place)
+    assert done.returncode == 0, done.stderr
+    assert 'timm.create_model("test_resnet").eval()' in (place / "serve.py").read_text()
+    assert "timm==" in (place / "requirements.txt").read_text()
+
+
+@pytest.mark.parametrize("compiler", ["identity", "onnxruntime", "openvino"])
+def test_an_onnx_file(compiler: str, deploy: Deploy, tmp_path_factory: pytest.TempPathFactory) -> None:
+    onnx = pytest.importorskip("onnx")
+    import onnx_models
+
+    file = tmp_path_factory.getbasetemp() / "sums.onnx"
+    onnx.save(onnx_models.sums(x=("batch", 4), y=("batch", 3)), file)
+    done = served.check(deploy(Case(workload=str(file), compiler=compiler, batch_size=1)), "torch")
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,112 @@
+"""What a compiler says about a model that it cannot deploy, and what the built-in ones write."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from compiled import CPU, THROUGHPUT, Export, require
+
+from pytest_ngraph import compilers
+from pytest_ngraph.artifact import Artifact, Kind, Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import serving
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.workloads import construction
+
+
+class Undeployable:
+    libraries: ClassVar[tuple[str, ...]] = ()
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)
+
+    def compile(self, artifact: Artifact, target: Target, folder: Path) -> None: ...
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> compilers.CompiledModel:
+        raise NotImplementedError
+
+
+def artifact(folder: Path, compiler: str, **fields: object) -> Artifact:
+    return Artifact(folder=folder, case=Case(workload="conv", compiler=compiler, batch_size=1), **fields)  # type: ignore[arg-type]
+
+
+def deployed(artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+    name = artifact.case.compiler
+    return serving.deploy(name, compilers.resolve(name), artifact, target, compiled, folder)
+
+
+def test_a_compiler_without_the_method_says_so(tmp_path: Path) -> None:
+    with pytest.raises(Unsupported, match=r"mine:U cannot be deployed: its class Undeployable has no method deploy"):
+        serving.deploy("mine:U", Undeployable(), artifact(tmp_path, "mine:U"), CPU, tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "target", "fields", "reason"),
+    [
+        ("inductor:ahead_of_time=false", CPU, {}, "deploy inductor without ahead_of_time=false"),
+        ("inductor", THROUGHPUT, {}, "deploy the objective latency"),
+        ("inductor", Target(kind="cuda"), {}, "on a GPU it replays CUDA graphs"),
+        ("inductor:graph=module", CPU, {}, "deploy inductor without graph=module"),
+        ("inductor", CPU, {"export_error": "ValueError: a branch"}, "ValueError: a branch"),
+        ("identity", CPU, {"export_error": "ValueError: a branch"}, "torch.export refuses conv: ValueError: a branch"),
+        ("onnxruntime:provider=dnnl", CPU, {}, "onnxruntime:provider=dnnl cannot be deployed: only cpu and cuda can"),
+        ("onnxruntime", CPU, {"precisions": ("bf16",)}, "cannot be deployed in bf16"),
+    ],
+)
+def test_what_cannot_be_deployed_has_a_reason(
+    tmp_path: Path, compiler: str, target: Target, fields: dict[str, object], reason: str
+) -> None:
+    require(compiler)
+    with pytest.raises(Unsupported, match=re.escape(reason)):
+        deployed(artifact(tmp_path, compiler, **fields), target, tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize("compiler", ["tensorrt", "tensorrt_rtx"])
+def test_tensorrt_without_a_gpu_to_try_it_on(tmp_path: Path, compiler: str) -> None:
+    (compiled := tmp_path / "compiled").mkdir()
+    (out := tmp_path / "out").mkdir()
+    (compiled / "model.plan").write_bytes(b"a plan")
+    (compiled / "bindings.json").write_text(json.dumps({"inputs": ["x"], "outputs": ["y", "z"], "facts": {}}))
+    found = deployed(artifact(tmp_path, compiler), Target(kind="cuda"), compiled, out)
+    assert (out / "model.plan").read_bytes() == b"a plan"
+    assert found.libraries == (compiler, "torch")
+    assert "INPUTS, OUTPUTS = ['x'], ['y', 'z']" in found.code
+    ast.parse(found.code)
+
+
+def test_a_serving_travels_as_json() -> None:
+    made = Serving(libraries=("a",), imports=("import a",), code="x", files={"f": "g"}, streams=2, notes=("n",))
+    assert Serving.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+
+
+def test_identity_writes_the_weights_of_a_model_that_a_library_builds(tmp_path: Path, exported: Export) -> None:
+    pytest.importorskip("timm")
+    case = Case(workload="resnet18", compiler="identity", batch_size=1, model_args=(("num_classes", 3),))
+    found = deployed(exported(case), CPU, tmp_path, tmp_path)
+    assert 'timm.create_model("resnet18", num_classes=3).eval()' in found.code
+    assert found.libraries == ("torch", "timm")
+    assert list(found.files) == ["weights.pt"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "model_args", "expression"),
+    [
+        ("vit_tiny_patch16_224", {"img_size": 96}, 'timm.create_model("vit_tiny_patch16_224", img_size=96)'),
+        ("resnet18", {"img_size": 96, "pretrained": True}, 'timm.create_model("resnet18")'),
+        ("hf-hub:owner/name", {}, None),
+        ("torchvision:resnet18", {}, 'torchvision.models.get_model("resnet18", weights=None)'),
+        ("torchvision:resnet18", {"pretrained": True}, None),
+        ("torchvision:fcos_resnet50_fpn", {}, None),
+        ("conv", {}, None),
+    ],
+)
+def test_how_a_library_builds_a_model(workload: str, model_args: dict[str, object], expression: str | None) -> None:
+    pytest.importorskip("timm")
+    pytest.importorskip("torchvision")
+    case = Case(workload=workload, compiler="identity", batch_size=1, model_args=tuple(sorted(model_args.items())))  # type: ignore[arg-type]
+    found = construction(case)
+    assert (found.expression if found else None) == expression

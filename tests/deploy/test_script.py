@@ -1,0 +1,117 @@
+"""`serve.py` with a made-up runtime: what its check finds, and that it is plain code."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_ngraph.artifact import save_arrays
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.deploy.script import SUMS, script
+
+CASE = Case(workload="net", compiler="mine", batch_size=4)
+CODE = """
+def load():
+    return float((HERE / "factor.txt").read_text())
+
+
+def answer(model, inputs):
+    return [{}]
+"""
+DOUBLED = "model * inputs[0]"
+ONE_SCREEN = 110
+"""Lines of the longest script."""
+
+
+def written(folder: Path, expression: str = DOUBLED, streams: int = 1, reference: object = None) -> Path:
+    """Write a folder whose model doubles its input, unless the expression says otherwise."""
+    x = np.linspace(-1, 1, 8, dtype=np.float32)
+    serving = Serving(
+        libraries=(), imports=("import threading",), code=CODE.format(expression), files={}, streams=streams
+    )
+    (folder / "factor.txt").write_text("2")
+    (folder / "serve.py").write_text(script(CASE, serving, 2, 1e-4))
+    save_arrays(folder / "inputs.npz", [x])
+    save_arrays(folder / "reference.npz", [2 * x if reference is None else np.asarray(reference)])
+    sums = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.name}\n" for p in folder.iterdir()]
+    (folder / SUMS).write_text("".join(sums))
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", str(folder / "serve.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
+
+
+@pytest.mark.parametrize("streams", [1, 2])
+def test_the_check_verifies_and_prints_the_throughput(tmp_path: Path, streams: int) -> None:
+    done = run(written(tmp_path, streams=streams), "--check")
+    assert done.stdout.splitlines()[0] == "outputs agree with the reference: largest difference 0.0e+00"
+    assert " samples/s, the median of " in done.stdout
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("expression", "reference", "problem"),
+    [
+        ("1.01 * model * inputs[0]", None, "differ from the reference by 1.0e-02; at most 0.0001 is allowed"),
+        ("model * inputs[0][:4]", None, "differ from the reference by inf"),
+        ("inputs[0] / 0 * 0", None, "differ from the reference by inf"),
+        ("model * inputs[0], inputs[0]", None, "2 outputs, expected 1"),
+        ("np.array([50000])", np.array([50001]), "differ from the reference by inf"),
+    ],
+    ids=["value", "shape", "nan", "number", "integer"],
+)
+def test_wrong_outputs_fail_the_check(tmp_path: Path, expression: str, reference: object, problem: str) -> None:
+    done = run(written(tmp_path, expression, reference=reference), "--check")
+    assert done.returncode == 1
+    assert problem in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("expression", "reference"),
+    [
+        ("np.array([np.nan, np.inf, -3e38, 1.0], np.float32)", np.array([np.nan, np.inf, -np.inf, 1], np.float32)),
+        ("np.array([1 + 1j])", np.array([1 + 1j])),
+        ("np.array([True])", np.array([True])),
+        ("np.zeros((0, 3))", np.zeros((0, 3))),
+    ],
+    ids=["masks", "complex", "Boolean", "empty"],
+)
+def test_outputs_of_other_kinds_agree(tmp_path: Path, expression: str, reference: object) -> None:
+    done = run(written(tmp_path, expression, reference=reference), "--check")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_damaged_file_fails_the_check(tmp_path: Path) -> None:
+    (written(tmp_path) / "factor.txt").write_text("2.00000001")
+    done = run(tmp_path, "--check")
+    assert (done.returncode, done.stderr) == (1, f"factor.txt is damaged: its SHA-256 is not the one in {SUMS}\n")
+
+
+def test_without_options_it_answers_and_other_options_show_the_usage(tmp_path: Path) -> None:
+    assert run(written(tmp_path)).stdout == "float32 (8,)\n"
+    done = run(tmp_path, "--chek")
+    assert done.returncode == 1
+    assert "python serve.py --check" in done.stderr
+
+
+@pytest.mark.parametrize("streams", [1, 2])
+def test_it_is_plain_code_with_its_imports_and_threads_at_the_top(streams: int) -> None:
+    imports = ("import onnxruntime", "import os", "from a import b")
+    text = script(CASE, Serving(libraries=(), imports=imports, code=CODE, files={}, streams=streams), 2, 1e-4)
+    body = ast.parse(text).body
+    names = [node.names[0].name for node in body if isinstance(node, ast.Import)]
+    assert names == [*sorted(names[:-2]), "numpy", "onnxruntime"]
+    first = next(node for node in body if isinstance(node, ast.Assign))
+    assert ast.unparse(first) == "THREADS = 2"
+    assert {"load", "answer", "samples", "main"} <= {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    assert text.count("\n") <= ONE_SCREEN
+    assert "pytest" not in text
