@@ -88,7 +88,7 @@ def store(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--case=resnet18-openvno-b1-xeon"], "Did you mean 'resnet18-openvino-b1-xeon'?"),
+        (["--case=resnet18-openvno-b1-xeon"], "Nearest: resnet18-openvino-b1-xeon,"),
         (["--case=resnet18"], "--case=resnet18 is part of 2 cases"),
         (["--case=tvm"], "it is failed (compile: RuntimeError: no such operator"),
         (["--case=openvino"], "it is not known from what resnet18-openvino-b1-xeon was measured"),

@@ -50,8 +50,10 @@ def test_an_id_that_is_a_part_of_another_is_that_case() -> None:
 
 
 def test_an_unknown_case_is_one_message_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match=r"unknown case of run a-run 'conv-openvno-b8-cpu'\. Did you mean 'conv-open"):
+    with pytest.raises(UsageError, match=r"run a-run has no case .* Nearest: conv-openvino-b8-cpu,"):
         choice.by_id(RUN, "conv-openvno-b8-cpu")
+    with pytest.raises(UsageError, match="Nearest: none, it has no record"):
+        choice.by_id(run_of(), "conv-openvino-b8-cpu")
 
 
 def test_a_part_of_several_cases_is_one_message_that_lists_them() -> None:

@@ -103,6 +103,12 @@ def test_without_options_it_answers_and_other_options_show_the_usage(tmp_path: P
     assert "python serve.py --check" in done.stderr
 
 
+def test_a_name_with_quotes_stays_in_the_docstring() -> None:
+    case = Case(workload='a"""\nraise SystemExit\n"""\\.onnx', compiler="mine", batch_size=1)
+    text = script(case, Serving(libraries=(), imports=(), code=CODE, files={}), 2, 1e-4)
+    assert not any(isinstance(node, ast.Raise) for node in ast.walk(ast.parse(text)))
+
+
 @pytest.mark.parametrize("streams", [1, 2])
 def test_it_is_plain_code_with_its_imports_and_threads_at_the_top(streams: int) -> None:
     imports = ("import onnxruntime", "import os", "from a import b")

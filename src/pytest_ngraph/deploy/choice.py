@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from pytest_ngraph import compilers
@@ -37,7 +38,8 @@ def by_id(run: Run, given: str) -> Record:
     records = {record.case.id: record for record in run.records}
     found = [wanted] if wanted in records else [case for case in records if wanted in case]
     if not found:
-        raise UsageError.unknown(f"case of run {run.id}", wanted, records, "Give another run, or another --case.")
+        near = ", ".join(get_close_matches(wanted, records, n=MOST_IDS, cutoff=0.0)) or "none, it has no record"
+        raise UsageError(f"run {run.id} has no case {wanted!r}. Nearest: {near}. Give another --case, or another run.")
     if len(found) > 1:
         raise UsageError(
             f"--case={wanted} is part of {len(found)} cases of run {run.id}: {listed(found, MOST_IDS)}. Give more of "

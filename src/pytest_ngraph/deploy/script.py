@@ -121,8 +121,8 @@ def script(case: Case, serving: Serving, threads: int, tolerance: float) -> str:
     heavy = sorted({"import numpy as np", *serving.imports} - own, key=_order)
     streams = f"STREAMS = {serving.streams}  # calls side by side, as measured\nPOOL = ThreadPoolExecutor(STREAMS)\n"
     return TEXT.format(
-        model=case.network_label,
-        compiler=case.compiler,
+        model=_quoted(case.network_label),
+        compiler=_quoted(case.compiler),
         batch_size=case.batch_size,
         standard="\n".join(sorted({*STANDARD, *own, *([POOL] if in_streams else [])}, key=_order)),
         imports="\n".join(heavy),
@@ -137,6 +137,11 @@ def script(case: Case, serving: Serving, threads: int, tolerance: float) -> str:
         seconds=IN_STREAMS if in_streams else ALONE,
         per_call="BATCH_SIZE * STREAMS" if in_streams else "BATCH_SIZE",
     )
+
+
+def _quoted(text: str) -> str:
+    """Return a name as it may stand in a docstring."""
+    return text.replace("\\", "/").replace('"', "'")
 
 
 def _is_standard(line: str) -> bool:
