@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Array, Artifact, Target, save_arrays
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers import CompiledModel, serving
+from pytest_ngraph.compilers import serving
 
+Outputs = Callable[[], Sequence[Array]]
 INPUTS, REFERENCE = "inputs.npz", "reference.npz"
 
 
 def deploy(
-    case: Case, artifact: Artifact, target: Target, compiled: Path, model: CompiledModel, folder: Path
+    case: Case, artifact: Artifact, target: Target, compiled: Path, outputs: Outputs, folder: Path
 ) -> dict[str, Any]:
     """Write into `folder` all that the compiler knows of, and the arrays.
 
     Args:
         compiled: what the compiler wrote when it compiled.
-        model: what was loaded from there and verified.
+        outputs: returns those of the model that was loaded from there and verified.
 
     Returns:
         JSON-ready data: `serving`, and what `inputs` and `outputs` are: name, type and shape of each.
@@ -30,7 +32,7 @@ def deploy(
     """
     found = serving.deploy(case.compiler, compilers.resolve(case.compiler), artifact, target, compiled, folder)
     # Where values decide how large outputs are, eager PyTorch's may be in another order: then the verified model's own.
-    reference = list(model.outputs()) if artifact.data_dependent else artifact.reference()
+    reference = list(outputs()) if artifact.data_dependent else artifact.reference()
     inputs = serving.samples(artifact)
     save_arrays(folder / INPUTS, inputs)
     save_arrays(folder / REFERENCE, reference)

@@ -172,7 +172,7 @@ class Worker:
         """Write into `folder` what serves the model that was prepared last, and return what only its compiler knows."""
         compiled, model = self._folders[-1], self._models[HEAD]
         on = Target.from_dict(target)
-        return deploy(Case.from_dict(case), Artifact.from_dict(artifact), on, compiled, model, Path(folder))
+        return deploy(Case.from_dict(case), Artifact.from_dict(artifact), on, compiled, model.outputs, Path(folder))
 
     def release(self, *, kind: Kind) -> Answer:
         """Free what is held, and return the peaks of memory since the first `prepare`."""

@@ -38,7 +38,7 @@ def deploy(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Deploy
         artifact, compiler, compiled = exported(case), compilers.resolve(case.compiler), tmp_path_factory.mktemp("made")
         compiler.compile(artifact, target, compiled)
         with closing(compiler.load(artifact, target, compiled)) as model:
-            answer = deployed(case, artifact, target, compiled, model, place)
+            answer = deployed(case, artifact, target, compiled, model.outputs, place)
             agreement = verify(model.outputs(), artifact.reference(), case.precision)
         assert agreement.agrees, agreement
         return Written(serving=Serving.from_dict(answer.pop("serving")), agreement=agreement, **answer)

@@ -28,7 +28,8 @@ class Serving:
         libraries: modules that `serve.py` needs, whose distributions go to `requirements.txt`.
         imports: lines that import what `code` uses, from the standard library, too.
         code: constants and the functions `load()` and `answer(model, inputs)`. Inputs and outputs are lists of NumPy
-            arrays in the graph's order. The code may use `HERE` (the folder), `THREADS` and `np`.
+            arrays in the graph's order. It may use `HERE` (the folder), `THREADS`, `np` and `arrays(name)`, which reads
+            an npz file of the folder.
         files: what each file is, by its name.
         threads: threads that one call computes with; None for those of the target, which calls side by side share.
         streams: calls that run side by side; more than 1 for throughput. `answer` is then called from as many threads.
@@ -66,10 +67,7 @@ def deploy(name: str, compiler: Compiler, artifact: Artifact, target: Target, co
     """
     method = getattr(compiler, "deploy", None)
     if method is None:
-        raise Unsupported(
-            f"{name} cannot be deployed: its class {type(compiler).__name__} has no method deploy. "
-            "docs/add-a-compiler.md says what it returns."
-        )
+        raise Unsupported(f"{name} has no method deploy; docs/add-a-compiler.md says what it returns")
     serving: Serving = method(artifact, target, compiled, folder)
     return serving
 

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_ngraph import compilers
+from pytest_ngraph.artifact import Artifact, Target, save_arrays
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.worker.deploy import deploy
+
+CASE = Case(workload="net", compiler="deployable:Remembers", batch_size=2)
+
+
+class Compiler:
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        (folder / "model").write_bytes((compiled / "model").read_bytes())
+        return Serving(libraries=("a",), imports=("import a",), code="", files={"model": "the model"})
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an exported workload, what was compiled, and a place for what is deployed."""
+    pytest.importorskip("torch")
+    monkeypatch.setattr(compilers, "resolve", lambda text: Compiler())
+    for name in ("exported", "compiled", "out"):
+        (tmp_path / name).mkdir()
+    save_arrays(tmp_path / "exported" / "inputs.npz", [np.ones((2, 3), np.float32), np.array(7)])
+    save_arrays(tmp_path / "exported" / "reference.npz", [np.full((2, 3), 5, np.float32)])
+    (tmp_path / "compiled" / "model").write_text("a model")
+    return tmp_path
+
+
+def written(folders: Path, **fields: object) -> dict[str, object]:
+    artifact = Artifact(folder=folders / "exported", case=CASE, **fields)  # type: ignore[arg-type]
+    return deploy(
+        CASE, artifact, Target(), folders / "compiled", lambda: [np.full((2, 3), 4, np.float32)], folders / "out"
+    )
+
+
+def arrays(path: Path) -> list[list[float]]:
+    with np.load(path) as archive:
+        return [archive[name].ravel().tolist() for name in sorted(archive.files)]
+
+
+def test_it_writes_the_model_the_inputs_and_the_reference_outputs(folders: Path) -> None:
+    answer = written(folders, input_names=("x", "n"), output_names=("output['y']",))
+    assert answer["inputs"] == [["x", "float32", "2 x 3"], ["n", "int64", "scalar"]]
+    assert answer["outputs"] == [["output['y']", "float32", "2 x 3"]]
+    assert {path.name for path in (folders / "out").iterdir()} == {"model", "inputs.npz", "reference.npz"}
+    assert arrays(folders / "out" / "inputs.npz") == [[1.0] * 6, [7]]
+    assert arrays(folders / "out" / "reference.npz") == [[5.0] * 6]
+
+
+def test_where_values_decide_sizes_the_reference_is_the_verified_models_own(folders: Path) -> None:
+    answer = written(folders, data_dependent=True)
+    assert arrays(folders / "out" / "reference.npz") == [[4.0] * 6]
+    assert answer["outputs"] == [["output[0]", "float32", "2 x 3"]]
+
+
+@pytest.mark.parametrize(("precision", "dtype"), [("fp16", "float16"), ("bf16", "float32")])
+def test_inputs_have_the_type_that_the_model_takes_unless_numpy_lacks_it(
+    folders: Path, precision: str, dtype: str
+) -> None:
+    case = Case(workload="net", compiler="mine", batch_size=2, precision=precision)  # type: ignore[arg-type]
+    artifact = Artifact(folder=folders / "exported", case=case)
+    deploy(case, artifact, Target(), folders / "compiled", list, folders / "out")
+    with np.load(folders / "out" / "inputs.npz") as archive:
+        assert archive["a0000"].dtype == dtype
