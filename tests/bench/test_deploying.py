@@ -48,6 +48,15 @@ def test_a_compiler_of_ones_own(record: Record, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+def test_an_empty_folder_may_be_the_current_one(
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    assert deployed(record, Path()) == Path()
+    assert served.check(Path.cwd()).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("compiler", "error", "message"),
     [

@@ -63,17 +63,20 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
         NgraphError: it cannot be compiled any more, or the check of the folder fails.
     """
     require_empty(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as around:
-        building = Path(around, folder.name)
+    place = folder.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as around:
+        building = Path(around, place.name)
         building.mkdir()
         graph = record.follows_from["graph"]
-        with deploying(record.case, target, settings, graph, building.resolve(), progress) as written:
+        with deploying(record.case, target, settings, graph, building, progress) as written:
             complete(building, record, run, target, written)
             checked = _check(building, record.case.id)
-        if folder.exists():
-            folder.rmdir()
-        building.rename(folder)
+        if place.exists():  # it may be the folder that the command runs in, which must stay
+            for path in building.iterdir():
+                path.rename(place / path.name)
+        else:
+            building.rename(place)
     return Deployed(folder=folder, checked=checked)
 
 
