@@ -86,7 +86,7 @@ def _mean_speedup(records: Sequence[Record], compiler: str) -> str:
 
 
 def _compile_s(record: Record) -> str:
-    return "" if record.compile_s is None else quantity(record.compile_s, "s")
+    return "" if record.total_compile_s is None else quantity(record.total_compile_s, "s")
 
 
 def _error(record: Record) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.compilers import program
+from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.errors import Unsupported
 
 
@@ -21,7 +22,8 @@ def write_onnx(artifact: Artifact, path: Path) -> None:
     # Not in bf16: the optimizer leaves weights in fp32 where it folds a normalization into a convolution.
     optimize = artifact.case.precision != "bf16"
     try:
-        torch.onnx.export(loaded, (), path, dynamo=True, verbose=False, optimize=optimize)
+        with converting():
+            torch.onnx.export(loaded, (), path, dynamo=True, verbose=False, optimize=optimize)
     except torch.onnx.errors.OnnxExporterError as error:
         raise Unsupported(f"torch.onnx cannot export {artifact.case.workload}: {_reason(error)}") from error
 

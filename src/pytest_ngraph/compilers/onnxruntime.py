@@ -72,6 +72,9 @@ class OnnxRuntime:
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
+    def for_priming(self) -> OnnxRuntime:
+        return self
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the ONNX graph, which `load` optimizes for the provider. An ONNX workload needs none."""
         self._refuse(target)
