@@ -95,7 +95,7 @@ def test_a_comparison_is_read_back_from_json() -> None:
         base="resnet18-identity-b1-cpu",
         placement="apart",
         launches=(launch(1.0, 2.0), dataclasses.replace(launch(4.0), fresh=False)),
-        alone=(AloneLaunch(arm="head", compile_s=None, cpu_percent=50.0, peak_memory_bytes=2**20),),
+        alone=(AloneLaunch(arm="head", compile_s=None, cpu_percent=50.0, worker_memory_bytes=2**20),),
         alone_problem="the process was killed",
         subject="program",
         module=Comparison(placement="apart", subject="module", share=0.5, launches=(launch(3.0),)),

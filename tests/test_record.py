@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -44,6 +45,23 @@ def test_a_record_without_cycles_can_be_read(record: Record) -> None:
     written = record.to_dict()
     del written["cycles"]
     assert Record.from_dict(written) == record
+
+
+def test_a_record_of_an_earlier_version_can_be_read(record: Record) -> None:
+    """It has the seconds of converting in those of compiling, and another name for the memory."""
+    written = record.to_dict() | {"compile_s": 5.0, "peak_memory_bytes": 7}
+    for name in ("convert_s", "compile_cores", "worker_memory_bytes"):
+        del written[name]
+    read = Record.from_dict(written)
+    assert read == dataclasses.replace(record, compile_s=5.0, worker_memory_bytes=7)
+    assert read.total_compile_s == 5.0
+
+
+def test_converting_and_compiling_are_read_together(record: Record) -> None:
+    compiled = dataclasses.replace(record, convert_s=2.0, compile_s=3.0, cpu_percent=50.0)
+    assert compiled.total_compile_s == 5.0
+    assert (compiled.reading("compile_s"), compiled.reading("cpu_percent")) == (5.0, 50.0)
+    assert record.total_compile_s is None
 
 
 def test_failed_record_round_trip(a_case: Case) -> None:

@@ -32,8 +32,8 @@ class Pair:
 
     @property
     def compile_s(self) -> float:
-        assert self.compiled.compile_s is not None
-        return self.compiled.compile_s
+        assert self.compiled.total_compile_s is not None
+        return self.compiled.total_compile_s
 
     @property
     def load_s(self) -> float:

@@ -197,7 +197,7 @@ def write_store(folder: Path, count: int, rounds: int) -> None:
         stable=True,
         agreement=Agreement(error=1e-6, tolerance=1e-4),
         cpu_percent=50.0,
-        peak_memory_bytes=2**30,
+        worker_memory_bytes=2**30,
         model=Model(parameters=10_000_000, mult_adds=10**9, flops=2 * 10**9),
     ).to_dict()
     for number, device in enumerate(DEVICES):

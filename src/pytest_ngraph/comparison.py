@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -14,6 +15,8 @@ code differs, each model compiled by its own side's. Empty for all others, of wh
 
 HEAD, BASE = "head", "base"
 """Names of the two arms."""
+RENAMED = {"peak_memory_bytes": "worker_memory_bytes"}
+"""Names of fields in stored records and launches of earlier versions, with those that they have today."""
 
 
 class Quad(NamedTuple):
@@ -93,15 +96,15 @@ class AloneLaunch:
     """One arm in a fresh process of its own: figures that a process with both arms cannot attribute to either.
 
     Attributes:
-        compile_s: seconds of compiling in a cold start; None where nothing is compiled.
+        compile_s: seconds of converting and compiling in a cold start; None where nothing is compiled.
         cpu_percent: as in `record.Record`.
-        peak_memory_bytes: as in `record.Record`.
+        worker_memory_bytes: as in `record.Record`.
     """
 
     arm: str
     compile_s: float | None
     cpu_percent: float | None
-    peak_memory_bytes: int | None
+    worker_memory_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,9 +161,14 @@ class Comparison:
     def from_dict(cls, data: dict[str, Any]) -> Comparison:
         """Return the comparison that `to_dict` wrote."""
         launches = tuple(_launch(each) for each in data["launches"])
-        alone = tuple(AloneLaunch(**each) for each in data.get("alone", ()))
+        alone = tuple(AloneLaunch(**renamed(each)) for each in data.get("alone", ()))
         module = cls.from_dict(data["module"]) if data.get("module") else None
         return cls(**data | {"launches": launches, "alone": alone, "module": module})
+
+
+def renamed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored record or launch with the names that its fields have today."""
+    return {RENAMED.get(name, name): value for name, value in data.items()}
 
 
 def _launch(data: dict[str, Any]) -> Launch:

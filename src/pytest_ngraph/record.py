@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.comparison import Comparison, renamed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,13 +118,19 @@ class Record:
         nodeid: the test that asked for it.
         started_at: seconds since the epoch.
         stable: whether both ends of the median's 95 % interval reached the precision target before the budget ended.
-        compile_s: seconds from the exported program to the first possible iteration, always of a cold start; None
-            where nothing is compiled.
-        load_s: seconds that compiling, or loading from the cache, took this time.
+        convert_s: seconds from the exported program to what the compiler itself takes (an ONNX graph, OpenVINO's
+            representation, a TorchScript graph, or the program read back), in a cold start. None where nothing is
+            compiled, and in records of earlier versions, whose `compile_s` contains it.
+        compile_s: seconds from there to the first possible iteration, in a cold start, loading included; None where
+            nothing is compiled.
+        compile_cores: logical CPUs that compiling could use; None where nothing is compiled, or it was not recorded.
+        load_s: seconds from what was compiled, just now or earlier, to the first possible iteration.
         cached_at: when the artifact from the cache was compiled, in seconds since the epoch; None when it was compiled
             for this record.
         cpu_percent: CPU seconds of the worker over wall seconds times logical CPUs, during the rounds.
-        peak_memory_bytes: resident peak of the worker from compiling to the last round.
+        worker_memory_bytes: resident peak of the process that measures, from loading the model to the last round,
+            without what compiling or earlier cases left in it (`worker.memory`). The process also holds PyTorch and
+            this plugin.
         device_memory_bytes: peak on the accelerator; None on a CPU.
         facts: what the compiled model reports about itself (version, precision really used, provider, threads).
         arms: the compilers whose rounds were interleaved with these.
@@ -142,13 +148,15 @@ class Record:
     started_at: float = 0.0
     rounds: tuple[Round, ...] = ()
     stable: bool = False
+    convert_s: float | None = None
     compile_s: float | None = None
+    compile_cores: int | None = None
     load_s: float | None = None
     cached_at: float | None = None
     warmup: Warmup | None = None
     agreement: Agreement | None = None
     cpu_percent: float | None = None
-    peak_memory_bytes: int | None = None
+    worker_memory_bytes: int | None = None
     device_memory_bytes: int | None = None
     contention: Contention = field(default_factory=Contention)
     model: Model = field(default_factory=Model)
@@ -184,6 +192,16 @@ class Record:
     def unchanged(cls, case: Case, comparison: Comparison, model: Model) -> Record:
         """Return the record of a case that equals its base's, and that nobody has asked a figure of."""
         return cls(case=case, outcome="unchanged", started_at=time.time(), comparison=comparison, model=model)
+
+    @property
+    def total_compile_s(self) -> float | None:
+        """Seconds from the exported program to the first possible iteration, in a cold start: converting, compiling."""
+        return None if self.compile_s is None else (self.convert_s or 0.0) + self.compile_s
+
+    def reading(self, metric: str) -> float | None:
+        """Return a metric that is read once, by its name: `compile_s` is the total, of converting and compiling."""
+        value: float | None = self.total_compile_s if metric == "compile_s" else getattr(self, metric)
+        return value
 
     @property
     def samples(self) -> npt.NDArray[np.float64]:
@@ -231,7 +249,7 @@ class Record:
     def from_dict(cls, data: dict[str, Any]) -> Record:
         """Return the record that `to_dict` wrote."""
         return cls(
-            **data
+            **renamed(data)
             | {
                 "case": Case.from_dict(data["case"]),
                 "rounds": tuple(Round(*r) for r in data["rounds"]),

@@ -15,12 +15,12 @@ def test_each_arm_is_launched_three_times_in_turn() -> None:
     def launch(arm: str) -> Record:
         launched.append(arm)
         seconds = float(len(launched))
-        return measured(CASE, 0.1, compile_s=seconds, cpu_percent=50.0, peak_memory_bytes=2**20)
+        return measured(CASE, 0.1, compile_s=seconds, cpu_percent=50.0, worker_memory_bytes=2**20)
 
     launches, problem = launch_alone(launch)
     assert problem == ""
     assert [each.arm for each in launches] == launched == ["base", "head", "head", "base", "base", "head"]
-    assert launches[2] == AloneLaunch(arm="head", compile_s=3.0, cpu_percent=50.0, peak_memory_bytes=2**20)
+    assert launches[2] == AloneLaunch(arm="head", compile_s=3.0, cpu_percent=50.0, worker_memory_bytes=2**20)
     sums = {arm: sum(each.compile_s or 0 for each in launches if each.arm == arm) for arm in ("base", "head")}
     assert abs(sums["base"] - sums["head"]) <= 1, "drift hits both"
 

@@ -17,7 +17,7 @@ def test_a_head_that_runs_alone_is_measured_alone(crowd: Compare, compiler: str,
     (record,) = crowd(compiler)
     assert record.outcome == "measured", record.failure
     assert record.rounds
-    assert record.peak_memory_bytes, "of a process that holds one model"
+    assert record.worker_memory_bytes, "of a process that holds one model"
     assert record.comparison
     assert record.comparison.problem.startswith(problem)
     assert (record.comparison.new, record.comparison.launches) == (False, ())

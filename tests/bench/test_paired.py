@@ -25,7 +25,9 @@ CASE = case("openvino", 8)
 CORES = (1, 3)
 CALL_S = 0.001
 PREPARED = {
+    "convert_s": 0.5,
     "compile_s": 1.0,
+    "compile_cores": 2,
     "load_s": 1.0,
     "cached_at": None,
     "facts": {},
@@ -61,7 +63,7 @@ class Process:
             self.prepared.append(arguments)
             return PREPARED
         if do == "release":
-            return {"peak_memory_bytes": 2**20, "device_memory_bytes": 2**20}
+            return {"worker_memory_bytes": 2**20, "device_memory_bytes": 2**20}
         assert do == "compare"
         self.limits.append(arguments["slowest_s"])
         quads = arguments["quads"] if self.burst_s == CALL_S else arguments["quads"] // 2
@@ -193,4 +195,4 @@ def test_what_both_models_used_is_neither_ones() -> None:
     record = ours.finish(Contention(), (), "some cycles")
     assert record.outcome == "measured"
     assert not record.cycles, "its quads are not one round a cycle"
-    assert (record.peak_memory_bytes, record.device_memory_bytes, record.cpu_percent) == (None, None, None)
+    assert (record.worker_memory_bytes, record.device_memory_bytes, record.cpu_percent) == (None, None, None)

@@ -19,7 +19,9 @@ from pytest_ngraph.settings import Settings
 CASE = case("openvino", 8)
 READY: dict[str, Any] = {
     "agreement": {"error": 0.0, "tolerance": 1e-4},
+    "convert_s": 0.5,
     "compile_s": 1.0,
+    "compile_cores": 2,
     "load_s": 1.0,
     "cached_at": None,
     "warmup": {"iterations": 1, "elapsed_s": 0.1, "steady": True},
@@ -45,7 +47,7 @@ class Process:
             return READY | {"facts": {"of": self._name}}
         if do == "measure":
             return {"elapsed_s": 0.01, "wall_s": 0.01, "cpu_s": 0.01, "involuntary_switches": 0}
-        return {"peak_memory_bytes": 2**20, "device_memory_bytes": None}
+        return {"worker_memory_bytes": 2**20, "device_memory_bytes": None}
 
 
 def arm(dies_of: str = "") -> ApartArm:

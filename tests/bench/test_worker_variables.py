@@ -8,6 +8,8 @@ import psutil
 import pytest
 
 from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.compilers.threads import COMPILING
+from pytest_ngraph.machine import cores
 
 
 def environment_of_worker(temporary: Path) -> dict[str, str]:
@@ -29,3 +31,8 @@ def test_threads_are_sized_and_bound_by_the_environment(tmp_path: Path) -> None:
     assert environment["OMP_NUM_THREADS"] == "1"
     assert environment["OMP_PLACES"] == "{0}"
     assert environment["OMP_PROC_BIND"] == "true"
+
+
+def test_compiling_may_use_cores_on_which_nothing_computes(tmp_path: Path) -> None:
+    expected = cores.to_compile_on((0,))
+    assert environment_of_worker(tmp_path)[COMPILING] == ",".join(map(str, expected))

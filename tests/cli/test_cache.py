@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ngraph.cli import main
 from pytest_ngraph.worker.cache import Cache
+from pytest_ngraph.worker.cold_start import ColdStart
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     kept = Cache(tmp_path / "cache")
     for batch_size in (1, 2):
         inputs = {"workload": "resnet18", "batch_size": batch_size, "compiler": "tvm"}
-        kept.keep(inputs, compiled, compile_s=12.5)
+        kept.keep(inputs, compiled, ColdStart(2.0, 12.5, 2))
         used = [entry for entry in kept.entries() if entry.inputs == inputs]
         os.utime(used[0].folder, (batch_size, batch_size))
     return tmp_path / "cache"
@@ -29,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 def test_artifacts_are_listed_the_last_used_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache", "list", "--folder", str(folder)]) == 0
     latest, earliest, total = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d +1\.0 MiB +12\.5 s  resnet18 b2 tvm", latest)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d +1\.0 MiB +14\.5 s  resnet18 b2 tvm", latest)
     assert earliest.endswith("resnet18 b1 tvm")
     assert total == f"2 artifacts, 2.0 MiB in {folder}"
 

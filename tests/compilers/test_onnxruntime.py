@@ -11,7 +11,7 @@ from compiled import CPU, THROUGHPUT, Export, Load
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers import cuda
+from pytest_ngraph.compilers import cuda, resolve
 from pytest_ngraph.compilers.onnxruntime import ELEMENT_TYPES, PROVIDERS, OnnxRuntime, _providers
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx.file import OnnxFile
@@ -28,6 +28,35 @@ def test_every_optimization_level_keeps_the_outputs(level: str, load: Load, expo
     model = load(Case.from_dict(CASE.to_dict() | {"compiler": f"onnxruntime:optimization={level}"}))
     assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
     assert model.facts["optimization"] == level
+
+
+@pytest.mark.parametrize(
+    ("options", "domain", "operator"),
+    [
+        ("opset=20", "", "Softmax"),
+        ("opset=23", "", "Attention"),
+        ("opset=20,rewrite=true", "com.microsoft", "MultiHeadAttention"),
+    ],
+)
+def test_attention_can_be_one_operator(
+    options: str, domain: str, operator: str, load: Load, exported: Export, tmp_path: Path
+) -> None:
+    import onnx
+
+    case = Case(workload="attending:attention", compiler=f"onnxruntime:{options}", batch_size=2)
+    resolve(case.compiler).compile(exported(case), CPU, tmp_path)
+    nodes = onnx.load(tmp_path / "model.onnx").graph.node
+    assert (domain, operator) in {(node.domain, node.op_type) for node in nodes}
+    model = load(case, folder=tmp_path)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    assert ("sdpa" in model.facts.get("rewritten", "")) == ("rewrite" in options)
+
+
+@pytest.mark.parametrize("options", ["opset=23", "rewrite=true"])
+def test_an_onnx_file_runs_unchanged(options: str, tmp_path: Path, onnx_file: Path) -> None:
+    case = Case(workload=str(onnx_file), compiler=f"onnxruntime:{options}", batch_size=2)
+    with pytest.raises(Unsupported, match="is an ONNX file, which runs unchanged"):
+        resolve(case.compiler).compile(OnnxFile().export(case, tmp_path), CPU, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ import json, pathlib, sys, tempfile, threading, time
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
+from pytest_ngraph.compilers.threads import on_all_cores
 from pytest_ngraph.workloads.export import export
 
 def threads():
@@ -42,7 +43,8 @@ case = Case(workload="conv", compiler=name, batch_size=1, depth=2, width=32)
 artifact = export(case, pathlib.Path(tempfile.mkdtemp()))
 target, folder = Target(cores=cores, objective=objective), pathlib.Path(tempfile.mkdtemp())
 compiler = compilers.resolve(name)
-compiler.compile(artifact, target, folder)
+with on_all_cores():
+    compiler.compile(artifact, target, folder)
 model = compiler.load(artifact, target, folder)
 model()
 before, masks, done = threads(), {}, threading.Event()
@@ -117,6 +119,41 @@ def test_threads_are_spread_although_torch_is_imported_only_within() -> None:
         f"with threads.spread(Target(cores={CORES})):\n"
         "    import torch\n"
         f"    assert os.sched_getaffinity(0) == set({CORES})\n"
+        f"assert os.sched_getaffinity(0) == {{{CORES[0]}}}"
+    )
+    assert _problem_of(script, _bound_environment()) == ""
+
+
+def test_compiling_may_use_all_cores_and_then_computes_on_its_own_again() -> None:
+    first, last = CORES[:1], CORES[-1:]
+    script = (
+        "import os, subprocess, sys, torch; from pytest_ngraph.artifact import Target\n"
+        "from pytest_ngraph.compilers import threads\n"
+        "show = [sys.executable, '-c', 'import os; print(sorted(os.sched_getaffinity(0)))']\n"
+        "started = lambda: subprocess.check_output(show, text=True).strip()\n"
+        f"target = Target(cores={CORES})\n"
+        f"assert threads.compiling_cores() == {CORES}\n"
+        f"assert started() == '{list(first)}'\n"
+        "with threads.on_all_cores():\n"
+        f"    assert started() == '{list(CORES)}'\n"
+        f"    with threads.on_first_core(target): assert started() == '{list(first)}'\n"
+        f"    with threads.spread(Target(cores={last})): assert started() == '{list(last)}'\n"
+        f"    assert started() == '{list(CORES)}'\n"
+        f"assert started() == '{list(first)}'\n"
+        "threads.use_all_cores()\n"
+        f"assert started() == '{list(CORES)}'\n"
+    )
+    compiling = {threads.COMPILING: ",".join(map(str, CORES))}
+    assert _problem_of(script, _bound_environment() | compiling) == ""
+
+
+def test_a_thread_that_torch_has_not_bound_is_bound_by_what_compiles() -> None:
+    """A compiler may import torch itself. Afterwards its thread has to be on the first core, as where it was before."""
+    script = (
+        "import os, sys; from pytest_ngraph.compilers import threads\n"
+        "with threads.on_all_cores():\n"
+        "    assert 'torch' not in sys.modules\n"
+        "    import torch\n"
         f"assert os.sched_getaffinity(0) == {{{CORES[0]}}}"
     )
     assert _problem_of(script, _bound_environment()) == ""

@@ -23,7 +23,7 @@ def compared(**fields: Any) -> Record:
 
 def alone(head: list[float], base: list[float]) -> tuple[AloneLaunch, ...]:
     arms = [("head", value) for value in head] + [("base", value) for value in base]
-    return tuple(AloneLaunch(arm=a, compile_s=v, cpu_percent=None, peak_memory_bytes=2**20) for a, v in arms)
+    return tuple(AloneLaunch(arm=a, compile_s=v, cpu_percent=None, worker_memory_bytes=2**20) for a, v in arms)
 
 
 def test_a_cell_is_known_from_fresh_launches_once_there_are_enough() -> None:
@@ -54,7 +54,7 @@ def test_a_reading_is_the_mean_of_launches_alone() -> None:
 
 
 def test_memory_that_never_varied_is_not_known_exactly() -> None:
-    found = reading_of_launches(compared(alone=alone([1.0] * 3, [1.0] * 3)), "peak_memory_bytes")
+    found = reading_of_launches(compared(alone=alone([1.0] * 3, [1.0] * 3)), "worker_memory_bytes")
     # Smyth: of the prior's 0.005 with four degrees of freedom and no squares in two more, for each arm.
     assert found.change.mean == 0
     assert found.change.standard_error == pytest.approx(0.005 * math.sqrt(4 / 6 / 3 * 2))

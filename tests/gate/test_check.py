@@ -27,7 +27,7 @@ from pytest_ngraph.stats import Estimate
         ("compile_s>60", Estimate.exactly(61), "undecided"),
         ("compile_s>60", Estimate.exactly(60), "kept"),
         ("compile_s>=60", Estimate.exactly(60), "undecided"),
-        ("peak_memory>100B", Estimate.exactly(103), "breached"),
+        ("worker_memory>100B", Estimate.exactly(103), "breached"),
     ],
 )
 def test_outcome(text: str, estimate: Estimate, expected: Outcome) -> None:

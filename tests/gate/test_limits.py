@@ -75,7 +75,7 @@ def evidence(metric: str, metrics: Metrics, bound: float) -> tuple[float, str, E
 
 
 RECORDS = [
-    measured(case(compiler, size), [seconds] * 24, compile_s=3.0, cpu_percent=50.0, peak_memory_bytes=1000)
+    measured(case(compiler, size), [seconds] * 24, compile_s=3.0, cpu_percent=50.0, worker_memory_bytes=1000)
     for (compiler, size), seconds in SECONDS.items()
 ]
 """Without any error within the processes."""
@@ -91,7 +91,7 @@ RECORDS = [
         ("ase", PAIR.deviation),
         ("bsr", math.sqrt(2) * PAIR.deviation),
         ("compile_s", 0.05),
-        ("peak_memory_bytes", 0.005),
+        ("worker_memory_bytes", 0.005),
     ],
 )
 def test_each_metric_has_the_spread_of_the_processes_that_it_takes(metric: str, deviation: float) -> None:

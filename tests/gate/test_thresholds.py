@@ -32,7 +32,7 @@ from pytest_ngraph.metrics.definitions import SPANNED
                 "ase", ">", 0.1, "", (("batch_size", 8), ("compiler", "openvino:a=1,hint=x"), ("device", "[xo]*"))
             ),
         ),
-        ("peak_memory>2GiB", Threshold("peak_memory_bytes", ">", 2, "GiB")),
+        ("worker_memory>2GiB", Threshold("worker_memory_bytes", ">", 2, "GiB")),
         ("latency >= 5 ms", Threshold("latency_s", ">=", 5, "ms")),
         ("study.tcr_per_s<-3", Threshold("study.tcr_per_s", "<", -3)),
         ("throughput:5%", Threshold("throughput", ":", 5, "%")),
@@ -65,10 +65,10 @@ def test_parse(text: str, threshold: Threshold) -> None:
         ("cpu_percent>95%", 95),
         ("compile_s>2min", 120),
         ("latency<5ms", 0.005),
-        ("peak_memory>2GiB", 2**31),
-        ("peak_memory>3kB", 3000),
+        ("worker_memory>2GiB", 2**31),
+        ("worker_memory>3kB", 3000),
         ("friction>1", 1),
-        ("peak_memory:5%", 0.05),
+        ("worker_memory:5%", 0.05),
         ("friction:0.05", 0.05),
     ],
 )

@@ -9,13 +9,23 @@ from pathlib import Path
 import pytest
 
 from pytest_ngraph.machine import cgroup, machine
-from pytest_ngraph.machine.cores import Core, allowed, chosen, idle_shares
+from pytest_ngraph.machine.cores import Core, allowed, chosen, idle_shares, to_compile_on
 
 EIGHT = [Core(cpu, (cpu, cpu + 8), package=str(cpu // 4)) for cpu in range(8)]
 
 
 def first(neighbours: Sequence[Sequence[int]]) -> Sequence[int]:
     return neighbours[0]
+
+
+def test_compiling_uses_every_thread_of_every_core_but_no_more_than_a_quota_allows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 0, 1, 2})
+    monkeypatch.setattr(cgroup, "cpus", lambda: None)
+    assert to_compile_on((0, 1)) == (0, 1, 2, 3)
+    monkeypatch.setattr(cgroup, "cpus", lambda: 2)
+    assert to_compile_on((0, 1)) == (0, 1)
 
 
 def test_two_containers_with_a_quota_do_not_bind_to_the_same_cores() -> None:

@@ -20,7 +20,7 @@ def grid() -> list[Record]:
     own: dict[str, Any] = {
         "compile_s": 6.0,
         "cpu_percent": 45.0,
-        "peak_memory_bytes": 2**30,
+        "worker_memory_bytes": 2**30,
         "device_memory_bytes": 2**20,
     }
     return [
@@ -44,7 +44,7 @@ def grid() -> list[Record]:
         ("break_even", 6.0 / (1 / 200 - 1 / 800)),
         ("cpu_percent", 45.0),
         ("cpu_reduction", 0.5),
-        ("peak_memory_bytes", 2**30),
+        ("worker_memory_bytes", 2**30),
         ("device_memory_bytes", 2**20),
     ],
 )

@@ -43,7 +43,7 @@ ngraph_cache = cache
 ngraph_fail_on =
     bsr:5%
     compile_s:20% if b=1
-    peak_memory:10% if b=1 and compiler=mine:Priced
+    worker_memory:10% if b=1 and compiler=mine:Priced
     rank_inversions:new if b=1
 """
 
@@ -90,8 +90,8 @@ def test_what_got_worse_is_found_by_name(pytester: pytest.Pytester, branch: Repo
         ("bsr", f"{light}-b4-cpu"): "regressed",
         ("compile_s", "nets:heavy-mine:Priced-b1-cpu"): "unchanged",
         ("compile_s", f"{light}-b1-cpu"): "regressed",
-        ("peak_memory_bytes", "nets:heavy-mine:Priced-b1-cpu"): "unchanged",
-        ("peak_memory_bytes", f"{light}-b1-cpu"): "regressed",
+        ("worker_memory_bytes", "nets:heavy-mine:Priced-b1-cpu"): "unchanged",
+        ("worker_memory_bytes", f"{light}-b1-cpu"): "regressed",
         ("rank_inversions", "mine:Priced-b1-cpu against identity"): "regressed",
     }
     properties = {

@@ -33,7 +33,7 @@ def wide_run() -> list[Record]:
             model=model,
             compile_s=None if compiler == "identity" else 3.2,
             cpu_percent=88.2,
-            peak_memory_bytes=900 * 2**20,
+            worker_memory_bytes=900 * 2**20,
         )
         for workload, fast in (("swin_s3_tiny_224", 0.01), ("resnet18", 0.04))
         for b in (1, 8)

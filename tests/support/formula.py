@@ -140,7 +140,7 @@ def _record(case: Case, run: str, started_at: float, slower: float = 1.0) -> Rec
         compile_s=COMPILE_S[case.compiler] * (1 + 0.02 * (case.batch_size - 1)) if case.compiler in COMPILE_S else None,
         agreement=Agreement(error=1e-6 * len(case.compiler), tolerance=1e-4),
         cpu_percent=95.0 if case.device == "xeon" else 12.0 / (gain(case) * case.batch_size**0.5),
-        peak_memory_bytes=4 * (model.parameters or 0) + 2**20 * (200 + 10 * case.batch_size + 5 * len(case.compiler)),
+        worker_memory_bytes=4 * (model.parameters or 0) + 2**20 * (200 + 10 * case.batch_size + 5 * len(case.compiler)),
         device_memory_bytes=None if case.device == "xeon" else 2**20 * (100 + 8 * case.batch_size),
         contention=Contention(pressure_percent=1.0),
         model=model,

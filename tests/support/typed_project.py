@@ -58,7 +58,7 @@ def check_measurement(measurement: Record, ngraph_case: Case) -> None:
         assert_type(measurement.samples, npt.NDArray[np.float64])
         assert_type(measurement.compile_s, float | None)
         assert_type(measurement.cpu_percent, float | None)
-        assert_type(measurement.peak_memory_bytes, int | None)
+        assert_type(measurement.worker_memory_bytes, int | None)
         assert_type(measurement.facts, dict[str, str])
         assert_type(measurement.stable, bool)
         assert_type(ngraph_case.workload, str)

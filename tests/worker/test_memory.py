@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from pytest_ngraph.worker.memory import ALLOCATOR_VARIABLES, KEEPING, Footprint
+from pytest_ngraph.worker.memory import ALLOCATOR_VARIABLES, KEEPING, Footprint, _drop_code, _unchanged
 
 FAULTS_OF_A_CALL = """
 import resource
@@ -63,15 +63,64 @@ BYTES = 128 * 2**20
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process reset its peak")
 def test_what_an_earlier_case_needed_does_not_count() -> None:
     footprint = Footprint()
-    footprint.begin("cpu")
+    footprint.begin_loading()
     large = np.ones(BYTES, dtype=np.uint8)
-    before = footprint.peaks("cpu")["peak_memory_bytes"]
+    before = footprint.peaks("cpu")["worker_memory_bytes"]
     del large
-    footprint.begin("cpu")
-    after = footprint.peaks("cpu")["peak_memory_bytes"]
+    footprint.begin_loading()
+    after = footprint.peaks("cpu")["worker_memory_bytes"]
     assert before is not None
     assert after is not None
     assert before - after > BYTES // 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process reset its peak")
+def test_what_compiling_leaves_behind_does_not_count() -> None:
+    footprint = Footprint()
+    footprint.note_libraries()
+    footprint.begin_loading()
+    alone = footprint.peaks("cpu")["worker_memory_bytes"]
+    left = np.ones(BYTES, dtype=np.uint8)
+    footprint.note_libraries()  # only the first call counts
+    footprint.begin_loading()
+    model = np.ones(BYTES, dtype=np.uint8)
+    beside = footprint.peaks("cpu")["worker_memory_bytes"]
+    assert alone is not None
+    assert beside is not None
+    assert beside - alone == pytest.approx(BYTES, rel=0.1)
+    assert left.size == model.size
+
+
+SMAPS = """55d0c0000000-55d0c0001000 r--p 00000000 08:01 7 /usr/lib/libc.so.6
+Size:                  4 kB
+Anonymous:             0 kB
+VmFlags: rd mr mw me sd
+55d0c0001000-55d0c0003000 r-xp 00001000 08:01 7                          /usr/lib/a b.so
+Size:                  8 kB
+Anonymous:             0 kB
+VmFlags: rd ex mr mw me sd
+55d0c0003000-55d0c0004000 r--p 00003000 08:01 7 /usr/lib/libc.so.6
+Anonymous:             4 kB
+55d0c0004000-55d0c0005000 rw-p 00004000 08:01 7 /usr/lib/libc.so.6
+Anonymous:             0 kB
+55d0c0005000-55d0c0006000 r--s 00005000 08:01 7 /tmp/shared
+Anonymous:             0 kB
+55d0c0006000-55d0c0007000 r-xp 00000000 00:05 9 /dev/nvidia0
+Anonymous:             0 kB
+7ffd00000000-7ffd00001000 r-xp 00000000 00:00 0 [vdso]
+Anonymous:             0 kB
+"""
+
+
+def test_only_pages_of_files_that_cannot_have_changed_are_dropped() -> None:
+    assert list(_unchanged(SMAPS)) == [(0x55D0C0000000, 0x55D0C0001000), (0x55D0C0001000, 0x55D0C0003000)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports what is mapped")
+def test_code_that_was_dropped_still_runs() -> None:
+    before = np.linalg.inv(np.eye(3))
+    _drop_code()
+    assert np.array_equal(np.linalg.inv(np.eye(3)), before)
 
 
 def test_a_cpu_has_no_memory_of_a_gpu() -> None:

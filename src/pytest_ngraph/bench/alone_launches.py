@@ -29,9 +29,9 @@ def launch_alone(launch: Callable[[str], Record]) -> tuple[tuple[AloneLaunch, ..
         done.append(
             AloneLaunch(
                 arm=arm,
-                compile_s=record.compile_s,
+                compile_s=record.total_compile_s,
                 cpu_percent=record.cpu_percent,
-                peak_memory_bytes=record.peak_memory_bytes,
+                worker_memory_bytes=record.worker_memory_bytes,
             )
         )
     return tuple(done), ""

@@ -17,6 +17,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.worker.measure import is_precise, is_settled, iterations_per_round
+from pytest_ngraph.worker.protocol import TIMES
 
 RELEASE_S = 60.0
 """A worker that takes longer than this to free its model is killed."""
@@ -80,7 +81,7 @@ class Arm:
         if answer is None:
             return
         agreement = Agreement(**answer["agreement"])
-        copied = {name: answer[name] for name in ("compile_s", "load_s", "cached_at", "facts")}
+        copied = {name: answer[name] for name in (*TIMES, "cached_at", "facts")}
         self._update(warmup=Warmup(**answer["warmup"]), agreement=agreement, **copied)
         if not agreement.agrees:
             self._fail(Failure(phase="verify", kind="disagreed", message=agreement.problem))

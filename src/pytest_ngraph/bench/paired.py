@@ -161,7 +161,7 @@ class PairedArm(Arm):
         # CPU time of both models, and memory of a process that held both, say nothing about either.
         record = dataclasses.replace(record, cpu_percent=None)
         if self.shares_process:
-            record = dataclasses.replace(record, peak_memory_bytes=None, device_memory_bytes=None)
+            record = dataclasses.replace(record, worker_memory_bytes=None, device_memory_bytes=None)
         return record
 
     def _build_again(self) -> None:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_ngraph.compilers.threads import BOUND
+from pytest_ngraph.compilers.threads import BOUND, COMPILING
+from pytest_ngraph.machine.cores import to_compile_on
 
 TVM_SPINS = "100"
 """How often an idle thread of TVM looks for work before it sleeps.
@@ -45,6 +46,7 @@ def of_worker(cores: Sequence[int], temporary: Path, *, bound: bool) -> dict[str
             "TVM_NUM_THREADS": threads,
             "TVM_THREAD_POOL_SPIN_COUNT": TVM_SPINS,
             "NVIDIA_TF32_OVERRIDE": "0",  # so that fp32 is not TF32: some of NVIDIA's libraries have no other switch
+            COMPILING: ",".join(map(str, to_compile_on(cores))),
             "TMPDIR": str(temporary),
         }
     )

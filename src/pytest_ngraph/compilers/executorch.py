@@ -33,6 +33,9 @@ class ExecuTorch:
     libraries: ClassVar[tuple[str, ...]] = ("executorch",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)
 
+    def for_priming(self) -> ExecuTorch:
+        return self
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         # XNNPACK has kernels for these two. A graph in bf16 would run almost entirely in the portable kernels.
         refuse_precision("executorch", target, ("fp32", "fp16"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import sys
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
-from pytest_ngraph.compilers import CompiledModel, program, pytorch, streams
+from pytest_ngraph.compilers import CompiledModel, cpp_builds, program, pytorch, streams, threads
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
@@ -74,6 +75,10 @@ class Inductor:
         """Whether it times several kernels and keeps the fastest: by its mode, or by Inductor's own variables."""
         return self.mode == "max-autotune" or any(os.environ.get(name) == "1" for name in SEARCHING)
 
+    def for_priming(self) -> Inductor:
+        """Return the same without a search, which takes as long for something tiny."""
+        return dataclasses.replace(self, mode="default") if self.mode == "max-autotune" else self
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the package, if it is compiled ahead of time; otherwise only refuse what cannot be compiled.
 
@@ -113,7 +118,7 @@ class Inductor:
             model = InductorModel(run, built.args, on, source="module" if is_module else "program", **facts)
             before = _counts()
             try:
-                with _caching_in(folder), config.patch(options):
+                with _caching_in(folder), _on_all_cores(on), config.patch(options):
                     self._call_first(model, is_module=is_module)
                 if is_module:
                     model.count_since(before)
@@ -171,7 +176,13 @@ class Inductor:
 
         pytorch.set_up(target)  # loops are generated for this number of threads
         options = torch._inductor.list_mode_options(self.mode) | {"freezing": self.freezing}
-        with tempfile.TemporaryDirectory(prefix="ngraph-inductor-") as cache, _caching_in(Path(cache)), torch.no_grad():
+        with (
+            tempfile.TemporaryDirectory(prefix="ngraph-inductor-") as cache,
+            _caching_in(Path(cache)),
+            threads.on_first_core(target),
+            cpp_builds.side_by_side(),
+            torch.no_grad(),
+        ):
             torch._inductor.aoti_compile_and_package(loaded, package_path=str(path), inductor_configs=options)
         clear_inductor_caches()  # torch 2.7 would include a header of this folder in what it compiles next
 
@@ -235,6 +246,22 @@ def _forget_generated_code() -> None:
     clear_inductor_caches()
     for name in [name for name in sys.modules if name.startswith(GENERATED)]:
         del sys.modules[name]
+
+
+@contextmanager
+def _on_all_cores(target: Target) -> Iterator[None]:
+    """Compile on all cores inside this context. On a GPU, Triton's worker processes end with it."""
+    if target.kind == "cpu":
+        with cpp_builds.side_by_side():
+            yield
+        return
+    from torch._inductor.async_compile import shutdown_compile_workers
+
+    with threads.on_all_cores(), cpp_builds.side_by_side():  # they inherit the cores of the thread that starts them
+        try:
+            yield
+        finally:
+            shutdown_compile_workers()
 
 
 def _require_toolchain(target: Target) -> None:

@@ -52,6 +52,9 @@ class Compiler(Protocol):
 
     - `install_hint`, a sentence on installing its libraries where pip alone is not enough;
     - `objectives`, those that it can be measured for; without them it is measured for latency only;
+    - `for_priming`, a method that returns a compiler like itself, with which something tiny is compiled before the
+      first compile of a process is timed: often `self`. Without it, the first one also pays for what the library does
+      once per process;
     - `searches`, whether it tries alternatives and keeps the fastest, so that two compiles of one graph differ by luck;
       a property where that depends on its options. Without it, it does not search. One that keeps what it finds
       outside its folder must leave that alone where `Target.draw` is not 0.
@@ -70,7 +73,11 @@ class Compiler(Protocol):
     kinds: ClassVar[tuple[Kind, ...]]
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
-        """Compile into `folder`, which is empty. Raise `Unsupported` for what it cannot do at all."""
+        """Compile into `folder`, which is empty. Raise `Unsupported` for what it cannot do at all.
+
+        A worker calls it with all cores of the device. What makes the library's input of the program is marked
+        (`conversion.converting`), so that it is timed apart.
+        """
         ...
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:

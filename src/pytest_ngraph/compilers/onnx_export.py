@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.compilers import program
+from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.errors import Unsupported
 
 
-def write_onnx(artifact: Artifact, path: Path) -> None:
+def write_onnx(artifact: Artifact, path: Path, *, opset: int | None = None, rewrite: bool = False) -> dict[str, int]:
     """Write the artifact's program in its precision to `path`, with large weights in a file beside it.
+
+    Args:
+        opset: version of ONNX's operators; None for the exporter's own choice.
+        rewrite: fuse operators into those that only ONNX Runtime has, by the rules of `onnxscript.rewriter`.
+
+    Returns:
+        How often each of these rules was applied; empty without `rewrite`.
 
     Raises:
         Unsupported: ONNX lacks an operator, which the message names; also as `program.load` raises it.
@@ -20,10 +29,23 @@ def write_onnx(artifact: Artifact, path: Path) -> None:
     loaded = program.load(artifact)
     # Not in bf16: the optimizer leaves weights in fp32 where it folds a normalization into a convolution.
     optimize = artifact.case.precision != "bf16"
-    try:
-        torch.onnx.export(loaded, (), path, dynamo=True, verbose=False, optimize=optimize)
-    except torch.onnx.errors.OnnxExporterError as error:
-        raise Unsupported(f"torch.onnx cannot export {artifact.case.workload}: {_reason(error)}") from error
+    with converting():
+        try:
+            made = torch.onnx.export(loaded, (), dynamo=True, verbose=False, optimize=optimize, opset_version=opset)
+        except torch.onnx.errors.OnnxExporterError as error:
+            raise Unsupported(f"torch.onnx cannot export {artifact.case.workload}: {_reason(error)}") from error
+        assert made is not None
+        counts = _rewrite(made) if rewrite else {}
+        made.save(path, external_data=True)
+    return counts
+
+
+def _rewrite(made: Any) -> dict[str, int]:
+    """Rewrite an exported program in place, and return how often each rule was applied."""
+    from onnxscript.rewriter.ort_fusions import optimize_for_ort
+
+    made.model, counts = optimize_for_ort(made.model)
+    return {name: count for name, count in counts.items() if count}
 
 
 def _reason(error: BaseException) -> str:

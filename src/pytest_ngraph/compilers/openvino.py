@@ -11,6 +11,7 @@ from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, streams, threads
+from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import openvino as serving
 from pytest_ngraph.errors import NgraphError, Unsupported
@@ -40,9 +41,12 @@ class OpenVino:
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
+    def for_priming(self) -> OpenVino:
+        return self
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         # OpenVINO counts the cores that it may use once per process, at its first use: here or in `load`.
-        with threads.spread(target):
+        with threads.spread(target), converting():
             _convert(artifact, folder / FILE)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.tensors import cast, flatten
@@ -35,7 +36,8 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
         )
     if artifact.quantized:
         import torch.ao.quantization.fx._decomposed  # the operators of what PT2E quantizes
-    return torch.export.load(artifact.program)
+    with converting():
+        return torch.export.load(artifact.program)
 
 
 def onnx_file(artifact: Artifact, compiler: str) -> Path | None:

@@ -5,6 +5,8 @@ core i. OpenMP also binds the calling thread, as soon as torch is imported. Ever
 later inherits that one core: unless the calling thread's mask is widened first, a pool of two threads computes on one
 core. Leaving threads unbound is no alternative: that is most of the noise between two equal models.
 
+Compiling is not timed against anything, and may use every core of the device: `on_all_cores`.
+
 In a user's own process no mask is touched.
 """
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 BOUND = "PYTEST_NGRAPH_BOUND"
 """Environment variable of processes whose threads are to be bound to cores."""
+COMPILING = "PYTEST_NGRAPH_COMPILING_CORES"
+"""Environment variable that names the logical CPUs that compiling may use: `0,1,2,3`."""
 
 
 def is_bound() -> bool:
@@ -38,18 +42,45 @@ def is_bound() -> bool:
 def spread(target: Target) -> Iterator[None]:
     """Let threads that a library creates inside this context use all of the target's cores.
 
-    Afterwards the calling thread is bound to the first core again, as OpenMP had it.
+    Afterwards the calling thread has the cores that it had before: its own one, unless it compiles.
     """
-    if not is_bound():
+    with _on(target.cores):
         yield
-        return
-    # Importing torch binds this thread. Imported first, it cannot undo the widening from inside the context.
-    import_module("torch")
-    _bind(target.cores)
-    try:
+
+
+@contextmanager
+def on_all_cores() -> Iterator[None]:
+    """Let this thread, and what it starts inside this context, use all cores that compiling may use.
+
+    A thread that has not imported torch is not bound yet, and is left alone.
+    """
+    if "torch" in sys.modules:
+        with _on(compiling_cores()):
+            yield
+    else:
         yield
-    finally:
-        _bind(target.cores[:1])
+
+
+def use_all_cores() -> None:
+    """Let this thread, and what it starts from now on, use all cores that compiling may use."""
+    if is_bound() and sys.platform == "linux":
+        os.sched_setaffinity(0, compiling_cores())
+
+
+@contextmanager
+def on_first_core(target: Target) -> Iterator[None]:
+    """Keep this thread on the core on which it will compute: it times kernels while it compiles."""
+    with _on(target.cores[:1]):
+        yield
+
+
+def compiling_cores() -> tuple[int, ...]:
+    """Return the logical CPUs that compiling may use: those that the bench names, else those of this thread."""
+    if is_bound() and (named := os.environ.get(COMPILING)):
+        return tuple(map(int, named.split(",")))
+    if sys.platform == "linux":
+        return tuple(sorted(os.sched_getaffinity(0)))
+    return tuple(range(os.cpu_count() or 1))
 
 
 def running() -> set[int]:
@@ -70,6 +101,16 @@ def bind(helpers: Iterable[int], cores: tuple[int, ...]) -> None:
             os.sched_setaffinity(thread, {core})
 
 
-def _bind(cores: tuple[int, ...]) -> None:
-    if sys.platform == "linux":
-        os.sched_setaffinity(0, cores)
+@contextmanager
+def _on(cores: Iterable[int]) -> Iterator[None]:
+    if not is_bound() or sys.platform != "linux":
+        yield
+        return
+    # Importing torch binds this thread. Imported first, it cannot undo the change from inside the context.
+    import_module("torch")
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
+from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
@@ -50,17 +51,21 @@ class TorchScript:
         """Return whether it compiles the module itself."""
         return pytorch.is_module(self.graph, artifact)
 
+    def for_priming(self) -> TorchScript:
+        return self
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write a frozen graph. Raises `Unsupported` for what TorchScript cannot trace, script or freeze."""
         import torch
 
         pytorch.set_up(target)
         with _without_warnings(), torch.inference_mode():
-            if self.runs_module(artifact):
-                source, made = _from_module(pytorch.rebuilt(artifact, target))
-            else:
-                source, built = "program", _program(artifact, target)
-                made = _unless_refused("trace", artifact, lambda: _traced(built))
+            with converting():
+                if self.runs_module(artifact):
+                    source, made = _from_module(pytorch.rebuilt(artifact, target))
+                else:
+                    source, built = "program", _program(artifact, target)
+                    made = _unless_refused("trace", artifact, lambda: _traced(built))
             # `freeze` requires `eval`. Exported programs refuse it, with their mode in the graph; a trace accepts it.
             frozen = _unless_refused("freeze", artifact, lambda: torch.jit.freeze(made.eval()))
             torch.jit.save(frozen, folder / FILE)
@@ -132,7 +137,10 @@ def _unless_refused(
 def _traced(built: Built) -> torch.jit.ScriptModule:
     import torch
 
-    traced: torch.jit.ScriptModule = torch.jit.trace(built.module, built.args)  # type: ignore[no-untyped-call]
+    # Tracing would otherwise run the module twice more and compare: the outputs are verified anyway.
+    traced: torch.jit.ScriptModule = torch.jit.trace(  # type: ignore[no-untyped-call]
+        built.module, built.args, check_trace=False
+    )
     return traced
 
 

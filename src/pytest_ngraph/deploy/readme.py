@@ -84,8 +84,8 @@ def _measured(record: Record, run: Run, target: Target, written: Written) -> Ite
             f"at most {written.agreement.tolerance:.0e} is allowed"
         ),
     )
-    if record.compile_s is not None:
-        yield "time to compile", f"{record.compile_s:.3g} s"
+    if (compile_s := record.total_compile_s) is not None:
+        yield "time to compile", f"{compile_s:.3g} s"
     yield (
         "machine",
         f"{environment.get('processor', 'unknown processor')}, {environment.get('system', '')}".rstrip(", "),

@@ -18,7 +18,7 @@ from pytest_ngraph.record import Record
 READINGS: Mapping[str, Prior] = {
     "compile_s": Prior(0.05, 4),
     "cpu_percent": Prior(0.05, 4),
-    "peak_memory_bytes": Prior(0.005, 4),
+    "worker_memory_bytes": Prior(0.005, 4),
 }
 """The metrics that are read once in each process, with their spread (of logarithms) from process to process where
 nothing changed. The prior matters for memory: three processes may agree exactly by chance.
@@ -99,7 +99,7 @@ def reading_of_launches(record: Record, metric: str) -> Reading:
     """
     comparison = _comparison(record)
     if comparison.same:
-        own = getattr(record, metric)
+        own = record.reading(metric)
         if own is None:
             raise Uncompared("inconclusive", f"{metric} was not recorded")
         return Reading(own, EXACTLY_EQUAL)
@@ -116,7 +116,7 @@ def reading_of_runs(record: Record, runs: Sequence[Record], metric: str) -> Read
     Raises:
         Uncompared: this run or the baseline did not record the metric.
     """
-    own, *others = (getattr(each, metric) for each in (record, *runs))
+    own, *others = (each.reading(metric) for each in (record, *runs))
     known = [value for value in others if value]
     if not own:
         raise Uncompared("inconclusive", f"{metric} was not recorded in this run")

@@ -170,7 +170,7 @@ class Limits:
 
 
 ONCE: Mapping[str, Spread] = {name: Spread(*prior) for name, prior in READINGS.items()} | {
-    "device_memory_bytes": Spread(*READINGS["peak_memory_bytes"])
+    "device_memory_bytes": Spread(*READINGS["worker_memory_bytes"])
 }
 """The metrics that are read once in each process, with their spread from process to process."""
 

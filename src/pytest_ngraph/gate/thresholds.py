@@ -6,7 +6,7 @@ bsr<0.9
 ase[b=16]<0.5
 speedup<1.2 if compiler=openvino
 throughput<100 if workload=swin* and b=8
-peak_memory>2GiB
+worker_memory>2GiB
 bsr[b=16]:5% if compiler=openvino
 friction:0.05
 rank_inversions:new

@@ -1,13 +1,18 @@
-"""The cores to compute on: one logical CPU of each physical core, and idle ones where a quota allows only some."""
+"""The cores to compute and to compile on.
+
+To compute: one logical CPU of each physical core, and idle ones where a quota allows only some.
+"""
 
 from __future__ import annotations
 
 import os
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from pytest_ngraph.machine import cgroup
 
 TOPOLOGY = Path("/sys/devices/system/cpu")
 LOOK_S = 0.3
@@ -43,13 +48,22 @@ def idle_seconds() -> list[float]:
 
 def allowed(topology: Path = TOPOLOGY) -> list[Core]:
     """Return the physical cores that this process may use."""
-    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     found: dict[tuple[int, ...], Core] = {}
-    for cpu in usable:
+    for cpu in sorted(_usable()):
         about = topology / f"cpu{cpu}" / "topology"
         siblings = _numbers(_text(about / "thread_siblings_list")) or (cpu,)
         found.setdefault(siblings, Core(cpu, siblings, _text(about / "physical_package_id")))
     return list(found.values())
+
+
+def to_compile_on(computing: Sequence[int]) -> tuple[int, ...]:
+    """Return the logical CPUs that compiling may use: all that this process may use, all threads of a core included.
+
+    Under a CPU quota it is those that compute: more would be slowed down together.
+    """
+    if cgroup.cpus() is not None:
+        return tuple(computing)
+    return tuple(sorted(_usable()))
 
 
 def idle_shares(
@@ -89,6 +103,10 @@ def chosen(
     if neighbours:
         return tuple(draw(neighbours))
     return tuple(sorted(sorted(shares, key=lambda cpu: -shares[cpu])[:count]))
+
+
+def _usable() -> Iterable[int]:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

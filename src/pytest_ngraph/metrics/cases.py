@@ -19,7 +19,7 @@ INAPPLICABLE_TO_IDENTITY = "identity is the reference of the other compilers"
 UNREAD = {
     "compile_s": ("nothing is compiled", True),
     "cpu_percent": ("CPU time was not recorded", False),
-    "peak_memory_bytes": ("memory was not recorded", False),
+    "worker_memory_bytes": ("memory was not recorded", False),
     "device_memory_bytes": ("no accelerator's memory was read", True),
     "tokens": ("the workload has no text whose tokens are known", True),
     "first_tokens": ("the workload is no prefill", True),
@@ -58,7 +58,7 @@ def case_columns(panels: Panels) -> dict[str, Column]:
         "break_even": _break_even(panels),
         "cpu_percent": _reading(cells, "cpu_percent"),
         "cpu_reduction": _cpu_reduction(panels),
-        "peak_memory_bytes": _reading(cells, "peak_memory_bytes"),
+        "worker_memory_bytes": _reading(cells, "worker_memory_bytes"),
         "device_memory_bytes": _reading(cells, "device_memory_bytes"),
     }
 

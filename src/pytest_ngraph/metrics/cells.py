@@ -23,8 +23,8 @@ from pytest_ngraph.stats import (
     intervals_of_rounds,
 )
 
-READINGS = ("compile_s", "cpu_percent", "peak_memory_bytes", "device_memory_bytes", "tokens", "first_tokens")
-"""The fields of a record that are read once, not sampled."""
+READINGS = ("compile_s", "cpu_percent", "worker_memory_bytes", "device_memory_bytes", "tokens", "first_tokens")
+"""What is read once of a record, not sampled (`Record.reading`)."""
 
 Key = Case
 """All of a case except compiler and batch size, which are identity and 1."""
@@ -66,7 +66,7 @@ class Cells:
             samples=elapsed_s / iterations,
             rounds=np.array([len(own) for own in rounds], dtype=np.intp),
             seeds=np.array([zlib.crc32((r.cycles or r.case.id).encode()) for r in records], dtype=np.intp),
-            readings={name: np.array([getattr(r, name) for r in records], dtype=np.float64) for name in READINGS},
+            readings={name: np.array([r.reading(name) for r in records], dtype=np.float64) for name in READINGS},
         )
 
     @classmethod

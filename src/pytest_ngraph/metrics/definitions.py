@@ -46,7 +46,7 @@ class Definition:
 
     @property
     def short_name(self) -> str:
-        """The name without its unit, which thresholds may leave out: `peak_memory`."""
+        """The name without its unit, which thresholds may leave out: `worker_memory`."""
         for suffix in ("_s", "_bytes", "_percent"):
             if self.name.endswith(suffix) and not self.name.endswith("_per_s"):
                 return self.name.removesuffix(suffix)
@@ -130,7 +130,7 @@ DEFINITIONS = _table(
         extent="case",
         better="lower",
         unit="s",
-        formula="seconds from the exported program to the first possible iteration",
+        formula="convert_s + compile_s of the record: exported program to first possible iteration, in a cold start",
         source="study, Table III",
         change="share",
     ),
@@ -159,11 +159,11 @@ DEFINITIONS = _table(
         source="study V-F",
     ),
     Definition(
-        name="peak_memory_bytes",
+        name="worker_memory_bytes",
         extent="case",
         better="lower",
         unit="B",
-        formula="resident peak of the worker",
+        formula="resident peak of the process that measures, from loading to the last round",
         change="share",
     ),
     Definition(name="device_memory_bytes", extent="case", better="lower", unit="B", formula="peak on the accelerator"),

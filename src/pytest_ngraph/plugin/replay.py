@@ -61,9 +61,11 @@ def extra_info(record: Record) -> dict[str, Any]:
     return case | {
         "throughput": record.throughput,
         "stable": record.stable,
+        "convert_s": record.convert_s,
         "compile_s": record.compile_s,
+        "load_s": record.load_s,
         "cpu_percent": record.cpu_percent,
-        "peak_memory_bytes": record.peak_memory_bytes,
+        "worker_memory_bytes": record.worker_memory_bytes,
     }
 
 

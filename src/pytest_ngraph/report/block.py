@@ -82,7 +82,7 @@ FIGURES = (
     Figure("BSR", "bsr", 3, _ratio),
     Figure("compile", "compile_s", 6, _value),
     Figure("CPU %", "cpu_percent", 9, _whole),
-    Figure("memory", "peak_memory_bytes", 8, _value),
+    Figure("memory", "worker_memory_bytes", 8, _value),
 )
 ERROR_RANK = 10
 MOST_NAMED = 3

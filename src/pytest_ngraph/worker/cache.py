@@ -25,6 +25,7 @@ from typing import Any
 
 from pytest_ngraph.machine import source_files
 from pytest_ngraph.store import conforms
+from pytest_ngraph.worker.cold_start import ColdStart
 
 MANIFEST = "manifest.json"
 BUILDING = ".building-"
@@ -42,7 +43,7 @@ class Entry:
     Attributes:
         key: name of the entry, the hash of `inputs`.
         folder: where its files are.
-        compile_s: seconds that compiling took.
+        compile_s: as in `record.Record`, like `convert_s` and `compile_cores`.
         made_at: when it was compiled, in seconds since the epoch.
         inputs: everything that its content depends on.
         files: hashes of its files, by path relative to `folder`.
@@ -56,6 +57,13 @@ class Entry:
     inputs: dict[str, Any]
     files: dict[str, str]
     read: dict[str, str] = field(default_factory=dict)
+    convert_s: float | None = None
+    compile_cores: int | None = None
+
+    @property
+    def cold_start(self) -> ColdStart:
+        """What the cold start took in which it was compiled."""
+        return ColdStart(self.convert_s, self.compile_s, self.compile_cores)
 
     @property
     def size_bytes(self) -> int:
@@ -110,17 +118,18 @@ class Cache:
         return None
 
     def keep(
-        self, inputs: dict[str, Any], folder: Path, compile_s: float, read: Mapping[str, str] | None = None
+        self, inputs: dict[str, Any], folder: Path, cold_start: ColdStart, read: Mapping[str, str] | None = None
     ) -> None:
         """Keep a copy of a folder that a compiler filled. On a full disk, nothing is kept.
 
         Args:
+            cold_start: what the cold start took.
             read: digests of the user's own files that the compiler read, by path.
         """
         key = key_of(inputs)
         try:
             files = {str(path.relative_to(folder)): _hash(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-            manifest = {"inputs": inputs, "compile_s": compile_s, "made_at": time.time(), "files": files}
+            manifest = {"inputs": inputs, **cold_start._asdict(), "made_at": time.time(), "files": files}
             manifest["read"] = dict(read or {})
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_own(self.folder):

@@ -5,14 +5,23 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 import resource
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from pytest_ngraph.artifact import Kind
 from pytest_ngraph.errors import NgraphError
 
+MADV_DONTNEED = 4
+MAPPING = re.compile(
+    r"^(?P<begin>[0-9a-f]+)-(?P<end>[0-9a-f]+) (?P<flags>\S{4}) \S+ \S+ (?P<inode>\d+) *(?P<path>.*)\n"
+    r"(?:[A-Z].*\n)*?Anonymous: +(?P<changed>\d+) kB",
+    re.MULTILINE,
+)
+"""A mapping in `/proc/self/smaps`."""
 M_TRIM_THRESHOLD = -1
 M_MMAP_MAX = -4
 ALLOCATOR_VARIABLES = ("GLIBC_TUNABLES", "MALLOC_")
@@ -22,17 +31,36 @@ KEEPING = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**62)}
 
 
 class Footprint:
-    """The peak memory of this process and of the GPU since `begin`. For a CPU, the GPU is not asked."""
+    """The peak memory of this process, and of the GPU. For a CPU, the GPU is not asked.
+
+    The peak of this process is that of loading a model and running it. What the process held before, beyond the
+    libraries that it imported, does not count: earlier cases and compiling leave memory behind, and a model that was
+    compiled now has to show the same peak as one from the cache.
+    """
 
     def __init__(self) -> None:
+        self._libraries: int | None = None
+        self._left = 0
         self._gpu_before = 0
         self._gpu_peak = 0
 
+    def note_libraries(self) -> None:
+        """Note what this process holds once its libraries are imported; only the first call counts."""
+        if self._libraries is None:
+            trim()
+            self._libraries = _own()
+
     def begin(self, kind: Kind) -> None:
-        """Reset the peaks, so that earlier cases of this process do not count."""
-        _reset_peak()
+        """Begin with a new case."""
         self._gpu_before = _gpu_in_use() if kind == "cuda" else 0
         self._gpu_peak = 0
+
+    def begin_loading(self) -> None:
+        """Reset the peak: a model is loaded next."""
+        gc.collect()
+        _drop_code()
+        _reset_peak()
+        self._left = max(0, _own() - (self._libraries or 0))
 
     def look(self, kind: Kind) -> None:
         """Note what the GPU has in use: its driver counts all processes together, so no other may allocate."""
@@ -42,7 +70,7 @@ class Footprint:
     def peaks(self, kind: Kind) -> dict[str, int | None]:
         """Return the peaks in bytes, by their names in a record."""
         gpu = self._gpu_peak if kind == "cuda" else None
-        return {"peak_memory_bytes": _peak(), "device_memory_bytes": gpu}
+        return {"worker_memory_bytes": _peak() - self._left, "device_memory_bytes": gpu}
 
 
 def give_back() -> None:
@@ -60,13 +88,41 @@ def _reset_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def _peak() -> int:
+def _drop_code() -> None:
+    """Drop what this process has read of libraries: compiling has read code that running does not need.
+
+    What it still needs is mapped again when it is used. Pages that the process has changed are left alone.
+    """
+    with suppress(AttributeError, OSError):  # another system
+        advise = ctypes.CDLL(None).madvise
+        for begin, end in _unchanged(Path("/proc/self/smaps").read_text()):
+            advise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), MADV_DONTNEED)
+
+
+def _unchanged(smaps: str) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of each mapping of a file that cannot be written to and of which no page was changed."""
+    for mapping in MAPPING.finditer(smaps):
+        is_file = mapping["inode"] != "0" and not mapping["path"].startswith("/dev/")
+        if is_file and "w" not in mapping["flags"] and mapping["flags"].endswith("p") and mapping["changed"] == "0":
+            yield int(mapping["begin"], 16), int(mapping["end"], 16)
+
+
+def _own() -> int:
+    """Return the memory that this process holds, without what it has mapped of files; 0 where it is not reported."""
+    return _status("RssAnon") or 0
+
+
+def _status(name: str) -> int | None:
     try:
-        status = Path("/proc/self/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) * 1024
+        return int(Path("/proc/self/status").read_text().split(f"{name}:")[1].split()[0]) * 1024
     except (OSError, IndexError):  # another system, or a kernel that does not report it
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+        return None
+
+
+def _peak() -> int:
+    peak = _status("VmHWM")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit if peak is None else peak
 
 
 def _gpu_in_use() -> int:

@@ -22,6 +22,9 @@ from pytest_ngraph.record import DRAWN, HIDDEN, Agreement
 from pytest_ngraph.system.installed import variables
 from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.cache import Cache, Entry
+from pytest_ngraph.worker.cold_start import ColdStart, Job, Loaded
+from pytest_ngraph.worker.memory import Footprint
+from pytest_ngraph.worker.priming import prime
 from pytest_ngraph.workloads import frameworks
 from pytest_ngraph.workloads.verify import coarsest, verify
 
@@ -37,8 +40,8 @@ class Prepared:
         model: the model.
         artifact: what it was compiled from.
         target: what it was compiled for.
-        compile_s: seconds of a cold start, from the artifact to being ready to run; None for identity.
-        load_s: seconds that it took this time; less than `compile_s` if it came from the cache.
+        cold_start: what a cold start takes; empty for identity.
+        load_s: seconds that loading took this time.
         cached_at: when the cached artifact was compiled, in seconds since the epoch; None if it was compiled now.
         read: digests of the user's own files that were read to compile the cached artifact, by path.
         keep: puts what was compiled now into the cache.
@@ -47,11 +50,16 @@ class Prepared:
     model: CompiledModel
     artifact: Artifact
     target: Target
-    compile_s: float | None
+    cold_start: ColdStart
     load_s: float
     cached_at: float | None
     read: Mapping[str, str]
     keep: Callable[[], None]
+
+    @property
+    def times(self) -> dict[str, Any]:
+        """What the record says of compiling and loading, by the names of its fields."""
+        return {**self.cold_start._asdict(), "load_s": self.load_s}
 
     @property
     def facts(self) -> dict[str, str]:
@@ -84,13 +92,16 @@ def prepare(
     cache: Cache | None = None,
     files: FilesRead | None = None,
     clock: Clock = time.perf_counter,
+    footprint: Footprint | None = None,
 ) -> Prepared:
     """Compile the artifact into `folder`, or take it from the cache, and load it.
 
-    Importing the compiler's libraries does not count as compiling: it takes seconds, but only once per process.
+    What takes seconds only once per process does not count as compiling: importing the compiler's libraries, and what
+    else the first compile does (`priming.prime`).
 
     Args:
         files: what this process has read; None if it is not noted.
+        footprint: notes what loading the model adds; None if the process holds another model, or nobody asks.
 
     Raises:
         Unsupported: a library is missing, or the compiler cannot convert or run the artifact.
@@ -105,26 +116,30 @@ def prepare(
     is_identity = CompilerSpec.parse(case.compiler).name == IDENTITY
     if is_identity or not artifact.digest:
         cache = None
+    if footprint:
+        footprint.note_libraries()
     inputs = _inputs(case, artifact, target) if cache else {}
-    started = clock()
-    model, entry = _load_cached(compiler, artifact, target, folder, cache, inputs)
-    if model is None:
-        compiler.compile(artifact, target, folder)
-        model = compiler.load(artifact, target, folder)
-    load_s = clock() - started
+    job = Job(compiler=compiler, artifact=artifact, target=target, folder=folder, clock=clock, footprint=footprint)
+    cached = _load_cached(job, cache, inputs)
+    if cached:
+        loaded, entry = cached
+        known = entry.cold_start
+    else:
+        prime(case, compiler, artifact, target)
+        loaded, known = job.start()
 
     def keep() -> None:
-        if cache and entry is None:
-            cache.keep(inputs, folder, load_s, files.digests(cache.folder) if files else {})
+        if cache and not cached:
+            cache.keep(inputs, folder, known, files.digests(cache.folder) if files else {})
 
     return Prepared(
-        model=model,
+        model=loaded.model,
         artifact=artifact,
         target=target,
-        compile_s=None if is_identity else entry.compile_s if entry else load_s,
-        load_s=load_s,
-        cached_at=entry.made_at if entry else None,
-        read=entry.read if entry else {},
+        cold_start=ColdStart() if is_identity else known,
+        load_s=loaded.load_s,
+        cached_at=entry.made_at if cached else None,
+        read=entry.read if cached else {},
         keep=keep,
     )
 
@@ -153,17 +168,15 @@ def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:
             import_module(library)
 
 
-def _load_cached(
-    compiler: Compiler, artifact: Artifact, target: Target, folder: Path, cache: Cache | None, inputs: dict[str, Any]
-) -> tuple[CompiledModel | None, Entry | None]:
-    """Load the cached model. Returns None twice if there is none, or if it no longer loads."""
-    entry = cache.take(inputs, folder) if cache else None
+def _load_cached(job: Job, cache: Cache | None, inputs: dict[str, Any]) -> tuple[Loaded, Entry] | None:
+    """Load the cached model. Returns None if there is none, or if it no longer loads."""
+    entry = cache.take(inputs, job.folder) if cache else None
     if cache is None or entry is None:
-        return None, None
+        return None
     try:
-        return compiler.load(artifact, target, folder), entry
+        return job.load(), entry
     except Exception:  # whatever is wrong with the entry, compiling again settles it
         cache.discard(entry.key)
-        shutil.rmtree(folder)
-        folder.mkdir(mode=0o700)
-        return None, None
+        shutil.rmtree(job.folder)
+        job.folder.mkdir(mode=0o700)
+        return None

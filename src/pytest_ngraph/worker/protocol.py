@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, cast, get_args
 from pytest_ngraph.record import FailureKind, Phase
 from pytest_ngraph.store import conforms
 
+TIMES = ("convert_s", "compile_s", "compile_cores", "load_s")
+"""What the answer to `prepare` says of compiling and loading, by the names of a record's fields."""
 NOTHING: Mapping[str, str] = {}
 
 

@@ -116,7 +116,10 @@ class Worker:
         self._announce("compile")
         files = source_files.of_this_process()
         try:
-            ready = prepare(Case.from_dict(case), Artifact.from_dict(artifact), on, folder, kept, files)
+            footprint = None if self._models else self._footprint
+            ready = prepare(
+                Case.from_dict(case), Artifact.from_dict(artifact), on, folder, kept, files, footprint=footprint
+            )
         finally:
             self.read = files.digests(kept.folder if kept else None)
         self.read |= ready.read
@@ -132,8 +135,7 @@ class Worker:
         _refuse_head(instead_of)
         self._announce("measure")
         return {
-            "compile_s": ready.compile_s,
-            "load_s": ready.load_s,
+            **ready.times,
             "cached_at": ready.cached_at,
             "warmup": asdict(warmup),
             "seconds_per_call": seconds,

@@ -24,6 +24,21 @@ def without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+@contextmanager
+def with_little_garbage_collection() -> Iterator[None]:
+    """Let the cyclic garbage collector look only at what this block creates, and not at what was there before.
+
+    PyTorch and a compiler hold a million objects. To look at them again and again is a good part of what compiling
+    takes in Python, the more the longer the process has run.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 def disable_telemetry() -> None:
     """Keep compilers from sending usage statistics out of the process that compiles and times models.
 

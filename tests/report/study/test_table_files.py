@@ -27,7 +27,7 @@ def table(frame: pl.DataFrame, missing: str = "") -> Table:
 
 @pytest.fixture
 def hostile() -> Table:
-    frame = {"label": [HOSTILE], "compile_s": [1.23456], "macs": [11_689_512], "peak_memory_bytes": [2**30]}
+    frame = {"label": [HOSTILE], "compile_s": [1.23456], "macs": [11_689_512], "worker_memory_bytes": [2**30]}
     return table(pl.DataFrame(frame))
 
 
@@ -35,14 +35,14 @@ def test_csv_gives_back_what_was_put_in(hostile: Table, tmp_path: Path) -> None:
     write([hostile], tmp_path)
     with (tmp_path / "sizes.csv").open(newline="") as file:
         assert list(csv.DictReader(file)) == [
-            {"label": HOSTILE, "compile_s": "1.23456", "macs": "11689512", "peak_memory_bytes": str(2**30)}
+            {"label": HOSTILE, "compile_s": "1.23456", "macs": "11689512", "worker_memory_bytes": str(2**30)}
         ]
 
 
 def test_markdown_shows_a_hostile_name_as_text(hostile: Table) -> None:
     lines = markdown(hostile).splitlines()
     assert lines[0] == "## Sizes &#38; more (Table IX)"
-    assert lines[2] == "| label | compile (s) | macs | peak memory |"
+    assert lines[2] == "| label | compile (s) | macs | worker memory |"
     assert lines[3] == "| --- | ---: | ---: | ---: |"
     assert lines[4].endswith("| 1.23 | 11,689,512 | 1.00 GiB |")
     assert "<script>" not in lines[4]

@@ -52,6 +52,9 @@ class TensorRt:
         "TensorRT comes with JetPack: use an environment created with --system-site-packages."
     )
 
+    def for_priming(self) -> TensorRt:
+        return self
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the plan, which runs only with this version on this GPU.
 
@@ -88,6 +91,9 @@ class TensorRtRtx:
 
     libraries: ClassVar[tuple[str, ...]] = ("tensorrt_rtx", "onnx", "onnxscript")
     kinds: ClassVar[tuple[Kind, ...]] = ("cuda",)
+
+    def for_priming(self) -> TensorRtRtx:
+        return self
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the plan. No timing cache is used: loading the plan compiles kernels instead of racing them."""

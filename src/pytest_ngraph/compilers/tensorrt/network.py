@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.compilers import threads
 from pytest_ngraph.compilers.tensorrt.library import Library
 from pytest_ngraph.errors import NgraphError, Unsupported
 
@@ -47,6 +48,8 @@ class Network:
 
     def build(self) -> memoryview:
         """Choose kernels and return the serialized engine."""
+        if hasattr(self._builder, "max_threads"):
+            self._builder.max_threads = len(threads.compiling_cores())
         plan = self._builder.build_serialized_network(self._network, self.config)
         return memoryview(self._library.require(plan, f"build {self._file.name}"))
 

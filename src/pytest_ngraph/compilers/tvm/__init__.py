@@ -7,6 +7,7 @@ the scheduling rules, `tuning.py` the search, `runtime.py` the model that runs.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,10 @@ class Tvm:
             raise UsageError(
                 f"tvm:schedule=stock,trials={self.trials}: only schedule=rules can be tuned. Leave out one of the two."
             )
+
+    def for_priming(self) -> Tvm:
+        """Return the same without a search."""
+        return dataclasses.replace(self, trials=0)
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write a shared library and the facts about its kernels."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.compilers.tvm.converters import CONVERTERS, DECOMPOSED
 from pytest_ngraph.errors import Unsupported
 
@@ -25,10 +26,11 @@ def whole_relax_module(program: torch.export.ExportedProgram) -> Any:
     """
     from tvm.relax.frontend.torch import from_exported_program
 
-    whole = program.run_decompositions({})  # only in-place operators are replaced
-    return from_exported_program(
-        whole, unwrap_unit_return_tuple=True, run_ep_decomposition=False, custom_convert_map=CONVERTERS
-    )
+    with converting():
+        whole = program.run_decompositions({})  # only in-place operators are replaced
+        return from_exported_program(
+            whole, unwrap_unit_return_tuple=True, run_ep_decomposition=False, custom_convert_map=CONVERTERS
+        )
 
 
 def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
@@ -37,7 +39,8 @@ def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
 
     _reshape_instead_of_viewing(program)
     try:
-        return from_exported_program(program, unwrap_unit_return_tuple=True, custom_convert_map=DECOMPOSED)
+        with converting():
+            return from_exported_program(program, unwrap_unit_return_tuple=True, custom_convert_map=DECOMPOSED)
     except Exception as error:
         reason = (str(error).strip().splitlines() or [repr(error)])[0]
         raise Unsupported(f"TVM cannot import the program: {reason}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -25,7 +24,7 @@ BUILDS_PER_PROCESS = 128
 
 
 class Rig:
-    """Processes that build candidates, one per core of the target, and one process that runs them in turn.
+    """Processes that build candidates, one per core that may compile, and one process that runs them in turn.
 
     They start when first needed and are kept, because starting one takes as long as building ten kernels.
     MetaSchedule's `LocalBuilder` starts new ones for each round.
@@ -40,10 +39,9 @@ class Rig:
         from tvm.support.popen_pool import PopenPoolExecutor
 
         return PopenPoolExecutor(
-            max_workers=self._target.threads,
+            max_workers=len(threads.compiling_cores()),
             timeout=BUILD_TIMEOUT_S,
             initializer=start_building,
-            initargs=(self._target,),
             maximum_process_uses=BUILDS_PER_PROCESS,
         )
 
@@ -108,15 +106,13 @@ def arguments(module: Any) -> Any:
     return ArgInfo.from_entry_func(module)
 
 
-def start_building(target: Target) -> None:
+def start_building() -> None:
     """Prepare a process that builds.
 
-    It inherits the CPU mask of the thread that started it, which TVM has already bound to one core. The mask is widened
-    to all of the target's cores.
+    It inherits the CPU mask of the thread that started it, which TVM has already bound to one core.
     """
     die_with_parent()
-    if threads.is_bound():
-        os.sched_setaffinity(0, target.cores)
+    threads.use_all_cores()
     imports.import_tensor_intrinsics()
 
 

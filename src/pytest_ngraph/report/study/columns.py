@@ -33,9 +33,11 @@ CASES: Schema = {
     "throughput": pl.Float64,  # samples per second, with its 95 % interval; bounds are null with too few rounds
     "throughput_low": pl.Float64,
     "throughput_high": pl.Float64,
-    "compile_s": pl.Float64,
+    "convert_s": pl.Float64,  # the part of compile_s before the compiler itself begins
+    "compile_s": pl.Float64,  # of a cold start: the record's convert_s + compile_s
+    "load_s": pl.Float64,  # from what was compiled to the first possible iteration
     "cpu_percent": pl.Float64,  # of all logical CPUs
-    "peak_memory_bytes": pl.Int64,
+    "worker_memory_bytes": pl.Int64,  # peak of the process that measures
     "device_memory_bytes": pl.Int64,
     "agreement_error": pl.Float64,  # relative to eager in fp32, and what is allowed
     "agreement_tolerance": pl.Float64,

@@ -44,11 +44,11 @@ def pareto_memory(study: Study) -> Figure:
     figure = Figure(
         name="pareto_memory",
         title="Throughput against peak memory",
-        note="Every compiler and batch size of a model: throughput with its 95 % interval over the process's resident "
-        "peak, or the accelerator's where there is one. The line joins the points that no other beats in both (the "
-        "Pareto front); the numbers at it are batch sizes.",
+        note="Every compiler and batch size of a model: throughput with its 95 % interval over the resident peak of "
+        "the process that measures, or the accelerator's where there is one. The line joins the points that no other "
+        "beats in both (the Pareto front); the numbers at it are batch sizes.",
     )
-    memory = pl.coalesce("device_memory_bytes", "peak_memory_bytes") / MIB
+    memory = pl.coalesce("device_memory_bytes", "worker_memory_bytes") / MIB
     rows = of_models(named(study.measured)).with_columns(
         cost=memory, value="throughput", low="throughput_low", high="throughput_high"
     )

@@ -28,8 +28,9 @@ def compile_times(study: Study) -> Table:
     return Table.of(
         "compile_times",
         "Compile times in seconds",
-        "Seconds from the exported program to the first possible iteration, cold, of the study's largest models (of "
-        "all models, where none of these was measured) at their smallest and largest batch size.",
+        "Seconds of converting plus compiling, from the exported program to the first possible iteration, cold. The "
+        "study's largest models (all models, where none of these was measured) at their smallest and largest batch "
+        "size.",
         wide,
         number="III",
         missing="needs a compiled model (any compiler but identity)",
@@ -51,9 +52,9 @@ def break_even(study: Study) -> Table:
     return Table.of(
         "break_even",
         "When compiling is paid back",
-        "Samples after which the seconds to compile are won back against identity, compile_s / (1 / T_identity - "
-        "1 / T_c), with its 95 % interval, and the seconds of running that these take; infinite where the compiler is "
-        "not faster.",
+        "Samples after which the seconds of converting plus compiling are won back against identity, compile_s / "
+        "(1 / T_identity - 1 / T_c), with its 95 % interval, and the seconds of running that these take; infinite "
+        "where the compiler is not faster.",
         rows,
         missing="needs a compiled case and identity at its batch size",
     )

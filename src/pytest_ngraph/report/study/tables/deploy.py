@@ -52,7 +52,7 @@ def _fastest(measured: pl.DataFrame, goal: str, between: Between) -> pl.DataFram
         pl.col("compiler", "batch_size", "objective", "latency_s", "throughput").first(),
         pl.col("compiler").get(1, null_on_oob=True).alias("runner_up"),
         RATES.alias("sure"),
-        pl.col("stable", "compile_s", "peak_memory_bytes", "agreement_error").first(),
+        pl.col("stable", "compile_s", "worker_memory_bytes", "agreement_error").first(),
     )
     sure = [is_sure(rates, between) for rates in found["sure"].to_list()]
     return found.with_columns(pl.Series("sure", sure, dtype=pl.Boolean))
