@@ -19,7 +19,13 @@ BLOCKED, script, *arguments = sys.argv[1].split(","), *sys.argv[2:]
 sys.meta_path.insert(0, Blocking())
 sys.argv = [script, *arguments]
 """
-AS_SCRIPT = WITHOUT + "runpy.run_path(script, run_name='__main__')\n"
+SOON_OVER = """
+import time
+
+actual = time.perf_counter
+time.perf_counter = lambda: 30 * actual()  # what takes the throughput for three seconds takes a tenth of one
+"""
+AS_SCRIPT = WITHOUT + SOON_OVER + "runpy.run_path(script, run_name='__main__')\n"
 IMPORTED = WITHOUT + (
     "sys.path.insert(0, script.rpartition('/')[0])\n"
     "import serve\n"
