@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import plain
 import pytest
 from repository import Repository
 
@@ -14,36 +13,26 @@ from pytest_ngraph import store
 TESTS = """
 import pytest
 
-@pytest.mark.ngraph(workload="nets:same", compiler="mine:Exact")
+@pytest.mark.ngraph(workload="plain_same", compiler="mine:Exact")
 def test_same(measurement): {reads}
 
-@pytest.mark.ngraph(workload="nets:other", compiler="mine:Exact")
+@pytest.mark.ngraph(workload="plain_other", compiler="mine:Exact")
 def test_other(measurement): ...
-"""
-NETS = """
-import torch
-
-def same(batch_size):
-    return torch.nn.Linear(4, 3), torch.ones(batch_size, 4)
-
-def other(batch_size):
-    return torch.nn.Linear(4, {width}), torch.ones(batch_size, 4)
 """
 
 
 @pytest.fixture
-def branch(pytester: pytest.Pytester) -> Repository:
-    """A repository whose uncommitted change is in one of two networks."""
-    made = Repository.create(pytester.path)
-    made.write(".gitignore", ".ngraph\n__pycache__\n.pytest_cache\n*.json\n")
-    made.write("mine.py", (plain.SUPPORT / "mine.py").read_text())
-    made.write(
-        "pytest.ini", "[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_inconclusive = pass\n"
+def branch(quick_project: pytest.Pytester) -> Repository:
+    """A repository whose uncommitted change is in one of two workloads."""
+    quick_project.makeini(
+        "[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_inconclusive = pass\n"
     )
-    made.write("nets.py", NETS.format(width=3))
+    made = Repository.create(quick_project.path)
+    made.write(".gitignore", ".ngraph\n__pycache__\n.pytest_cache\n*.json\n")
+    made.write("plain_other.txt", "1 2 3")
     made.write("test_it.py", TESTS.format(reads="..."))
     made.commit("first")
-    made.write("nets.py", NETS.format(width=5))
+    made.write("plain_other.txt", "1 2 3 4 5")
     return made
 
 
@@ -54,10 +43,10 @@ def outcomes(folder: Path) -> dict[str, str]:
 def test_what_is_unchanged_passes_unmeasured(pytester: pytest.Pytester, branch: Repository) -> None:
     result = pytester.runpytest_subprocess("--ngraph-against=main", "--ngraph-summary=gate.md")
     result.assert_outcomes(passed=2)
-    assert outcomes(branch.root) == {"nets:same": "unchanged", "nets:other": "measured"}
-    result.stdout.fnmatch_lines(["*unchanged *nets:same-mine:Exact*"])
+    assert outcomes(branch.root) == {"plain_same": "unchanged", "plain_other": "measured"}
+    result.stdout.fnmatch_lines(["*unchanged *plain_same-mine:Exact*"])
     data = json.loads((branch.root / "gate.json").read_text())
-    assert {each["case"]["workload"]: each["name"] for each in data["verdicts"]}["nets:same"] == "unchanged"
+    assert {each["case"]["workload"]: each["name"] for each in data["verdicts"]}["plain_same"] == "unchanged"
     assert (branch.root / "gate.md").read_text().startswith("**None of 2 cases regressed against main")
 
 
@@ -68,7 +57,7 @@ def test_an_option_that_needs_figures_has_it_measured(
     pytester: pytest.Pytester, branch: Repository, option: str
 ) -> None:
     pytester.runpytest_subprocess("--ngraph-against=main", option).assert_outcomes(passed=2)
-    assert outcomes(branch.root) == {"nets:same": "measured", "nets:other": "measured"}
+    assert outcomes(branch.root) == {"plain_same": "measured", "plain_other": "measured"}
 
 
 def test_a_test_that_reads_a_figure_has_it_measured(pytester: pytest.Pytester, branch: Repository) -> None:
@@ -76,7 +65,7 @@ def test_a_test_that_reads_a_figure_has_it_measured(pytester: pytest.Pytester, b
         "test_it.py", TESTS.format(reads="assert measurement.throughput > 0 and measurement.case.batch_size == 1")
     )
     pytester.runpytest_subprocess("--ngraph-against=main").assert_outcomes(passed=2)
-    assert outcomes(branch.root) == {"nets:same": "measured", "nets:other": "measured"}
+    assert outcomes(branch.root) == {"plain_same": "measured", "plain_other": "measured"}
 
 
 def test_a_test_that_reads_only_the_case_does_not(pytester: pytest.Pytester, branch: Repository) -> None:
@@ -85,7 +74,7 @@ def test_a_test_that_reads_only_the_case_does_not(pytester: pytest.Pytester, bra
         TESTS.format(reads="assert isinstance(measurement, __import__('pytest_ngraph').Record) and measurement.case"),
     )
     pytester.runpytest_subprocess("--ngraph-against=main").assert_outcomes(passed=2)
-    assert outcomes(branch.root)["nets:same"] == "unchanged"
+    assert outcomes(branch.root)["plain_same"] == "unchanged"
 
 
 def test_what_is_unchanged_stands_when_the_run_is_resumed(pytester: pytest.Pytester, branch: Repository) -> None:
@@ -95,4 +84,4 @@ def test_what_is_unchanged_stands_when_the_run_is_resumed(pytester: pytest.Pytes
     )
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["1 case of run * taken over from an earlier session."])
-    assert outcomes(branch.root)["nets:same"] == "unchanged"
+    assert outcomes(branch.root)["plain_same"] == "unchanged"
