@@ -24,9 +24,7 @@ def test_other(measurement): ...
 @pytest.fixture
 def branch(quick_project: pytest.Pytester) -> Repository:
     """A repository whose uncommitted change is in one of two workloads."""
-    quick_project.makeini(
-        "[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_inconclusive = pass\n"
-    )
+    quick_project.makeini("[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_inconclusive = pass\n")
     made = Repository.create(quick_project.path)
     made.write(".gitignore", ".ngraph\n__pycache__\n.pytest_cache\n*.json\n")
     made.write("plain_other.txt", "1 2 3")
