@@ -68,6 +68,14 @@ def test_the_compiled_graph_has_the_cases_size(exported: Export, tmp_path: Path)
     assert [list(value.shape) for value in model.inputs] == [list(array.shape) for array in exported(CASE).inputs()]
 
 
+def test_what_only_a_trace_can_be_converted_of_runs(load: Load, exported: Export) -> None:
+    """OpenVINO has no rule for this model's `aten._upsample_bicubic2d_aa` in exported programs."""
+    pytest.importorskip("timm")
+    case = Case(workload="test_vit", compiler="openvino", batch_size=2)
+    outputs = load(case).outputs()
+    assert verify(outputs, exported(case).reference(), "fp32").agrees
+
+
 def test_throughput_keeps_all_requests_busy(load: Load, exported: Export) -> None:
     model = load(Case.from_dict(CASE.to_dict() | {"compiler": "openvino:streams=2"}), THROUGHPUT)
     assert model.concurrency == 2

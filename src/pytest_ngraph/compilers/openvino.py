@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import WallStopwatch
-from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, streams, threads
+from pytest_ngraph.compilers import CompiledModel, program, pytorch, refuse_precision, streams, threads
 from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import openvino as serving
@@ -47,7 +48,7 @@ class OpenVino:
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         # OpenVINO counts the cores that it may use once per process, at its first use: here or in `load`.
         with threads.spread(target), converting():
-            _convert(artifact, folder / FILE)
+            _convert(artifact, target, folder / FILE)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         inputs = program.inputs(artifact)
@@ -195,18 +196,34 @@ class OpenVinoQueue:
         del self._queue, self._inputs, self.stopwatch
 
 
-def _convert(artifact: Artifact, path: Path) -> None:
+def _convert(artifact: Artifact, target: Target, path: Path) -> None:
     """Write the intermediate representation, at the case's size. Raises `Unsupported` for what cannot be converted."""
     import openvino
 
-    source = program.onnx_file(artifact, "openvino") or program.load(artifact)
-    try:
-        model = openvino.convert_model(source)
-    except openvino.frontend.OpConversionFailure as error:
-        raise Unsupported(f"openvino cannot convert {artifact.case.workload}: {_reason(error)}") from error
+    model = _converted(artifact, target)
     # The conversion drops the sizes. Restore those of the case: static shapes are faster.
     model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
     openvino.save_model(model, path, compress_to_fp16=False)
+
+
+def _converted(artifact: Artifact, target: Target) -> Any:
+    """Return OpenVINO's model of the ONNX file or the exported program.
+
+    OpenVINO knows operators in traces that it does not know in exported programs. Where one of these stops it, it gets
+    a trace of the same program.
+    """
+    import openvino
+
+    file = program.onnx_file(artifact, "openvino")
+    try:
+        return openvino.convert_model(file or program.load(artifact))
+    except openvino.frontend.OpConversionFailure as error:
+        if file is None:
+            inputs = program.inputs(artifact)
+            with suppress(Exception):  # what stops both is explained by the first
+                trace = pytorch.traced(pytorch.program_module(artifact, target), inputs)
+                return openvino.convert_model(trace.eval(), example_input=inputs)
+        raise Unsupported(f"openvino cannot convert {artifact.case.workload}: {_reason(error)}") from error
 
 
 def _share(tensor: torch.Tensor) -> Any:

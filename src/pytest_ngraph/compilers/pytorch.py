@@ -102,6 +102,15 @@ def program_module(artifact: Artifact, target: Target) -> torch.nn.Module:
     return module.to(target.kind)
 
 
+def traced(module: torch.nn.Module, args: Sequence[torch.Tensor]) -> torch.jit.ScriptModule:
+    """Return a trace of the module. Raises what `torch.jit.trace` raises."""
+    import torch
+
+    # Tracing would otherwise run the module twice more and compare: the outputs are verified anyway.
+    made: torch.jit.ScriptModule = torch.jit.trace(module, tuple(args), check_trace=False)  # type: ignore[no-untyped-call]
+    return made
+
+
 def rebuilt(artifact: Artifact, target: Target, *, copied: bool = False) -> Built:
     """Build the workload's module again, on the target's kind of device, with the artifact's inputs as arguments.
 

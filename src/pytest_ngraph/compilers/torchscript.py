@@ -65,7 +65,7 @@ class TorchScript:
                     source, made = _from_module(pytorch.rebuilt(artifact, target))
                 else:
                     source, built = "program", _program(artifact, target)
-                    made = _unless_refused("trace", artifact, lambda: _traced(built))
+                    made = _unless_refused("trace", artifact, lambda: pytorch.traced(built.module, built.args))
             # `freeze` requires `eval`. Exported programs refuse it, with their mode in the graph; a trace accepts it.
             frozen = _unless_refused("freeze", artifact, lambda: torch.jit.freeze(made.eval()))
             torch.jit.save(frozen, folder / FILE)
@@ -111,7 +111,8 @@ def _from_module(built: Built) -> tuple[str, torch.jit.ScriptModule]:
         return "script", torch.jit.script(built.module)
     except Exception as unscripted:  # whatever is wrong with the module's code
         try:
-            return "trace", _traced(flattened(built))
+            flat = flattened(built)
+            return "trace", pytorch.traced(flat.module, flat.args)
         except Exception as error:
             raise Unsupported(
                 f"torch.jit.script refuses {type(built.module).__name__}: {first_line(unscripted)}; "
@@ -132,16 +133,6 @@ def _unless_refused(
     except Exception as error:  # weights of types of their own raise anything
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise Unsupported(f"torch.jit.{step} refuses {artifact.case.workload}: {reason}") from error
-
-
-def _traced(built: Built) -> torch.jit.ScriptModule:
-    import torch
-
-    # Tracing would otherwise run the module twice more and compare: the outputs are verified anyway.
-    traced: torch.jit.ScriptModule = torch.jit.trace(  # type: ignore[no-untyped-call]
-        built.module, built.args, check_trace=False
-    )
-    return traced
 
 
 class _without_warnings(warnings.catch_warnings):  # noqa: N801 (reads as a function)
