@@ -43,15 +43,10 @@ for name in compilers.names():
     compilers.resolve(name)
 
 
-UNUSED_PLUGINS = ("hypothesispytest", "anyio")
-"""Plugins that runs made by tests do not use. Importing them takes a tenth of a small run."""
-
-
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(alone)
     if not config.getoption("numprocesses", None):  # not in the process that only distributes tests
-        unused = [f"-p no:{name}" for name in UNUSED_PLUGINS]
-        os.environ["PYTEST_ADDOPTS"] = " ".join([os.environ.get("PYTEST_ADDOPTS", ""), *unused])
+        os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} {plain.WITHOUT_PLUGINS}"
 
 
 @pytest.fixture(autouse=True)

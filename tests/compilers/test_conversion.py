@@ -1,4 +1,4 @@
-"""The seconds of converting, told from those of compiling by what is marked."""
+"""The seconds of converting are those that are marked; the others are those of compiling."""
 
 from __future__ import annotations
 
@@ -39,5 +39,8 @@ def test_a_conversion_that_fails_counts_and_ends() -> None:
 
 
 def test_outside_of_a_timed_compile_a_mark_does_nothing() -> None:
-    with conversion.converting():
+    ticks = count()
+    with conversion.converting(), conversion.timed(lambda: float(next(ticks))) as found:
         pass
+    assert found.seconds == 0
+    assert next(ticks) == 0, "the clock was not asked"

@@ -22,11 +22,11 @@ from pytest_ngraph.bench.leftovers import MARK
 from pytest_ngraph.bench.lock import LOCK
 from pytest_ngraph.record import Record
 
-INI = """[pytest]
+INI = f"""[pytest]
 ngraph_budget = 0.01
 ngraph_precision_target = 50%
 ngraph_cache = off
-addopts = -p no:cacheprovider -p no:hypothesispytest -p no:anyio
+addopts = -p no:cacheprovider {plain.WITHOUT_PLUGINS}
 """
 TESTS = """
 import pytest

@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 
 SUPPORT = Path(__file__).parent
+WITHOUT_PLUGINS = "-p no:hypothesispytest -p no:anyio"
+"""Options of runs that tests make: they do not use these plugins, whose import takes a tenth of a small run."""
 ENTRY_POINTS = "[pytest_ngraph.workloads]\nplain = faulty:Plain\n"
 
 

@@ -13,7 +13,7 @@ from pytest_ngraph.worker.memory import Footprint
 
 
 class Clock:
-    """A clock that goes on only when it is told to."""
+    """A clock that stands still between calls of `go_on`."""
 
     now_s = 0.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -52,6 +53,14 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(priming, "_PRIMED", set())
 
 
+@pytest.fixture
+def reports() -> Iterator[list[str]]:
+    """What is reported during the test."""
+    found: list[str] = []
+    with progress.told_to(found.append):
+        yield found
+
+
 def primed(compiler: Any, folder: Path, *, onnx: bool = False, target: Target | None = None, **fields: Any) -> None:
     case = Case(workload="w", compiler="noting", batch_size=8, **fields)
     prime(case, compiler, Artifact(folder=folder, case=case, onnx=folder if onnx else None), target or Target())
@@ -72,18 +81,20 @@ def test_it_is_of_the_precision_and_of_the_kind_of_the_case(tmp_path: Path) -> N
     assert compiler.seen[::2] == [("bf16", False, "compiled"), ("fp32", True, "compiled")]
 
 
-def test_a_compiler_that_does_not_ask_for_it_is_left_alone(tmp_path: Path) -> None:
+def test_a_compiler_that_does_not_ask_for_it_is_left_alone(reports: list[str], tmp_path: Path) -> None:
     primed(object(), tmp_path)
+    assert reports == []
 
 
-def test_where_it_fails_the_compile_that_follows_reports_it(tmp_path: Path) -> None:
-    primed(Noting("no such operator"), tmp_path)
+def test_where_it_fails_the_compile_that_follows_reports_it(reports: list[str], tmp_path: Path) -> None:
+    compiler = Noting("no such operator")
+    primed(compiler, tmp_path)
+    assert compiler.seen == []
+    assert reports[-1] == "compiling"
 
 
-def test_it_is_reported(tmp_path: Path) -> None:
-    reports: list[str] = []
-    with progress.told_to(reports.append):
-        primed(Noting(), tmp_path)
+def test_it_is_reported(reports: list[str], tmp_path: Path) -> None:
+    primed(Noting(), tmp_path)
     assert reports == ["compiling something tiny first", "compiling"]
 
 

@@ -19,7 +19,7 @@ from pytest_ngraph.bench.further_launches import FurtherLaunches
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.headroom import Headroom
 from pytest_ngraph.bench.home import OWN_HOME, Home
-from pytest_ngraph.bench.lock import exclusive
+from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
@@ -33,7 +33,6 @@ from pytest_ngraph.machine import provenance
 from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 
-OTHERS_MEASURE = "another process is measuring on this machine"
 AHEAD = 8
 """How many workers are started while a group is exported: those of its first compilers."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
-from pytest_ngraph.bench.lock import exclusive
+from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
 from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.scratch import Scratch
@@ -20,8 +20,6 @@ from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
 from pytest_ngraph.record import Agreement, Failure, Record
 from pytest_ngraph.settings import Settings
-
-OTHERS_MEASURE = "another process is measuring on this machine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,8 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.files import take
 
 POLL_S = 0.5
+OTHERS_MEASURE = "another process is measuring on this machine"
+"""What a waiting command shows."""
 MODE = 0o666
 """Every user locks the file, and on NFS, who takes an exclusive lock must be allowed to write. Nothing is written."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

@@ -1,9 +1,12 @@
-"""Argument types that several subcommands share."""
+"""Argument types and an exit status that several subcommands share."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells give it."""
 
 
 def path(text: str) -> Path:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.cli.arguments import path
+from pytest_ngraph.cli.arguments import INTERRUPTED, path
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.tune import INTERRUPTED
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.machine.devices import Device, load_inventory

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case, CompilerSpec
-from pytest_ngraph.cli.arguments import path
+from pytest_ngraph.cli.arguments import INTERRUPTED, path
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, load_inventory
@@ -24,8 +24,6 @@ from pytest_ngraph.settings import Settings
 from pytest_ngraph.system.files import compiled_folder
 
 STUDY_TRIALS, STUDY_PATIENCE = 1500, 150
-INTERRUPTED = 130
-"""The exit status after Ctrl-C, as shells give it."""
 
 
 def declare(commands: Any) -> None:

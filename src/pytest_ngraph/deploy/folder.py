@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Run
+from pytest_ngraph.system.files import sha256
 
 README = "README.md"
 NOT_SUMMED = (README, SUMS)
@@ -91,15 +91,7 @@ def complete(folder: Path, record: Record, run: Run, target: Target, written: Wr
 def _sums(folder: Path) -> str:
     """Return the SHA-256 of every file, as `sha256sum` writes them."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in NOT_SUMMED)
-    return "".join(f"{_sha256(path)}  {path.relative_to(folder)}\n" for path in files)
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return "".join(f"{sha256(path)}  {path.relative_to(folder)}\n" for path in files)
 
 
 def _check(folder: Path, case: str) -> str:

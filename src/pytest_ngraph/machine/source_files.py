@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.system.files import user_folder
+from pytest_ngraph.system.files import sha256, user_folder
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.system.relocation import INSTALLED
 
@@ -176,8 +175,4 @@ def _foreign() -> tuple[str, ...]:
 @cache
 def _file_digest(path: str, size: int, modified_ns: int) -> str:
     """Return the digest of one state of a file, which size and time identify, so that each state is read once."""
-    digest = hashlib.sha256()
-    with Path(path).open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()[:16]
+    return sha256(Path(path))[:16]

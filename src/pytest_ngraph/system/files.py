@@ -1,8 +1,9 @@
-"""Atomic writing of files, locks on them, and the user's cache folder."""
+"""Atomic writing of files, their digests, locks on them, and the user's cache folder."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import tempfile
 from pathlib import Path
@@ -27,6 +28,15 @@ def write_whole(path: Path, text: bytes) -> None:
             staged.replace(path)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}.") from error
+
+
+def sha256(path: Path) -> str:
+    """Return a file's SHA-256, read in parts."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def make_private(folder: Path) -> None:

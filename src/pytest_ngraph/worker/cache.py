@@ -25,6 +25,7 @@ from typing import Any
 
 from pytest_ngraph.machine import source_files
 from pytest_ngraph.store import conforms
+from pytest_ngraph.system.files import sha256
 from pytest_ngraph.worker.cold_start import ColdStart
 
 MANIFEST = "manifest.json"
@@ -109,7 +110,7 @@ class Cache:
                 (into / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(found.folder / name, into / name)
             os.utime(found.folder)
-            if all(_hash(into / name) == digest for name, digest in found.files.items()):
+            if all(sha256(into / name) == digest for name, digest in found.files.items()):
                 return found
             self.discard(found.key)
         except OSError:  # another process has removed it, or the disk is full
@@ -128,7 +129,9 @@ class Cache:
         """
         key = key_of(inputs)
         try:
-            files = {str(path.relative_to(folder)): _hash(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+            files = {
+                str(path.relative_to(folder)): sha256(path) for path in sorted(folder.rglob("*")) if path.is_file()
+            }
             manifest = {"inputs": inputs, **cold_start._asdict(), "made_at": time.time(), "files": files}
             manifest["read"] = dict(read or {})
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -223,14 +226,6 @@ def _used_at(folder: Path) -> float:
 def _is_inside(folder: Path, name: str) -> bool:
     path = folder / name
     return path.is_file() and not path.is_symlink() and path.resolve().is_relative_to(folder.resolve())
-
-
-def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _empty(folder: Path) -> None:
