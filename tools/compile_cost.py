@@ -1,8 +1,8 @@
 """Measure what compiling costs, cold: whether it depends on what came before, how far Inductor uses the cores, memory.
 
-    python tools/compile_cost.py [--models=NAME,...] [--compilers=NAME,...] [--only=order,inductor,memory]
+    python tools/compile_cost.py [--models=NAME,...] [--compilers=NAME,...] [--only=order,inductor,memory] [--repeats=N]
 
-- order: the first model, compiled first in a worker, and fourth in another.
+- order: the first model, compiled first in a worker, and fourth in another; medians of several such pairs.
 - inductor: each model compiled by Inductor on one core, and on all. On one core its builds run one after another.
 - memory: the peak of a worker that compiles the first model, and of one that takes it from the cache.
 
@@ -13,12 +13,12 @@ models are needed for the order.
 from __future__ import annotations
 
 import argparse
-import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import geometric_mean, median
 from typing import Any
 from unittest import mock
 
@@ -35,6 +35,7 @@ from pytest_ngraph.metrics.text import number, quantity
 MODELS = "resnet18,deit3_small_patch16_224,convnext_tiny,efficientnet_b3"
 COMPILERS = "torchscript,inductor,onnxruntime,openvino,tvm,executorch"
 PARTS = "order,inductor,memory"
+STEPS = ("convert_s", "compile_s")
 TIMEOUT_S = 1800.0
 CACHE_BYTES = 10 * 2**30
 
@@ -104,18 +105,21 @@ def _artifact(folder: Path, case: Case) -> dict[str, Any]:
 _EXPORTED: dict[Path, dict[str, Any]] = {}
 
 
-def order(exported: Path, models: Sequence[str], names: Sequence[str]) -> str:
-    """Return the seconds of the first model, compiled first and fourth."""
+def order(exported: Path, models: Sequence[str], names: Sequence[str], repeats: int) -> str:
+    """Return the seconds of the first model, compiled first and fourth, as medians of so many pairs of workers."""
     rows = []
     for compiler in names:
-        with worker(exported) as prepare:
-            first = prepare(models[0], compiler)
-        with worker(exported) as prepare:
-            *_, fourth = [prepare(model, compiler) for model in (*models[1:4], models[0])]
-        pairs = [(first.convert_s, fourth.convert_s), (first.compile_s, fourth.compile_s)]
+        first, fourth = [], []
+        for _ in range(repeats):
+            with worker(exported) as prepare:
+                first.append(prepare(models[0], compiler))
+            with worker(exported) as prepare:
+                fourth.append([prepare(model, compiler) for model in (*models[1:4], models[0])][-1])
+        pairs = [[median(getattr(one, step) for one in side) for side in (first, fourth)] for step in STEPS]
+        pairs.append([sum(side) for side in zip(*pairs, strict=True)])
         rows.append([f"`{compiler}`", *(cell for pair in pairs for cell in _compared(*pair))])
-    steps = [f"{step}{what}" for step in ("convert", "compile") for what in (", first", ", fourth", ", ratio")]
-    return markdown_output.table(["compiler", *steps], rows)
+    heads = [f"{step}{what}" for step in ("convert", "compile", "both") for what in (", first", ", fourth", ", ratio")]
+    return markdown_output.table(["compiler", *heads], rows)
 
 
 def inductor(exported: Path, models: Sequence[str]) -> str:
@@ -130,7 +134,7 @@ def inductor(exported: Path, models: Sequence[str]) -> str:
         ratios.append(every.compile_s / one.compile_s)
         cells = _compared(one.compile_s, every.compile_s)
         rows.append([model, quantity(every.convert_s, "s"), *cells, str(every.compile_cores)])
-    rows.append(["geometric mean", "", "", "", number(statistics.geometric_mean(ratios)), ""])
+    rows.append(["geometric mean", "", "", "", number(geometric_mean(ratios)), ""])
     return markdown_output.table(["model", "convert", "one core", "all cores", "ratio", "cores"], rows)
 
 
@@ -157,6 +161,7 @@ def main() -> None:
     parser.add_argument("--models", default=MODELS, help="default: %(default)s")
     parser.add_argument("--compilers", default=COMPILERS, help="those that are installed; default: %(default)s")
     parser.add_argument("--only", default=PARTS, help="default: %(default)s")
+    parser.add_argument("--repeats", type=int, default=3, help="pairs of workers for the order; default: %(default)s")
     chosen = parser.parse_args()
     models, parts = chosen.models.split(","), chosen.only.split(",")
     if unknown := sorted({*parts} - {*PARTS.split(",")}):
@@ -169,7 +174,10 @@ def main() -> None:
     found = []
     with tempfile.TemporaryDirectory(prefix="ngraph-exported-") as exported:
         if "order" in parts:
-            found += [f"{models[0]}, compiled first and fourth in a worker:", order(Path(exported), models, names)]
+            found += [
+                f"{models[0]}, compiled first and fourth in a worker:",
+                order(Path(exported), models, names, chosen.repeats),
+            ]
         if "inductor" in parts:
             found += ["Inductor, compile_s on one core and on all:", inductor(Path(exported), models)]
         if "memory" in parts:
