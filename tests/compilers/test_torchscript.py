@@ -19,6 +19,26 @@ def test_optimizing_keeps_the_outputs(optimize: str, load: Load, exported: Expor
     assert model.facts["optimize"].lower() == optimize
 
 
+def test_an_optimized_graph_that_does_not_run_is_replaced_by_the_frozen_one(
+    load: Load, exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    def broken(module: torch.jit.ScriptModule) -> torch.nn.Module:  # as it makes them of weights that it shares wrongly
+        return torch.nn.Conv2d(1, 1, 1)  # refuses the input, which has more channels
+
+    case = Case(workload="conv", compiler="torchscript", batch_size=1, width=16)
+    TorchScript().compile(exported(case), CPU, tmp_path)
+    monkeypatch.setattr(torch.jit, "optimize_for_inference", broken)
+    for _ in ("found now", "known"):
+        model = load(case, folder=tmp_path)
+        assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+        assert model.facts["optimize"] == "False"
+        assert "channels" in model.facts["unoptimized"]
+    (tmp_path / "served").mkdir()
+    assert "optimize_for_inference" not in TorchScript().deploy(exported(case), CPU, tmp_path, tmp_path / "served").code
+
+
 def test_the_file_is_an_ordinary_torchscript_archive(exported: Export, tmp_path: Path) -> None:
     import torch
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FILE = "model.pt"
 SOURCE = "source.txt"
 """What the graph was made from: `program`, `script` or `trace`."""
+UNOPTIMIZED = "unoptimized.txt"
+"""Exists where the optimized graph does not run, and says why."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class TorchScript:
 
     Attributes:
         optimize: apply `torch.jit.optimize_for_inference` (layouts and fusions of the device the model is loaded on).
+            Where the graph that it makes does not run, the frozen graph does, and the fact `unoptimized` says why.
         graph: what is compiled: the module, its exported program, or (`auto`) the module only where `torch.export`
             refuses it. A module is scripted, and traced where scripting refuses it.
     """
@@ -72,31 +75,54 @@ class TorchScript:
         (folder / SOURCE).write_text(source)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
-        import torch
-
         pytorch.set_up(target)
-        with _without_warnings():
-            module = torch.jit.load(folder / FILE, map_location=target.kind).eval()  # type: ignore[no-untyped-call]
-            if self.optimize:  # here, because the weights that it packs for this processor cannot be saved
-                module = torch.jit.optimize_for_inference(module)
         source = (folder / SOURCE).read_text()
         args, kwargs = program.inputs(artifact, target.kind), dict[str, Any]()
         if source == "script":
             built = pytorch.rebuilt(artifact, target)
             args, kwargs = built.args, built.kwargs
-        run = pytorch.with_keywords(module, kwargs)
-        if target.kind == "cuda":
-            with torch.inference_mode():
-                for _ in range(2):  # the first call profiles, the second fuses; later calls are like those timed
-                    run(*args)
-                torch.cuda.synchronize()
-        facts = {"optimize": self.optimize, "source": source}
-        return pytorch.load(run, args, target, precision=program.precision(artifact, target), **facts)
+        run = pytorch.with_keywords(self._module(target, folder), kwargs)
+        facts = {"source": source}
+        try:
+            _call_first(run, args, target)
+        except RuntimeError as error:
+            if not self._optimizes(folder):
+                raise
+            (folder / UNOPTIMIZED).write_text(str(error).strip().splitlines()[-1])
+            run = pytorch.with_keywords(self._module(target, folder), kwargs)
+            _call_first(run, args, target)
+        if self.optimize and not self._optimizes(folder):
+            facts["unoptimized"] = (folder / UNOPTIMIZED).read_text()
+        facts |= {"optimize": str(self._optimizes(folder)), "precision": program.precision(artifact, target)}
+        return pytorch.load(run, args, target, **facts)
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         source = (compiled / SOURCE).read_text()
-        file = compiled / FILE
-        return serving.deploy_script(artifact, target, file, folder, source=source, optimize=self.optimize)
+        file, optimizes = compiled / FILE, self._optimizes(compiled)
+        return serving.deploy_script(artifact, target, file, folder, source=source, optimize=optimizes)
+
+    def _optimizes(self, folder: Path) -> bool:
+        return self.optimize and not (folder / UNOPTIMIZED).exists()
+
+    def _module(self, target: Target, folder: Path) -> pytorch.Run:
+        import torch
+
+        with _without_warnings():
+            module = torch.jit.load(folder / FILE, map_location=target.kind).eval()  # type: ignore[no-untyped-call]
+            # Here, because the weights that it packs for this processor cannot be saved.
+            run: pytorch.Run = torch.jit.optimize_for_inference(module) if self._optimizes(folder) else module
+        return run
+
+
+def _call_first(run: pytorch.Run, args: tuple[Any, ...], target: Target) -> None:
+    """Call once, which shows whether the graph runs. On a GPU call twice: the first call profiles, the second fuses."""
+    import torch
+
+    with torch.inference_mode():
+        run(*args)
+        if target.kind == "cuda":
+            run(*args)
+            torch.cuda.synchronize()
 
 
 def _program(artifact: Artifact, target: Target) -> Built:
