@@ -90,6 +90,11 @@ def test_several_inputs_and_nested_outputs_agree_with_eager(compiler: str, load:
 
 
 @compiles_separately
+def test_attention_with_a_computed_bias_agrees_with_eager(compiler: str, load: Load, exported: Export) -> None:
+    _check_agreement(Case(workload="unusual:biased_attention", compiler=compiler, batch_size=2), load, exported)
+
+
+@compiles_separately
 def test_dicts_keyword_arguments_and_dataclasses_agree_with_eager(compiler: str, load: Load, exported: Export) -> None:
     case = Case(workload="unusual:described", compiler=compiler, batch_size=2)
     _check_agreement(case, load, exported)

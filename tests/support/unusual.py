@@ -55,6 +55,24 @@ def padded_attention(batch_size: int) -> tuple[torch.nn.Module, tuple[torch.Tens
     return PaddedAttention(), (torch.randn(batch_size, 6, 2 * SIZE), torch.arange(6).repeat(batch_size, 1) > 3)
 
 
+class BiasedAttention(torch.nn.Module):
+    """Attention with a bias that is computed from a parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bias = torch.nn.Parameter(torch.randn(1, 2, 4, 4))
+        self._projection = torch.nn.Linear(SIZE, 3 * SIZE)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = self._projection(x).reshape(-1, 4, 3, 2, SIZE // 2).permute(2, 0, 3, 1, 4).unbind(0)
+        outputs = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=2 * self._bias)
+        return outputs.transpose(1, 2).reshape(-1, 4, SIZE)
+
+
+def biased_attention(batch_size: int) -> Workload:
+    return BiasedAttention(), torch.randn(batch_size, 4, SIZE)
+
+
 class Described(torch.nn.Module):
     """Takes a dict, keyword arguments and constants, leaves one tensor unused, and returns a dataclass."""
 

@@ -29,7 +29,8 @@ def write_onnx(artifact: Artifact, path: Path, *, opset: int | None = None, rewr
     loaded = program.load(artifact)
     # Not in bf16: the optimizer leaves weights in fp32 where it folds a normalization into a convolution.
     optimize = artifact.case.precision != "bf16"
-    with converting():
+    # With gradients, attention whose mask is computed would be decomposed into views that its strides do not allow.
+    with converting(), torch.no_grad():
         try:
             made = torch.onnx.export(loaded, (), dynamo=True, verbose=False, optimize=optimize, opset_version=opset)
         except torch.onnx.errors.OnnxExporterError as error:

@@ -35,11 +35,12 @@ def whole_relax_module(program: torch.export.ExportedProgram) -> Any:
 
 def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
     """Return the program as TVM imports it by default. Raises `Unsupported` for an operator that TVM does not know."""
+    import torch
     from tvm.relax.frontend.torch import from_exported_program
 
     _reshape_instead_of_viewing(program)
     try:
-        with converting():
+        with converting(), torch.no_grad():
             return from_exported_program(program, unwrap_unit_return_tuple=True, custom_convert_map=DECOMPOSED)
     except Exception as error:
         reason = (str(error).strip().splitlines() or [repr(error)])[0]
