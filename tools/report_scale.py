@@ -177,6 +177,7 @@ def synthetic_cells(count: int, rounds: int) -> Cells:
         samples=samples.ravel(),
         rounds=np.full(len(every), rounds),
         seeds=np.arange(len(every)),
+        calls=[np.empty(0)] * len(every),
         readings={name: np.full(len(every), 1.0) for name in READINGS},
     )
 

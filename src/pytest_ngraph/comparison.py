@@ -108,6 +108,17 @@ class AloneLaunch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallLaunch:
+    """Seconds of single calls of both arms, timed one by one in one launch: in blocks of each arm in turn.
+
+    As in `Launch`, half of them were timed with the base built first, and half with the head built first.
+    """
+
+    base: tuple[float, ...]
+    head: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """The result of measuring the head beside the base.
 
@@ -117,6 +128,8 @@ class Comparison:
         launches: first those of the screen, then those that confirm it.
         alone: launches of one arm each, where a threshold needs compile time, CPU time or memory.
         alone_problem: why the launches in `alone` ended early.
+        calls: launches in which single calls are timed, where a threshold compares their percentiles.
+        calls_problem: why the launches in `calls` ended early.
         subject: what the verdict is about.
         module: the same case compared as modules as well, where files that they are built from differ.
         share: of the error level that the case is given; less than 1 where it is compared in two ways.
@@ -139,6 +152,8 @@ class Comparison:
     launches: tuple[Launch, ...] = ()
     alone: tuple[AloneLaunch, ...] = ()
     alone_problem: str = ""
+    calls: tuple[CallLaunch, ...] = ()
+    calls_problem: str = ""
     same: bool = False
     searched: bool = False
     new: bool = False
@@ -162,8 +177,9 @@ class Comparison:
         """Return the comparison that `to_dict` wrote."""
         launches = tuple(_launch(each) for each in data["launches"])
         alone = tuple(AloneLaunch(**renamed(each)) for each in data.get("alone", ()))
+        calls = tuple(CallLaunch(**{arm: tuple(own) for arm, own in each.items()}) for each in data.get("calls", ()))
         module = cls.from_dict(data["module"]) if data.get("module") else None
-        return cls(**data | {"launches": launches, "alone": alone, "module": module})
+        return cls(**data | {"launches": launches, "alone": alone, "calls": calls, "module": module})
 
 
 def renamed(data: Mapping[str, Any]) -> dict[str, Any]:

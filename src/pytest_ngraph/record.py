@@ -60,6 +60,10 @@ class Failure:
     message: str
     stderr_tail: str = ""
 
+    @property
+    def in_one_line(self) -> str:
+        return f"{self.kind} in {self.phase}: {self.message}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
@@ -117,6 +121,8 @@ class Record:
         run: id of the run that made it.
         nodeid: the test that asked for it.
         started_at: seconds since the epoch.
+        calls: seconds of single calls that were timed one by one after the rounds, in that order, to four digits. Empty
+            where nothing asked for them.
         stable: whether both ends of the median's 95 % interval reached the precision target before the budget ended.
         convert_s: seconds from the exported program to what the compiler itself takes (an ONNX graph, OpenVINO's
             representation, a TorchScript graph, or the program read back), in a cold start. None where nothing is
@@ -147,6 +153,7 @@ class Record:
     nodeid: str = ""
     started_at: float = 0.0
     rounds: tuple[Round, ...] = ()
+    calls: tuple[float, ...] = ()
     stable: bool = False
     convert_s: float | None = None
     compile_s: float | None = None
@@ -253,6 +260,7 @@ class Record:
             | {
                 "case": Case.from_dict(data["case"]),
                 "rounds": tuple(Round(*r) for r in data["rounds"]),
+                "calls": tuple(data.get("calls", ())),
                 "warmup": Warmup(**data["warmup"]) if data["warmup"] else None,
                 "agreement": Agreement(**data["agreement"]) if data["agreement"] else None,
                 "contention": Contention(**data["contention"]),

@@ -28,6 +28,7 @@ class Settings:
         warmup_s: most seconds of warming up.
         timeout_s: seconds that a phase (build, compile, verify, ...) may take before the worker is killed.
         memory_bytes: resident memory of a worker and its children at which they are killed; None for no limit.
+        tails_s: seconds of single calls, timed one by one, per case of which they are asked.
         launch_s: seconds that one launch of a comparison with a base is measured for.
         isolation: one worker process per compiler, or a fresh one per case.
         cache: folder of compiled artifacts; None keeps none.
@@ -42,6 +43,7 @@ class Settings:
     warmup_s: float = 3.0
     timeout_s: float = 1800.0
     memory_bytes: int | None = None
+    tails_s: float = 1.0
     launch_s: float = 1.0
     isolation: Isolation = "compiler"
     cache: Path | None = None

@@ -113,7 +113,7 @@ def widening(samples: Floats) -> Floats:
         return np.ones(len(samples))
     length = _block_length(count)
     signs = np.sign(samples - np.median(samples, axis=1, keepdims=True))
-    blocks = _block_sums(signs, length)[:, length - 1 : count]
+    blocks = block_sums(signs, length)[:, length - 1 : count]
     variances = np.mean(blocks**2, axis=1) / length * count / (count - length)
     freedom = 1.5 * count / length
     widths: Floats = np.sqrt(np.maximum(variances, 1) * (1 + math.sqrt(2 / freedom)))
@@ -124,7 +124,7 @@ def _block_length(count: int) -> int:
     return round(BLOCK * math.pow(count, 1 / 3))
 
 
-def _block_sums(rounds: Floats, length: int) -> Floats:
+def block_sums(rounds: Floats, length: int) -> Floats:
     """Return the sums of all overlapping blocks, those at the ends in part: shape (n, rounds + length - 1)."""
     sums = np.cumsum(np.pad(rounds, ((0, 0), (length, length - 1))), axis=1)
     blocks: Floats = sums[:, length:] - sums[:, :-length]
@@ -215,7 +215,7 @@ def bootstrap_medians_of_each(
     """
     count = samples.shape[1]
     medians = np.median(samples, axis=1, keepdims=True)
-    blocks = _block_sums(np.sign(samples - medians), _block_length(count))
+    blocks = block_sums(np.sign(samples - medians), _block_length(count))
     sizes = np.linalg.norm(blocks, axis=1)
     errors = (widening(samples) if widths is None else widths) * math.sqrt(count) / 2
     weights = np.divide(errors, sizes, out=np.zeros_like(errors), where=sizes > 0)

@@ -11,6 +11,7 @@ import pytest
 from two_trees import CASE, NETWORK, SETTINGS, Compare
 
 from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.home import Home
@@ -27,7 +28,9 @@ def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
         (folder / "nets.py").write_text(NETWORK.format(width=width))
     monkeypatch.syspath_prepend(str(head))
 
-    def run(*cases: Case, path: Path = tree, launches: int = 1, **changes: object) -> list[Record]:
+    def run(
+        *cases: Case, path: Path = tree, launches: int = 1, asked: Asked = NOTHING, **changes: object
+    ) -> list[Record]:
         base = Base(
             name="main at 1a2b3c4",
             identity="1a2b3c4",
@@ -37,7 +40,8 @@ def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
             at_base=lambda case: case,
             decided=lambda comparison: len(comparison.launches) >= launches,
         )
-        bench = Bench(SETTINGS, lambda case: Target(), base=dataclasses.replace(base, **changes))  # type: ignore[arg-type]
+        changed = dataclasses.replace(base, **changes)  # type: ignore[arg-type]
+        bench = Bench(SETTINGS, lambda case: Target(), base=changed, asked=asked)
         try:
             return list(bench.run(cases or [CASE]))
         finally:
@@ -53,10 +57,10 @@ def crowd(compare: Compare, tmp_path: Path) -> Compare:
         plain.put_into(tmp_path / folder)
         (tmp_path / folder / "numbers.txt").write_text(numbers)
 
-    def run(compiler: str, head: str = "", launches: int = 1) -> list[Record]:
+    def run(compiler: str, head: str = "", launches: int = 1, *, tails: bool = False) -> list[Record]:
         base = dataclasses.replace(CASE, workload="plain", compiler=compiler)
-        return compare(
-            dataclasses.replace(base, compiler=head or compiler), case_of=lambda case: base, launches=launches
-        )
+        case = dataclasses.replace(base, compiler=head or compiler)
+        asked = Asked(calls={case}, tails={case}) if tails else NOTHING
+        return compare(case, case_of=lambda case: base, launches=launches, asked=asked)
 
     return run

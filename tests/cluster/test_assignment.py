@@ -41,6 +41,8 @@ def test_a_task_arrives_as_it_was_sent() -> None:
         cases=cases,
         bases={1: case("openvino")},
         alone=(1,),
+        calls=(0, 1),
+        tails=(1,),
         figures=(0,),
         retry_failed=True,
     )

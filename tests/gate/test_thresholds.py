@@ -104,7 +104,7 @@ def test_bound_is_in_the_unit_of_the_metric(text: str, bound: float) -> None:
         ("rank_inversions:1", "at '1': expected 'new': rank_inversions:new"),
         (
             "break_even:5%",
-            "at '5%': break_even cannot be compared with a base; these can: throughput, latency_s, speedup",
+            "at '5%': break_even cannot be compared with a base; these can: throughput, latency_s, p50_s",
         ),
         ("mine.score:5%", "mine.score cannot be compared with a base"),
     ],

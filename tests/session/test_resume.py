@@ -6,11 +6,13 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from launching import exact
 from synthetic import case, failed, measured
 
+from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.machine.machine import environment
-from pytest_ngraph.record import FailureKind
+from pytest_ngraph.record import FailureKind, Record
 from pytest_ngraph.session.resume import ResumedRun
 from pytest_ngraph.store import Death, Journal, Run, read, run_ids
 
@@ -57,6 +59,23 @@ def test_a_base_that_crashed_beside_it_counts(tmp_path: Path) -> None:
     record = dataclasses.replace(measured(CASE, 0.1), comparison=Comparison(broken="crashed"))
     assert record.may_pass
     assert not dataclasses.replace(record, comparison=Comparison(broken="raised")).may_pass
+
+
+@pytest.mark.parametrize("name", ["alone", "tails"])
+def test_what_is_asked_for_beside_a_base_and_is_not_there_is_measured_again(tmp_path: Path, name: str) -> None:
+    made = {"graph": "g", "files": {}}
+    compared = Comparison(launches=(exact(0.0),))
+    record = dataclasses.replace(measured(CASE, 0.1, calls=(0.1,)), comparison=compared, follows_from=made)
+    failed_then = dataclasses.replace(compared, alone_problem="no memory", calls_problem="no memory")
+
+    def stands(record: Record, asked: Asked) -> bool:
+        resumed = ResumedRun(Run(id="1", records=(record,)), Journal(tmp_path, {}), 1)
+        return resumed.stands(CASE, lambda record: made, asked)
+
+    asked = Asked(**{name: {CASE}})
+    assert stands(record, Asked())
+    assert not stands(record, asked)
+    assert stands(dataclasses.replace(record, comparison=failed_then), asked), "it was tried"
 
 
 def test_a_finished_run_is_gone_on_with_to_measure_again_what_crashed(quick_project: pytest.Pytester) -> None:

@@ -7,6 +7,7 @@ from changing import Base, known
 from synthetic import case, measured
 
 from pytest_ngraph.against.options import GateOptions
+from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold
 from pytest_ngraph.gate.pooling import EXACTLY_EQUAL
@@ -97,3 +98,15 @@ def test_all_limits_of_a_run_share_the_error_level_from_its_first_test_on() -> N
     lonely = SessionThresholds([Threshold.parse("throughput<40")])
     lonely.to_bases(of[:1], [], GateOptions())
     assert lonely.breaches_of(of[0], "test_it.py::test", lambda: compute([measured(of[0], near)]))
+
+
+def test_what_has_to_be_measured_follows_from_the_thresholds() -> None:
+    asked = held("p99:10% if b=8", "compile_s:20% if b=1", "p50>1s if b=1").asked
+    assert (asked.calls, asked.tails, asked.alone) == ({ONE, EIGHT}, {EIGHT}, {ONE})
+    assert held("throughput<100").asked == Asked(calls=set())
+
+
+def test_an_option_asks_for_the_calls_of_every_case() -> None:
+    ours = SessionThresholds([], tails=True)
+    ours.to_bases([ONE, EIGHT], [], GateOptions())
+    assert ours.asked.calls == {ONE, EIGHT}

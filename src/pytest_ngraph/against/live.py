@@ -15,8 +15,10 @@ from pytest_ngraph.gate.baseline import seconds_elsewhere
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change
 from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled, Prior
+from pytest_ngraph.gate.tails import percentile_of_launches
 from pytest_ngraph.gate.verdict import Assessment, decide_worse
 from pytest_ngraph.metrics.between import IN_GENERAL
+from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.record import Record
 from pytest_ngraph.wording import counted
 
@@ -90,14 +92,12 @@ class LiveBase(CaseJudge):
     def open(
         self,
         heads: Sequence[tuple[str, Case]],
-        alone: Collection[Case] = (),
         measures_unchanged: Callable[[Case], bool] = lambda case: True,
     ) -> Base:
         """Open the origin and return the base that the head's cases are compared with.
 
         Args:
             heads: the head's cases with their node ids.
-            alone: the cases of which each arm is also launched alone.
         """
         found = self.origin.open(heads)
         self.problem = found.problem
@@ -116,7 +116,6 @@ class LiveBase(CaseJudge):
             measures_equals=found.measures_equals,
             measures_unchanged=measures_unchanged,
             decided=self.is_decided,
-            alone=alone,
         )
 
     def is_decided(self, comparison: Comparison) -> bool:
@@ -145,8 +144,9 @@ class LiveBase(CaseJudge):
         return seconds_elsewhere(self._head(case), Prior(*self._processes))
 
     def reading(self, case: Case, metric: str) -> Reading:
-        """Return what each arm needed when launched alone. Raises `Uncompared`."""
-        return reading_of_launches(self._head(case), metric)
+        """Return what launches of its own show of a metric. Raises `Uncompared`."""
+        of_launches = percentile_of_launches if metric in PERCENTILES else reading_of_launches
+        return of_launches(self._head(case), metric)
 
     def decide(self, worse: Pooled, rule: Rule) -> Assessment:
         """Assess a metric like a case: worse or better by more than the margin, beyond the uncertainty."""

@@ -17,9 +17,11 @@ from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_runs
 from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.stored_runs import StoredRuns
+from pytest_ngraph.gate.tails import percentile_of_runs
 from pytest_ngraph.gate.verdict import Assessment, lost
 from pytest_ngraph.machine.host import THIS_MACHINE
 from pytest_ngraph.machine.machine import FINGERPRINT, MODEL, is_same_machine
+from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run, baselines
 from pytest_ngraph.store.baselines import Baseline
@@ -116,7 +118,8 @@ class StoredBase(CaseJudge):
     def reading(self, case: Case, metric: str) -> Reading:
         """Return a metric as read in this run, and its change from the baseline. Raises `Uncompared`."""
         head = self._head(case)
-        return reading_of_runs(head, gate_baseline.comparable_runs(head, self._stored), metric)
+        of_runs = percentile_of_runs if metric in PERCENTILES else reading_of_runs
+        return of_runs(head, gate_baseline.comparable_runs(head, self._stored), metric)
 
     def decide(self, worse: Pooled, rule: Rule) -> Assessment:
         """Assess a metric like a case: the margin is widened by what runs differ by chance."""

@@ -6,8 +6,9 @@ import dataclasses
 import math
 import os
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from statistics import median
+from typing import Any, NamedTuple
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
@@ -21,6 +22,16 @@ from pytest_ngraph.worker.protocol import TIMES
 
 RELEASE_S = 60.0
 """A worker that takes longer than this to free its model is killed."""
+
+CALL_DIGITS = 4
+"""Significant digits of a stored call: a hundredth of a percent of it or better, in half the space of all digits."""
+
+
+class Block(NamedTuple):
+    """Single calls to time in one turn: `calls` of them, of every so many the last."""
+
+    calls: int
+    every: int
 
 
 class Arm:
@@ -37,6 +48,7 @@ class Arm:
     ) -> None:
         self.case = case
         self.rounds: list[Round] = []
+        self.calls: list[float] = []
         self.involuntary_switches = 0
         self.measured_s = 0.0
         self._record = Record(
@@ -104,6 +116,23 @@ class Arm:
         self._count(answer)
         self.rounds.append(Round(calls * self._concurrency, answer["elapsed_s"]))
 
+    @property
+    def has_single_calls(self) -> bool:
+        """Whether a call runs by itself and so has a time of its own: not side by side with others, as streams do."""
+        return self.running and self.case.objective == "latency" and self._concurrency == 1 and bool(self.rounds)
+
+    @property
+    def seconds_per_call(self) -> float:
+        """Median seconds of a call in the rounds; before these, as of the warm-up."""
+        if not self.rounds:
+            return self._seconds_per_call
+        return self._concurrency * median(each.sample_s for each in self.rounds)
+
+    def time_calls(self, block: Block) -> list[float]:
+        """Time single calls and return their seconds, to four digits; none if the arm fails."""
+        answer = self._ask("time_calls", **block._asdict())
+        return rounded(answer["seconds"]) if answer else []
+
     def finish(self, contention: Contention, arms: tuple[str, ...], cycles: str = "") -> Record:
         """Free the model and return the record. `arms` and `cycles` are as in `Record`."""
         if self._worker is not None and self._worker.alive:
@@ -111,6 +140,7 @@ class Arm:
         if self.running:
             self._update(
                 rounds=tuple(self.rounds),
+                calls=tuple(self.calls),
                 stable=self._stable,
                 cpu_percent=100 * self._cpu_s / (self.measured_s * (os.cpu_count() or 1)),
                 contention=dataclasses.replace(contention, involuntary_switches=self.involuntary_switches),
@@ -170,3 +200,8 @@ class Arm:
 
     def _update(self, **changes: Any) -> None:
         self._record = dataclasses.replace(self._record, **changes)
+
+
+def rounded(seconds: Iterable[float]) -> list[float]:
+    """Return times of single calls with the digits that are stored."""
+    return [float(f"{each:.{CALL_DIGITS}g}") for each in seconds]

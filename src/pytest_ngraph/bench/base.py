@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
@@ -39,7 +39,6 @@ class Base:
         decided: whether the measurements suffice for a verdict; more launches are made until they do.
         measures_equals: whether a case is compared even if graph, weights and inputs are those of its base.
         measures_unchanged: whether a case that is not compared, because it equals its base's, is measured by itself.
-        alone: cases whose arms are also launched alone, for figures that a process holding both cannot give.
     """
 
     name: str
@@ -51,7 +50,6 @@ class Base:
     decided: Callable[[Comparison], bool]
     measures_equals: bool = False
     measures_unchanged: Callable[[Case], bool] = lambda case: True
-    alone: Collection[Case] = ()
 
     @property
     def placement(self) -> Placement:

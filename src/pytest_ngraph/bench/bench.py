@@ -12,6 +12,7 @@ from pathlib import Path
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.bench.base import Base, Opponent, Opponents
 from pytest_ngraph.bench.draws import DrawingLaunches
 from pytest_ngraph.bench.free_cores import FreeCores
@@ -25,6 +26,7 @@ from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.scratch import Scratch
+from pytest_ngraph.bench.tails import time_calls
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import HEAD, Comparison
@@ -45,6 +47,7 @@ class Bench:
         progress: is notified as cases are measured.
         base: what cases are compared with; None to compare with nothing.
         home: where workers run.
+        asked: cases of which more is measured.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Bench:
         progress: Progress | None = None,
         base: Base | None = None,
         home: Home = OWN_HOME,
+        asked: Asked = NOTHING,
     ) -> None:
         self._scratch = Scratch()
         self._folder = self._scratch.folder
@@ -63,11 +67,12 @@ class Bench:
         self._target = target
         self._progress = progress or Silent()
         self._base = base
+        self._asked = asked
         self._workers = Workers(self._folder, settings.memory_bytes, home, forks=base is not None)
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
         self._launches = (
-            FurtherLaunches(base, self._workers, target, settings, self._prepare, self._progress, self._drawing)
+            FurtherLaunches(base, self._workers, target, settings, self._prepare, self._progress, self._drawing, asked)
             if base is not None
             else None
         )
@@ -134,6 +139,8 @@ class Bench:
                 arms.append(self._prepared(*waiting.pop(0), artifact))
             names = tuple(arm.case.compiler for arm in arms if arm.running)
             contention = interleave(arms, self._settings, self._progress)
+            if not self._settings.smoke:
+                time_calls(arms, self._asked.calls, self._settings)
             cycles = uuid.uuid4().hex
             records = [arm.finish(contention, names, cycles) for arm in arms]
             for arm, record in zip(arms, records, strict=True):
@@ -171,6 +178,7 @@ class Bench:
             files=artifact.files | record.follows_from.get("files", {}),
             against=self._base.identity if self._base else "",
             failure=record.failure,
+            tails_s=self._settings.tails_s if record.calls else 0.0,
         )
         return dataclasses.replace(record, follows_from=follows_from)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.alone_launches import launch_alone
 from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.draws import DrawingLaunches
 from pytest_ngraph.bench.group import interleave
@@ -16,10 +17,11 @@ from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerProcess
 from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.bench.tails import compare_calls, launch_calls
 from pytest_ngraph.bench.workers import Workers
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import BASE, HEAD, Comparison, Launch
-from pytest_ngraph.record import Record
+from pytest_ngraph.comparison import BASE, HEAD, CallLaunch, Comparison, Launch
+from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.settings import Settings
 
 OUT_OF_MEMORY = "out of memory"
@@ -33,6 +35,7 @@ class FurtherLaunches:
         target: returns what a case is compiled for.
         prepare: compiles, warms up and verifies an arm.
         drawing: gives each launch what it compiles with.
+        asked: what cases need besides a decided comparison.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class FurtherLaunches:
         prepare: Callable[[Arm], None],
         progress: Progress,
         drawing: DrawingLaunches,
+        asked: Asked = NOTHING,
     ) -> None:
         self._base = base
         self._workers = workers
@@ -52,6 +56,7 @@ class FurtherLaunches:
         self._prepare = prepare
         self._progress = progress
         self._drawing = drawing
+        self._asked = asked
 
     def single(self, arm: PairedArm) -> Record:
         """Return the record of the head, measured without its base."""
@@ -70,7 +75,9 @@ class FurtherLaunches:
             module, failed = self._decided(comparison.module, arm.of_kind(ApartArm, comparison.module))
             comparison = dataclasses.replace(comparison, module=module)
         record = dataclasses.replace(failed or record, comparison=comparison)
-        return self._launched_alone(record, arm) if arm.case in self._base.alone else record
+        if arm.case in self._asked.tails:
+            record = self._with_calls(record, arm)
+        return self._launched_alone(record, arm) if arm.case in self._asked.alone else record
 
     def _decided(self, comparison: Comparison, arm: PairedArm) -> tuple[Comparison, Record | None]:
         """Return the comparison with launches in fresh processes added until it can be decided.
@@ -93,6 +100,15 @@ class FurtherLaunches:
 
     def _launch(self, arm: PairedArm) -> Launch | Record:
         """Make one more launch, in fresh processes; return the record of one that fails."""
+        with self._in_fresh_processes(arm) as (again, settings):
+            record = self._run_alone(again, settings)
+        if again.running:
+            return dataclasses.replace(again.launch, fresh=True)
+        return record
+
+    @contextmanager
+    def _in_fresh_processes(self, arm: PairedArm) -> Iterator[tuple[PairedArm, Settings]]:
+        """Yield the same arm again, unprepared, whose workers are started for it and end with it; and its settings."""
         target = self._target(arm.case)
         with ExitStack() as started:
 
@@ -103,12 +119,24 @@ class FurtherLaunches:
                 return started.enter_context(self._workers.fresh(target, home, compiler=compiler))
 
             settings, draws = self._drawing.launch(draws=arm.searches)
-            again = arm.again(start, settings, draws)
-            record = self._run_alone(again, settings)
+            yield arm.again(start, settings, draws), settings
         self._drawing.forget()
-        if again.running:
-            return dataclasses.replace(again.launch, fresh=True)
-        return record
+
+    def _with_calls(self, record: Record, arm: PairedArm) -> Record:
+        """Return the record with launches added to its comparison in which single calls of both arms are timed."""
+        comparison = record.comparison
+        if comparison is None or comparison.problem or not arm.has_single_calls:
+            return record
+
+        def launch() -> CallLaunch | Record:
+            with self._in_fresh_processes(arm) as (again, settings):
+                self._prepare(again)
+                calls = compare_calls(again, settings)
+                return calls or again.finish(Contention(), ())
+
+        launches, problem = launch_calls(launch)
+        compared = dataclasses.replace(comparison, calls=launches, calls_problem=problem)
+        return dataclasses.replace(record, comparison=compared)
 
     def _launched_alone(self, record: Record, arm: PairedArm) -> Record:
         """Return the record with launches of each arm alone added to its comparison, all compiled without the cache."""

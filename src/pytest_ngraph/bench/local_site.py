@@ -52,6 +52,7 @@ class LocalSite:
             work.progress if terms.settings.smoke else JournaledProgress(work.progress, work.enter),
             work.base,
             Home(folder=self._folder),
+            work.asked,
         )
 
     def close(self) -> None:

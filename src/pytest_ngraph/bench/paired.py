@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.arm import Arm, Block, rounded
 from pytest_ngraph.bench.base import BaseFails, Opponent
 from pytest_ngraph.bench.draws import NO_DRAWS, Draws
 from pytest_ngraph.bench.free_cores import FreeCores
@@ -137,7 +137,7 @@ class PairedArm(Arm):
         work is given a moment to end.
         """
         if self._build_satisfied and not self.satisfied:
-            self._build_again()
+            self.build_again()
         if self._disturbed:
             self._free_cores.wait(self._target.cores)
         if self.running:
@@ -157,14 +157,13 @@ class PairedArm(Arm):
         if not self.running or not self.rounds:
             return record
         comparison = dataclasses.replace(self._comparison, launches=(self.launch,))
-        record = dataclasses.replace(record, comparison=comparison)
         # CPU time of both models, and memory of a process that held both, say nothing about either.
-        record = dataclasses.replace(record, cpu_percent=None)
+        record = dataclasses.replace(record, comparison=comparison, cpu_percent=None)
         if self.shares_process:
-            record = dataclasses.replace(record, worker_memory_bytes=None, device_memory_bytes=None)
+            return dataclasses.replace(record, worker_memory_bytes=None, device_memory_bytes=None)
         return record
 
-    def _build_again(self) -> None:
+    def build_again(self) -> None:
         """Build both again, the head first: some compilers make the second of two equal models slower by 1 %."""
         self._ask("release", kind=self._target.kind)
         self._builds.append([])
@@ -179,8 +178,8 @@ class PairedArm(Arm):
             return
         try:
             self._prepare_base()
-        except BaseFails as error:
-            self._break_off(f"the base ran at first, but then failed: {error}", error)
+        except BaseFails as why:
+            self._break_off(f"the base ran at first, but then failed: {why}", why)
 
     def _measure_quads(self) -> None:
         calls = math.ceil(self.burst_s / self._seconds_per_call)
@@ -216,6 +215,19 @@ class PairedArm(Arm):
         """Return the answer to a `compare` request, or None after noting in the record why there is none."""
         return self._ask("compare", calls=calls, quads=quads, slowest_s=slowest_s)
 
+    def time_calls(self, block: Block, which: str = HEAD) -> list[float]:
+        answer = (self._ask if which == HEAD else self._ask_base)("time_calls", **block._asdict())
+        return rounded(answer["seconds"]) if answer else []
+
+    def _ask_base(self, do: str, **arguments: Any) -> dict[str, Any] | None:
+        """Return the answer about a base that ran before, or None after noting how it failed."""
+        try:
+            return self._request_base(do, **arguments)
+        except WorkerFailed as error:
+            why = BaseFails(error.failure.in_one_line, kind=error.failure.kind)
+            self._break_off(f"the base ran at first, but then failed: {why}", why)
+            return None
+
     def _request_base(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Send a request about the base to the worker that has it."""
         return self._request(do, arm=BASE, **arguments)
@@ -237,7 +249,7 @@ class PairedArm(Arm):
         except Unsupported as reason:
             raise BaseFails(str(reason), kind="") from reason
         except WorkerFailed as error:
-            raise BaseFails(in_one_line(error.failure), kind=error.failure.kind) from error
+            raise BaseFails(error.failure.in_one_line, kind=error.failure.kind) from error
         agreement = Agreement(**answer["agreement"])
         if not agreement.agrees:
             raise BaseFails(f"its outputs are wrong: {agreement.problem}", kind="disagreed")
@@ -251,7 +263,7 @@ class PairedArm(Arm):
         super()._fail(failure)
         either = self.shares_process and failure.phase == "measure"
         which = "head and base do not run together" if either else "the head does not run beside the base"
-        self._break_off(f"{which}: {in_one_line(failure)}")
+        self._break_off(f"{which}: {failure.in_one_line}")
 
     def _break_off(self, problem: str, base: BaseFails | None = None) -> None:
         """Note why the two cannot be measured together; `base` is the base's failure, if it is that."""
@@ -286,8 +298,3 @@ class PairedArm(Arm):
     def _drawn(self, arm: str, target: Target) -> dict[str, Any]:
         """Return what an arm is compiled for, as data, with the draw of its search."""
         return dataclasses.replace(target, draw=self._draws[arm]).to_dict()
-
-
-def in_one_line(failure: Failure) -> str:
-    """Return a failure as one line of text."""
-    return f"{failure.kind} in {failure.phase}: {failure.message}"

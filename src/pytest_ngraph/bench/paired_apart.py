@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Any
 
 from pytest_ngraph.artifact import Artifact
-from pytest_ngraph.bench.base import BaseFails
-from pytest_ngraph.bench.paired import PairedArm, in_one_line
+from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, Quad
@@ -45,9 +44,9 @@ class ApartArm(PairedArm):
         self._release_base()
         return super().finish(contention, arms)
 
-    def _build_again(self) -> None:
+    def build_again(self) -> None:
         self._release_base()
-        super()._build_again()
+        super().build_again()
 
     def _release_base(self) -> None:
         if self._base_worker is not None:
@@ -75,13 +74,4 @@ class ApartArm(PairedArm):
         return Quad(base=(times[True][0], times[True][1]), head=(times[False][0], times[False][1]))
 
     def _burst(self, calls: int, *, is_base: bool) -> dict[str, Any] | None:
-        if not is_base:
-            return self._ask("measure", calls=calls)
-        try:
-            return self._request_base("measure", calls=calls)
-        except WorkerFailed as error:
-            reason = in_one_line(error.failure)
-            self._break_off(
-                f"the base ran at first, but then failed: {reason}", BaseFails(reason, kind=error.failure.kind)
-            )
-            return None
+        return (self._ask_base if is_base else self._ask)("measure", calls=calls)

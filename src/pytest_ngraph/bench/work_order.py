@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.devices import Device
@@ -32,6 +33,7 @@ class WorkOrder:
         threads: the most threads that a case computes with; None for as many as its device has.
         base: what the cases are compared with.
         rule: how a comparison is decided; None without a base.
+        asked: cases of which more is measured.
         retry_failed: whether devices measure again what failed there in a way that may have been chance.
     """
 
@@ -45,4 +47,5 @@ class WorkOrder:
     threads: int | None = None
     base: Base | None = None
     rule: Rule | None = None
+    asked: Asked = NOTHING
     retry_failed: bool = False

@@ -94,6 +94,8 @@ class Task:
         group: the group's number at the client.
         bases: the base's case of each case that has one, by the case's index in `cases`.
         alone: indices of the cases of which each arm is also launched alone.
+        calls: indices of the cases of which single calls are timed.
+        tails: indices of the cases of which single calls are compared with the base's.
         figures: indices of the cases that are measured even if they equal their base's, because something reads them.
         retry_failed: whether a case is measured again if its stored failure may have been chance.
     """
@@ -103,6 +105,8 @@ class Task:
     cases: tuple[Case, ...]
     bases: dict[int, Case]
     alone: tuple[int, ...]
+    calls: tuple[int, ...]
+    tails: tuple[int, ...]
     figures: tuple[int, ...]
     retry_failed: bool
 
@@ -114,6 +118,8 @@ class Task:
             "cases": [case.to_dict() for case in self.cases],
             "bases": [[place, case.to_dict()] for place, case in self.bases.items()],
             "alone": list(self.alone),
+            "calls": list(self.calls),
+            "tails": list(self.tails),
             "figures": list(self.figures),
             "retry_failed": self.retry_failed,
         }
@@ -127,6 +133,8 @@ class Task:
             cases=tuple(Case.from_dict(case) for case in data["cases"]),
             bases={place: Case.from_dict(case) for place, case in data["bases"]},
             alone=tuple(data["alone"]),
+            calls=tuple(data["calls"]),
+            tails=tuple(data["tails"]),
             figures=tuple(data["figures"]),
             retry_failed=data["retry_failed"],
         )

@@ -13,6 +13,7 @@ from pytest_ngraph.gate.launches import Effect
 from pytest_ngraph.gate.pooling import EXACTLY_EQUAL, Pooled, Prior, combine, departure, pool
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.verdict import Assessment, VerdictName, why_new
+from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.record import Record
 
 READINGS: Mapping[str, Prior] = {
@@ -23,6 +24,9 @@ READINGS: Mapping[str, Prior] = {
 """The metrics that are read once in each process, with their spread (of logarithms) from process to process where
 nothing changed. The prior matters for memory: three processes may agree exactly by chance.
 """
+
+SPREADS: Mapping[str, Prior] = {**READINGS, **dict.fromkeys(PERCENTILES, Prior(0.05, 4))}
+"""The same for every metric that is compared by launches of its own: also percentiles of single calls."""
 
 
 class Uncompared(Exception):
@@ -40,7 +44,7 @@ class Uncompared(Exception):
 
 
 class Reading(NamedTuple):
-    """A metric of `READINGS`, compared with the base's.
+    """A metric of `SPREADS`, compared with the base's.
 
     Attributes:
         head: the head's value, in the metric's unit.
@@ -76,13 +80,13 @@ class Changes(Protocol):
         ...
 
     def reading(self, case: Case, metric: str) -> Reading:
-        """Return a metric of `READINGS`. Raises `Uncompared` where either side was not read."""
+        """Return a metric of `SPREADS`. Raises `Uncompared` where either side was not read."""
         ...
 
 
 def time_change(record: Record, rule: Rule) -> Pooled:
     """Return the log ratio of times from a record's comparison. Raises `Uncompared` where it has none."""
-    comparison = _comparison(record)
+    comparison = comparison_of(record)
     if comparison.same:
         return EXACTLY_EQUAL
     evidence = weigh(comparison.launches, rule.applied_to(comparison), comparison.placement)
@@ -97,7 +101,7 @@ def reading_of_launches(record: Record, metric: str) -> Reading:
     Raises:
         Uncompared: the case was not compared, or a process did not report the metric.
     """
-    comparison = _comparison(record)
+    comparison = comparison_of(record)
     if comparison.same:
         own = record.reading(metric)
         if own is None:
@@ -125,7 +129,7 @@ def reading_of_runs(record: Record, runs: Sequence[Record], metric: str) -> Read
     return Reading(own, departure(Effect(math.log(own), 0.0), _effects(known), READINGS[metric]))
 
 
-def _comparison(record: Record) -> Comparison:
+def comparison_of(record: Record) -> Comparison:
     """Return a record's comparison with its base. Raises `Uncompared` where it has a problem or is new."""
     comparison = record.comparison or Comparison(problem="it was not measured beside a base")
     if comparison.new or comparison.base_skipped:

@@ -9,11 +9,12 @@ from typing import Literal
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate import unmatched
-from pytest_ngraph.gate.changes import READINGS
+from pytest_ngraph.gate.changes import SPREADS
 from pytest_ngraph.gate.limits import Evidence, Limits
 from pytest_ngraph.gate.thresholds import Threshold
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.between import TAIL
+from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.metrics.sensitivity import sensitivities
 from pytest_ngraph.metrics.text import in_words
 
@@ -96,6 +97,17 @@ def count_limits(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Seq
     )
 
 
+def need_calls(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> set[Case]:
+    """Return the cases of which a threshold needs single calls; the arguments are those of `count_limits`."""
+    return {
+        case
+        for threshold, owner in thresholds
+        if threshold.metric in PERCENTILES
+        for case in (cases if owner is None else [owner])
+        if threshold.selects(Metric(threshold.metric, case))
+    }
+
+
 def _selected(threshold: Threshold, by_name: Mapping[str, Iterable[Metric]]) -> list[Metric]:
     return [metric for metric in by_name.get(threshold.metric, ()) if threshold.selects(metric)]
 
@@ -134,7 +146,7 @@ def _checks(
         text = f"{threshold} matches nothing that this run measured" + (f": {why}" if why else "")
         yield Check(threshold, None, "unmatched", text)
     for metric in selected:
-        if threshold.is_relative and (metric.estimate or metric.name in READINGS):
+        if threshold.is_relative and (metric.estimate or metric.name in SPREADS):
             continue  # `MetricGate` gives a verdict on it
         pair = threshold, metric
         if metric.estimate is None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
-from pytest_ngraph.gate.changes import READINGS, Uncompared
+from pytest_ngraph.gate.changes import READINGS, SPREADS, Uncompared
 from pytest_ngraph.gate.inversions import judge_inversions
 from pytest_ngraph.gate.judge import Judge
 from pytest_ngraph.gate.ledger import Ledger
@@ -16,6 +16,7 @@ from pytest_ngraph.gate.pooling import combine
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.thresholds import Threshold
 from pytest_ngraph.metrics import Inversion, Metric, Metrics, Scope
+from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.metrics.ranks import arms_compared, scope_between
 from pytest_ngraph.metrics.sensitivity import sensitivities
 
@@ -64,6 +65,8 @@ def _metrics_of(cases: Sequence[Case]) -> Iterator[tuple[Metric, Mapping[Case, f
     for case in cases:
         compiles = CompilerSpec.parse(case.compiler).name != IDENTITY
         yield from ((Metric(name, case), {}) for name in READINGS if name != "compile_s" or compiles)
+        if case.objective == "latency":
+            yield from ((Metric(name, case), {}) for name in PERCENTILES)
     for scope, *_ in arms_compared(cases):
         yield Metric(RANKS, scope), {}
 
@@ -91,7 +94,15 @@ class MetricGate:
     @property
     def alone(self) -> set[Case]:
         """The cases that must also be launched alone."""
-        return {case for case, own in self._own.items() if any(each.threshold.metric in READINGS for each in own)}
+        return self._with_metric_in(READINGS)
+
+    @property
+    def tails(self) -> set[Case]:
+        """The cases whose single calls are compared."""
+        return self._with_metric_in(PERCENTILES)
+
+    def _with_metric_in(self, names: Container[str]) -> set[Case]:
+        return {case for case, own in self._own.items() if any(each.threshold.metric in names for each in own)}
 
     @property
     def verdicts(self) -> list[MetricVerdict]:
@@ -126,7 +137,7 @@ class MetricGate:
         """Judge the metrics that the head has."""
         self._ledger.share_among(self._judge.rule.cells)
         for each in ready:
-            name = "throughput" if each.threshold.metric in READINGS else each.threshold.metric
+            name = "throughput" if each.threshold.metric in SPREADS else each.threshold.metric
             if (name, each.scope) in self._values:
                 self._ledger.enter(each)
 
@@ -136,7 +147,7 @@ class MetricGate:
         try:
             if name == RANKS:
                 return judge_inversions(unjudged, self._inversions_of(of.scope), self._judge, rule)
-            if name in READINGS and isinstance(of.scope, Case):
+            if name in SPREADS and isinstance(of.scope, Case):
                 head, change = self._judge.reading(of.scope, name)
             else:
                 head = self._values[name, of.scope]

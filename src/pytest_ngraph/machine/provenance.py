@@ -50,6 +50,7 @@ def of_measuring(
     files: Mapping[str, str],
     against: str = "",
     failure: Failure | None = None,
+    tails_s: float = 0.0,
     host: Host = THIS_MACHINE,
 ) -> dict[str, Any]:
     """Return everything that a record depends on, as JSON-ready data.
@@ -59,6 +60,7 @@ def of_measuring(
         files: digests of the files read to build the workload, by path.
         against: identifies the base that it was measured beside.
         failure: the record's failure. A record that ran into a limit also depends on that limit.
+        tails_s: seconds of single calls; 0 where none are asked for. A record that has them stands without, too.
         host: the machine that measures.
     """
     return of_compiling(case, target, graph, host) | {
@@ -66,6 +68,7 @@ def of_measuring(
         "settings": settings.relevant_to(failure),
         "files": dict(files),
         "against": against,
+        **({"tails_s": tails_s} if tails_s else {}),
     }
 
 

@@ -40,6 +40,7 @@ class Cells:
         samples: seconds per iteration of all rounds, one case after another.
         rounds: number of rounds of each case; shape (n,).
         seeds: of the draws of each case; equal for cases that were timed in turn; shape (n,).
+        calls: seconds of single calls of each case, in the order in which they were timed; empty where none were.
         readings: values that were read once, by the names of `READINGS`; NaN where missing; shape (n,) each.
     """
 
@@ -48,6 +49,7 @@ class Cells:
     samples: Floats
     rounds: Rows
     seeds: Rows
+    calls: Sequence[Floats]
     readings: Mapping[str, Floats]
 
     @classmethod
@@ -66,6 +68,7 @@ class Cells:
             samples=elapsed_s / iterations,
             rounds=np.array([len(own) for own in rounds], dtype=np.intp),
             seeds=np.array([zlib.crc32((r.cycles or r.case.id).encode()) for r in records], dtype=np.intp),
+            calls=[np.array(record.calls, dtype=np.float64) for record in records],
             readings={name: np.array([r.reading(name) for r in records], dtype=np.float64) for name in READINGS},
         )
 
@@ -78,6 +81,7 @@ class Cells:
             samples=np.concatenate([np.empty(0), *(part.samples for part in parts)]),
             rounds=np.concatenate([np.empty(0, dtype=np.intp), *(part.rounds for part in parts)]),
             seeds=np.concatenate([np.empty(0, dtype=np.intp), *(part.seeds for part in parts)]),
+            calls=[calls for part in parts for calls in part.calls],
             readings={
                 name: np.concatenate([np.empty(0), *(part.readings[name] for part in parts)]) for name in READINGS
             },
@@ -93,6 +97,7 @@ class Cells:
             samples=np.concatenate([np.empty(0), *own]),
             rounds=self.rounds[rows],
             seeds=self.seeds[rows],
+            calls=[self.calls[row] for row in rows],
             readings={name: values[rows] for name, values in self.readings.items()},
         )
 

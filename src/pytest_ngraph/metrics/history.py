@@ -23,7 +23,7 @@ MOST_DOF = 8.0
 """The most degrees of freedom, however much was seen: cases of one machine differ in spread."""
 LEAST = 0.0005
 """The least deviation that is believed: less is chance."""
-NOT_OF_THE_CODE = ("settings", "against")
+NOT_OF_THE_CODE = ("settings", "against", "tails_s")
 """What a record depends on that changes how long it is measured, not how long it takes."""
 
 

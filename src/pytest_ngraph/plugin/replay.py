@@ -57,9 +57,12 @@ def replay(benchmark: BenchmarkFixture, item: pytest.Item, record: Record) -> No
 
 def extra_info(record: Record) -> dict[str, Any]:
     """Return what pytest-benchmark's JSON says of a case besides its samples."""
+    from pytest_ngraph.metrics.percentiles import values
+
     case = record.case.to_dict()
     return case | {
         "throughput": record.throughput,
+        **values(record.calls),
         "stable": record.stable,
         "convert_s": record.convert_s,
         "compile_s": record.compile_s,

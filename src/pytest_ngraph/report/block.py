@@ -9,6 +9,7 @@ from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics
 from pytest_ngraph.metrics.between import surely_above
 from pytest_ngraph.metrics.cells import why_not_measured
+from pytest_ngraph.metrics.percentiles import seconds_for
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import HIDDEN, NOT_FAILED, Contention, Record
 from pytest_ngraph.report.lines import INDENT, Line, Style, shortened, wrapped
@@ -71,11 +72,14 @@ def _uncertainty(metric: Metric) -> str:
     return f"{percent:.1f}" if percent < 9.95 else f"{percent:.0f}"
 
 
+PERCENTILE_RANKS = {"p50_s": 13, "p90_s": 12, "p95_s": 11, "p99_s": 1}
+"""In a narrow terminal, the highest percentile stays longest."""
 FIGURES = (
     Figure("samples/s", "throughput", 0, _bare),
     Figure("±%", "throughput", 1, _uncertainty),
     Figure("tokens/s", "tokens_per_s", 2, _bare, optional=True),
     Figure("latency", "latency_s", 7, _value, side_by_side="iteration"),
+    *(Figure(name.removesuffix("_s"), name, rank, _value, optional=True) for name, rank in PERCENTILE_RANKS.items()),
     Figure("speedup", "speedup", 2, _ratio),
     Figure("RTR", "rtr", 5, _ratio),
     Figure("ASE", "ase", 4, _ratio),
@@ -195,12 +199,15 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
         for figure in FIGURES:
             metric = metrics[record.case][figure.metric]
             heading = figure.heading_for(record.case)
+            if figure.metric in PERCENTILE_RANKS and record.calls:
+                continue
             if metric.absent and not metric.by_definition and heading in shown:
                 reasons.setdefault(metric.absent, {})[heading] = None
     if "error" in shown and any(record.agreement is None for record in measured):
         reasons.setdefault("outputs were not verified", {})["error"] = None
     for reason, headings in reasons.items():
         yield f"{ABSENT} {', '.join(headings)}: {reason}"
+    yield from _too_few_calls(measured, metrics)
     yield from _doubts(measured)
     programs = dict.fromkeys(record.case.compiler for record in measured if _is_stand_in(record))
     if programs:
@@ -220,6 +227,21 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
         yield f"compile: for {', '.join(cached)}, the seconds of the first compilation; this run used the cache"
     if any(not _is_bounded(metrics, record.case) for record in measured):
         yield "? too few rounds for an interval"
+
+
+def _too_few_calls(measured: Sequence[Record], metrics: Metrics) -> Iterator[str]:
+    """Yield a note on the percentiles that too few calls were timed for, and on what would be enough."""
+    lacking = [
+        (record, name)
+        for record in measured
+        for name in PERCENTILE_RANKS
+        if record.calls and metrics[record.case][name].estimate is None
+    ]
+    if lacking:
+        seconds = max(seconds_for(record.calls, name) for record, name in lacking)
+        names = ", ".join(dict.fromkeys(name.removesuffix("_s") for _, name in lacking))
+        compilers = ", ".join(dict.fromkeys(record.case.compiler for record, _ in lacking))
+        yield f"{ABSENT} {names}: too few calls of {compilers} fit into the time; --ngraph-tails={seconds} has enough"
 
 
 def _is_stand_in(record: Record) -> bool:

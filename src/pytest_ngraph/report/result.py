@@ -12,11 +12,15 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.gate import Check, MetricVerdict, Verdict
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
+from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.record import NOT_FAILED, Record
 from pytest_ngraph.store import Run
 
 SCHEMA = 1
 """Rises when a key is removed or changes its meaning; new keys may come without it."""
+
+SHOWN = ("throughput", "latency_s", *PERCENTILES, "speedup", "compile_s")
+"""The metrics of a case that the data have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +113,7 @@ class RunResult:
             "nodeid": record.nodeid,
             "outcome": record.outcome,
             "problem": why_not_measured(record),
-            **{name: _estimate(metrics[name]) for name in ("throughput", "latency_s", "speedup", "compile_s")},
+            **{name: _estimate(metrics[name]) for name in SHOWN},
         }
 
 

@@ -12,6 +12,7 @@ from pytest_ngraph.session.results import ExtraMetrics, Results
 from pytest_ngraph.session.thresholds import SessionThresholds
 
 if TYPE_CHECKING:
+    from pytest_ngraph.bench.asked import Asked
     from pytest_ngraph.gate import Check, Threshold
     from pytest_ngraph.gate.judge import Judge
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
@@ -58,7 +59,7 @@ class Judgement:
         self.judges = judges
         self._gate = options.gate
         self._is_smoke = options.settings.smoke
-        self._thresholds = SessionThresholds(options.thresholds)
+        self._thresholds = SessionThresholds(options.thresholds, tails=options.tails)
         self._results = Results(extra_metrics, options.store)
         self._answered: set[tuple[str, str]] = set()
 
@@ -84,9 +85,9 @@ class Judgement:
         return self._thresholds.is_any
 
     @property
-    def alone(self) -> set[Case]:
-        """Cases whose head and base are also launched alone."""
-        return self._thresholds.alone
+    def asked(self) -> Asked:
+        """What has to be measured besides the rounds of the cases."""
+        return self._thresholds.asked
 
     def add(self, record: Record) -> None:
         """Add a record to the results, and compare it with each base."""

@@ -95,6 +95,7 @@ class Options:
         sizes: Axes of the user's own, by name; only those that the command line or the ini file names.
         report: The folder for the report; None for none.
         summary: The file for the Markdown that shows the run in a pull request; None for none.
+        tails: whether single calls of every case are timed.
         reads_figures: whether the figures of every case are written somewhere, so that also a case that equals its
             base's is measured.
         measures: False where nothing is timed: tests are only listed, models are called once, or pytest-xdist
@@ -116,5 +117,6 @@ class Options:
     cluster: ClusterOptions = ClusterOptions()
     report: Path | None = None
     summary: Path | None = None
+    tails: bool = False
     reads_figures: bool = False
     measures: bool = True

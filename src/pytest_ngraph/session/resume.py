@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_ngraph import store
 from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import provenance
@@ -50,12 +51,12 @@ class ResumedRun:
         self._groups_measured: set[Case] = set()
         self._records = {record.case: record for record in run.records}
 
-    def stands(self, case: Case, follows_from: FollowsFrom, *, alone: bool = False) -> bool:
+    def stands(self, case: Case, follows_from: FollowsFrom, asked: Asked = NOTHING) -> bool:
         """Whether the case needs no measuring; `kept` then has its record, or the record of its crashes.
 
         Args:
             follows_from: returns what a record would follow from now.
-            alone: whether a threshold asks for launches of head and base alone.
+            asked: what has to be measured besides rounds.
         """
         record = self._records.get(case)
         if case in self.run.deaths and (record is None or not record.follows_from):
@@ -66,10 +67,7 @@ class ResumedRun:
         elif record is not None and record.may_pass and self._retry_failed:
             self.failed.append(case)
         elif record is not None:
-            reasons = staleness(record, follows_from)
-            compared = record.comparison
-            if alone and compared is not None and compared.launches and not (compared.alone or compared.alone_problem):
-                reasons = [*reasons, "head and base were not launched alone"]
+            reasons = [*staleness(record, follows_from), *_lacking(record, asked)]
             if reasons:
                 self.stale[case] = reasons
             else:
@@ -159,12 +157,26 @@ def staleness(record: Record, follows_from: FollowsFrom) -> list[str]:
     return provenance.changes(before, follows_from(record))
 
 
-def would_follow_from(record: Record, target: Target, settings: Settings, against: str, host: Host) -> dict[str, Any]:
+def _lacking(record: Record, asked: Asked) -> Iterator[str]:
+    """Yield what is asked of a case that is compared with a base and that its record does not have."""
+    compared = record.comparison
+    if compared is None or not compared.launches:
+        return
+    if record.case in asked.alone and not (compared.alone or compared.alone_problem):
+        yield "head and base were not launched alone"
+    if record.case in asked.tails and record.calls and not (compared.calls or compared.calls_problem):
+        yield "single calls of head and base were not compared"
+
+
+def would_follow_from(
+    record: Record, target: Target, settings: Settings, against: str, host: Host, tails_s: float = 0.0
+) -> dict[str, Any]:
     """Return what a record of an earlier session would follow from if its case were measured now.
 
     Args:
         against: identity of the base; empty for none.
         host: machine that would measure.
+        tails_s: seconds of single calls; 0 where none are asked for.
     """
     return provenance.of_measuring(
         record.case,
@@ -174,6 +186,7 @@ def would_follow_from(record: Record, target: Target, settings: Settings, agains
         files=host.digests(record.follows_from["files"]),
         against=against,
         failure=record.failure,
+        tails_s=tails_s,
         host=host,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.bench.local_site import LocalSite
@@ -80,7 +81,7 @@ class Session:
             progress,
             against,
             resumed,
-            reads_figures=lambda: options.reads_figures or self.judgement.has_thresholds,
+            reads_figures=lambda: options.reads_figures or options.tails or self.judgement.has_thresholds,
         )
         self._clock = clock
         self._started_s = clock()
@@ -90,8 +91,9 @@ class Session:
         if case in self._plan:
             return
         self._plan.add(case, nodeid)
-        alone = case in self.judgement.alone
-        if self.resumed is None or not self.resumed.stands(case, self._bench.would_follow_from, alone=alone):
+        asked = self.judgement.asked
+        follows_from = partial(self._bench.would_follow_from, asked=asked)
+        if self.resumed is None or not self.resumed.stands(case, follows_from, asked):
             self._progress.planned(case)
 
     def expects(self, case: Case) -> bool:
@@ -184,7 +186,7 @@ class Session:
         self._recorder.close()
 
     def _measure(self, cases: Sequence[Case]) -> None:
-        for record in self._bench.run(cases, self.records, self.judgement.alone):
+        for record in self._bench.run(cases, self.records, self.judgement.asked):
             self._progress.finished(record.case)
             self.add(self._with_nodeid(record))
 
@@ -194,7 +196,7 @@ class Session:
             return
         self._recorder.open()
         if self._against is not None:  # the base says how many comparisons share the chance of a false alarm
-            self._bench.open(self.records, self.judgement.alone)
+            self._bench.open(self.records, self.judgement.asked)
         for case in group:
             record = self.resumed.kept.get(case)
             if record is None or case in self.records:

@@ -16,6 +16,7 @@ from pytest_ngraph.session.recorder import Recorder
 
 if TYPE_CHECKING:
     from pytest_ngraph.against.live import LiveBase
+    from pytest_ngraph.bench.asked import Asked
     from pytest_ngraph.bench.base import Base
     from pytest_ngraph.record import Record
     from pytest_ngraph.session.resume import ResumedRun
@@ -61,27 +62,27 @@ class SessionBench:
         self._measurer: Measurer | None = None
         self._unusable: NgraphError | None = None
 
-    def run(self, cases: Sequence[Case], measured: Collection[Case], alone: Collection[Case]) -> Iterator[Record]:
+    def run(self, cases: Sequence[Case], measured: Collection[Case], asked: Asked) -> Iterator[Record]:
         """Measure the cases of one group: a record for each, as soon as it is complete.
 
         Args:
             cases: cases of one group that have no record yet.
             measured: cases of the session that have a record.
-            alone: cases whose head and base are also launched alone.
+            asked: what has to be measured besides rounds.
 
         Raises:
             DeviceAway: the device has left the cluster.
             NgraphError: the bench cannot be opened.
         """
-        return self.open(measured, alone).run(cases)
+        return self.open(measured, asked).run(cases)
 
-    def open(self, measured: Collection[Case], alone: Collection[Case]) -> Measurer:
+    def open(self, measured: Collection[Case], asked: Asked) -> Measurer:
         """Open the bench, the base included. An error that it could not be opened with is raised at every call."""
         if self._unusable is not None:
             raise self._unusable
         if self._measurer is None:
             try:
-                self._measurer = self._open(measured, alone)
+                self._measurer = self._open(measured, asked)
             except StoreError:  # there may be room on the disk later
                 raise
             except NgraphError as error:
@@ -89,7 +90,7 @@ class SessionBench:
                 raise
         return self._measurer
 
-    def would_follow_from(self, record: Record) -> dict[str, Any]:
+    def would_follow_from(self, record: Record, asked: Asked) -> dict[str, Any]:
         """Return what an earlier record would follow from if its case were measured now."""
         from pytest_ngraph.bench.conditions import Conditions
         from pytest_ngraph.session.resume import would_follow_from
@@ -102,7 +103,9 @@ class SessionBench:
             threads=self._threads,
         )
         against = self._against.origin.identity if self._against else ""
-        return would_follow_from(record, terms.target(record.case), terms.settings, against, host)
+        has_calls = record.case in asked.calls and record.case.objective == "latency" and record.outcome == "measured"
+        tails_s = terms.settings.tails_s if has_calls else 0.0
+        return would_follow_from(record, terms.target(record.case), terms.settings, against, host, tails_s)
 
     def close(self) -> None:
         """End every process, and remove the base."""
@@ -112,10 +115,10 @@ class SessionBench:
         if self._against is not None:
             self._against.close()
 
-    def _open(self, measured: Collection[Case], alone: Collection[Case]) -> Measurer:
+    def _open(self, measured: Collection[Case], asked: Asked) -> Measurer:
         from pytest_ngraph.bench.work_order import WorkOrder
 
-        base = self._base(alone)
+        base = self._base()
         work = WorkOrder(
             settings=self._options.settings,
             profiles=self._options.inventory,
@@ -123,6 +126,7 @@ class SessionBench:
             groups=[left for group in self._plan.groups if (left := self._to_measure(group, measured))],
             base=base,
             rule=self._against.rule if self._against and base else None,
+            asked=asked,
             retry_failed=self._options.resume.retry_failed,
             progress=self._progress,
             run_id=lambda: self._recorder.open().id,
@@ -145,12 +149,12 @@ class SessionBench:
             return self._options.gate.threads
         return self._against.threads(this_machine().cores, self._resumed.threads if self._resumed else None)
 
-    def _base(self, alone: Collection[Case]) -> Base | None:
+    def _base(self) -> Base | None:
         """Return what the planned cases are compared with."""
         if self._against is None or self._options.settings.smoke:
             return None
         heads = [(self._plan.nodeid(case), case) for case in self._plan]
-        return self._against.open(heads, alone, self._measures_unchanged)
+        return self._against.open(heads, self._measures_unchanged)
 
     def _measures_unchanged(self, case: Case) -> bool:
         return self._reads_figures() or case in self.wanted

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.against.options import GateOptions
+from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 
@@ -37,15 +39,20 @@ class Outcome(NamedTuple):
 class SessionThresholds:
     """Holds metrics to limits, and to what they were at the bases that the session compares with.
 
+    Args:
+        thresholds: those that apply to the whole run.
+        tails: whether single calls of every case are timed, whatever the thresholds are.
+
     Attributes:
-        alone: cases whose head and base are also launched alone.
+        asked: what has to be measured of the cases besides their rounds, once `to_bases` was called.
     """
 
-    def __init__(self, thresholds: Iterable[Threshold]) -> None:
+    def __init__(self, thresholds: Iterable[Threshold], *, tails: bool = False) -> None:
         self._everywhere = list(thresholds)
+        self._tails = tails
+        self.asked = NOTHING
         self._own: dict[Case, dict[str, list[Threshold]]] = defaultdict(lambda: defaultdict(list))
         self._gates: list[MetricGate] = []
-        self.alone: set[Case] = set()
         self._answered_by: dict[str, str] = {}
         self._cases: Sequence[Case] = ()
 
@@ -55,11 +62,12 @@ class SessionThresholds:
             self._own[case][nodeid] += given
 
     def to_bases(self, cases: Sequence[Case], judges: Iterable[Judge], options: GateOptions) -> None:
-        """Find out which metrics of the cases that will be measured are held to a base's.
+        """Find out which metrics of the cases that will be measured are held to a base's, and what they need.
 
         Raises `UsageError` when a threshold needs a base, and the options give none.
         """
         self._cases = cases
+        self.asked = Asked(calls=self._with_calls())
         relative = [(threshold, owner) for threshold, owner in self._every if threshold.is_relative]
         if not relative or options.calibrate:  # with itself as the base, a case can only show noise
             return
@@ -75,7 +83,16 @@ class SessionThresholds:
         metrics = gated(relative, cases)
         for gate in self._gates:
             gate.expect(metrics)
-        self.alone = {case for gate in self._gates for case in gate.alone}
+        alone, tails = ({case for gate in self._gates for case in getattr(gate, name)} for name in ("alone", "tails"))
+        self.asked = replace(self.asked, alone=alone, tails=tails)
+
+    def _with_calls(self) -> set[Case]:
+        """Return the cases whose single calls are timed."""
+        if self._tails or not self.is_any:
+            return set(self._cases if self._tails else ())
+        from pytest_ngraph.gate.check import need_calls
+
+        return need_calls(self._every, self._cases)
 
     @property
     def _every(self) -> list[tuple[Threshold, Case | None]]:

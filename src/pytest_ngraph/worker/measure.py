@@ -20,6 +20,8 @@ WINDOWS = 3
 """Fewest windows of a warm-up after its first call: two must agree with the best before them."""
 LOOK_GROWTH = 1.4
 """Looks at the precision are planned after 12, 17, 24, 34, 48, ... rounds: few, and none much later than needed."""
+UNTIMED = 20
+"""Of a block of single calls, one in so many runs before it, untimed."""
 SLOW_IN_A_ROW = 3
 """One slow quad also occurs on a quiet machine; this many in a row are caused by other work."""
 
@@ -42,6 +44,24 @@ def time_round(run: Run, stopwatch: Stopwatch, iterations: int) -> Round:
     for _ in range(iterations):
         run()
     return Round(iterations, stopwatch.stop())
+
+
+def time_calls(run: Run, stopwatch: Stopwatch, calls: int, every: int = 1) -> list[float]:
+    """Time `calls` calls one by one, of every so many the last, and return their seconds.
+
+    The first calls after a pause find caches that other work has filled. So a twentieth as many, at least one, run
+    before, untimed. Nothing that Python's garbage collector would look at is kept from one call to the next.
+    """
+    for _ in range(max(1, calls * every // UNTIMED)):
+        run()
+    seconds = []
+    for _ in range(calls):
+        for _ in range(every - 1):
+            run()
+        stopwatch.start()
+        run()
+        seconds.append(stopwatch.stop())
+    return seconds
 
 
 def time_quad(base: Timed, head: Timed, calls: int, *, head_first: bool) -> Quad:

@@ -26,7 +26,7 @@ from pytest_ngraph.system.relocation import refuse_foreign
 from pytest_ngraph.worker import idle, memory
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.deploy import deploy
-from pytest_ngraph.worker.measure import time_quad, time_round, until_disturbed, warm_up
+from pytest_ngraph.worker.measure import time_calls, time_quad, time_round, until_disturbed, warm_up
 from pytest_ngraph.worker.prepare import prepare
 from pytest_ngraph.workloads import frameworks, modules_of
 from pytest_ngraph.workloads.export import export
@@ -150,6 +150,13 @@ class Worker:
         timed, used = _with_usage(lambda: time_round(model, model.stopwatch, calls))
         idle.wait()
         return {"elapsed_s": timed.elapsed_s, **used}
+
+    def time_calls(self, *, calls: int, every: int, arm: str = HEAD) -> Answer:
+        """Time `calls` calls of a model one by one, of every so many the last."""
+        model = self._models[arm]
+        seconds = time_calls(model, model.stopwatch, calls, every)
+        idle.wait()
+        return {"seconds": seconds}
 
     def compare(self, *, calls: int, quads: int, slowest_s: float | None = None) -> Answer:
         """Time quads of base and head, in bursts of `calls` calls.

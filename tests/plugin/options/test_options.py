@@ -107,3 +107,28 @@ def test_the_help_shows_per_cents_as_people_write_them(pytester: pytest.Pytester
     printed = " ".join(result.stdout.str().split())
     assert "known within this share. Default: 1% (ini: ngraph_precision_target)" in printed
     assert "%%" not in printed
+
+
+@pytest.mark.parametrize(
+    ("ini", "typed", "tails", "seconds"),
+    [
+        ("", [], False, 1.0),
+        ("", ["--ngraph-tails"], True, 1.0),
+        ("", ["--ngraph-tails=0.5"], True, 0.5),
+        ("ngraph_tails = 3", [], True, 3.0),
+        ("ngraph_tails = 3", ["--ngraph-tails=4"], True, 4.0),
+    ],
+)
+def test_single_calls_are_timed_for_so_many_seconds(
+    pytester: pytest.Pytester, ini: str, typed: list[str], seconds: float, *, tails: bool
+) -> None:
+    pytester.makeini(f"[pytest]\n{ini}\n")
+    options = pytester.parseconfigure(*typed).stash[SESSION].options
+    assert (options.tails, options.settings.tails_s) == (tails, seconds)
+
+
+def test_a_folder_is_no_number_of_seconds(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--ngraph-tails", "benchmarks")
+    result.stderr.fnmatch_lines(
+        ["ERROR: --ngraph-tails=benchmarks: 'benchmarks' is not a number above 0. --ngraph-tails takes the next word *"]
+    )

@@ -30,8 +30,8 @@ def one(frame: pl.DataFrame, **values: object) -> dict[str, object]:
     return row
 
 
-UNDRAWN = ("changes", "sizes")
-"""Figures for which the synthetic study has no data: it has no earlier run, and no sizes of its own."""
+UNDRAWN = ("changes", "sizes", "tails")
+"""Figures for which the synthetic study has no data: it has no earlier run, no sizes of its own, no single calls."""
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -235,3 +235,12 @@ def test_depths_of_blocks_without_a_width_have_panels_by_batch_size() -> None:
         for depth in (1, 2)
     ]
     assert set(rows("depth", study_of(*records))["panel"]) == {"conv, batch 1 on xeon", "conv, batch 8 on xeon"}
+
+
+def test_tails_over_the_middle() -> None:
+    slow = tuple([0.01] * 980 + [0.05] * 20)
+    study = study_of(measured(case("tvm"), 0.01, calls=slow), measured(case("identity"), 0.01, calls=(0.01,) * 100))
+    found = rows("tails", study)
+    assert found["compiler"].to_list() == ["tvm"], "p99 takes more calls than those of identity"
+    assert found["value"].to_list() == [pytest.approx(5.0)]
+    assert found["panel"].to_list() == ["xeon, batch 1"]

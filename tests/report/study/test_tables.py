@@ -38,7 +38,7 @@ def test_every_table_has_rows_of_the_synthetic_study_or_says_what_is_missing(nam
     assert full.note == empty.note != ""
     assert empty.frame.is_empty()
     assert empty.missing
-    assert (full.missing == "") == (name not in ("changes", "own", "growth", "scaling"))
+    assert (full.missing == "") == (name not in ("changes", "own", "growth", "scaling", "tails"))
 
 
 def test_devices_and_their_libraries(synthetic: Study) -> None:
@@ -245,3 +245,16 @@ def test_metrics_of_the_users_own() -> None:
     study = Study.of([Run(id="1", environment={}, records=(record,))], own=[mine])
     (row,) = rows("own", study)
     assert (row["metric"], row["compiler"], row["value"], row["low"]) == ("mine.score", "tvm", 2.0, 1.0)
+
+
+def test_tails_have_the_percentiles_that_there_are_enough_calls_for() -> None:
+    slow = tuple([0.01] * 980 + [0.05] * 20)
+    study = study_of(
+        measured(case("identity"), 0.01, calls=(0.01,) * 100),
+        measured(case("tvm"), 0.01, calls=slow),
+        measured(case("openvino"), 0.01),
+    )
+    worst, other = rows("tails", study)
+    assert (worst["compiler"], worst["p50_s"], worst["p99_s"], worst["tail"]) == ("tvm", 0.01, 0.05, pytest.approx(5.0))
+    assert worst["p99_low_s"] <= 0.05
+    assert (other["compiler"], other["p95_s"], other["p99_s"], other["tail"]) == ("identity", 0.01, None, None)

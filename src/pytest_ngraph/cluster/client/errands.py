@@ -70,7 +70,7 @@ class Errands:
         """Return the errand of a group."""
         base = self._work.base
         case_of = base.case_of if base else lambda case: None
-        alone = base.alone if base else ()
+        asked = self._work.asked
         is_read = base.measures_unchanged if base else lambda case: True
         task = Task(
             assignment=Assignment(**self._common, device=self._work.profiles[cases[0].device].to_dict()),
@@ -81,7 +81,9 @@ class Errands:
                 for place, case in enumerate(cases)
                 if (opponent := case_of(case)) is not None
             },
-            alone=tuple(place for place, case in enumerate(cases) if case in alone),
+            alone=tuple(place for place, case in enumerate(cases) if case in asked.alone),
+            calls=tuple(place for place, case in enumerate(cases) if case in asked.calls),
+            tails=tuple(place for place, case in enumerate(cases) if case in asked.tails),
             figures=tuple(place for place, case in enumerate(cases) if is_read(case)),
             retry_failed=self._work.retry_failed,
         )

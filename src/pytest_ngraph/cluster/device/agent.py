@@ -21,6 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
+from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.conditions import Conditions
@@ -83,6 +84,8 @@ class Agent:
         self._project = project
         self._bases: dict[Case, Case] = {}
         self._alone: set[Case] = set()
+        self._calls: set[Case] = set()
+        self._tails: set[Case] = set()
         self._figures: set[Case] = set()
         os.chdir(project / assignment.folder)
         # The first entry is the folder that this process was started in.
@@ -102,6 +105,7 @@ class Agent:
             terms.target,
             progress,
             self._base(assignment, assignment.base, base) if assignment.base and base else None,
+            asked=Asked(alone=self._alone, calls=self._calls, tails=self._tails),
         )
 
     def measure(self, task: Task) -> None:
@@ -110,14 +114,18 @@ class Agent:
         self._progress.numbers = {case: place for place, case in enumerate(cases)}
         self._bases.clear()
         self._bases.update({cases[place]: with_paths(case, self._here) for place, case in task.bases.items()})
-        self._alone.clear()
-        self._alone.update(cases[place] for place in task.alone)
-        self._figures.clear()
-        self._figures.update(cases[place] for place in task.figures)
+        for chosen, places in (
+            (self._alone, task.alone),
+            (self._calls, task.calls),
+            (self._tails, task.tails),
+            (self._figures, task.figures),
+        ):
+            chosen.clear()
+            chosen.update(cases[place] for place in places)
         left = []
         for case in cases:
             record = self._kept.of(case, retry_failed=task.retry_failed) if self._kept else None
-            if record is not None and record.outcome == "unchanged" and case in self._figures:
+            if record is not None and self._lacks(record, case):
                 record = None
             if record is None:
                 left.append(case)
@@ -135,6 +143,12 @@ class Agent:
         if self._kept:
             self._kept.close()
 
+    def _lacks(self, record: Record, case: Case) -> bool:
+        """Return whether more is asked of a case than an earlier task has measured."""
+        if record.outcome == "unchanged":
+            return case in self._figures
+        return case in self._calls and case.objective == "latency" and record.outcome == "measured" and not record.calls
+
     def _base(self, assignment: Assignment, given: BaseAssignment, tree: Path) -> Base:
         rule = Rule.from_dict(given.rule)
         return Base(
@@ -147,7 +161,6 @@ class Agent:
             decided=lambda comparison: is_enough(comparison, rule),
             measures_equals=given.measures_equals,
             measures_unchanged=lambda case: case in self._figures,
-            alone=self._alone,
         )
 
     def _here(self, text: str) -> str:

@@ -15,7 +15,7 @@ from pytest_ngraph.machine.devices import load_inventory
 from pytest_ngraph.plugin.options import cases, cluster, gate, measuring, outputs, resume
 from pytest_ngraph.plugin.options.cases import parse_batch_size, parse_compiler
 from pytest_ngraph.plugin.options.outputs import parse_thresholds
-from pytest_ngraph.plugin.options.reading import path, resolved
+from pytest_ngraph.plugin.options.reading import path, resolved, single
 from pytest_ngraph.session.options import Options
 
 __all__ = [
@@ -59,6 +59,7 @@ def read(config: pytest.Config) -> Options:
         cluster=cluster.read(config, gate_options),
         report=path(config, "report"),
         summary=path(config, "summary"),
+        tails=single(config, "tails") is not None,
         reads_figures=outputs.reads_figures(config),
         measures=not (config.option.collectonly or settings.smoke or _is_distributed(config)),
     )

@@ -26,6 +26,16 @@ def declare(add: Declare) -> None:
         **ONE,
     )
     add(
+        "--ngraph-tails",
+        "ngraph_tails",
+        "Also time single calls of every case, for this many seconds each, to know p50, p90, p95 and p99. Without a "
+        f"number: {DEFAULTS.tails_s:g}. Default: only where a threshold needs them",
+        kind="string",
+        nargs="?",
+        const=f"{DEFAULTS.tails_s:g}",
+        metavar="SECONDS",
+    )
+    add(
         "--ngraph-precision-target",
         "ngraph_precision_target",
         "Stop measuring when the median is known within this share. Default: 1%",
@@ -74,6 +84,7 @@ def read(config: pytest.Config) -> Settings:
     memory = single(config, "memory")
     return Settings(
         budget_s=positive(config, "budget", DEFAULTS.budget_s),
+        tails_s=_tails_s(config),
         precision_target=share(config, "precision_target", DEFAULTS.precision_target),
         timeout_s=positive(config, "timeout", DEFAULTS.timeout_s),
         memory_bytes=parse_size(memory) if memory else None,
@@ -82,6 +93,14 @@ def read(config: pytest.Config) -> Settings:
         isolation=cast("Isolation", choice(config, "isolation", get_args(Isolation), DEFAULTS.isolation)),
         smoke=bool(config.getoption("benchmark_disable", False) and not config.getoption("benchmark_enable", False)),
     )
+
+
+def _tails_s(config: pytest.Config) -> float:
+    try:
+        return positive(config, "tails", DEFAULTS.tails_s)
+    except UsageError as error:
+        own = "--ngraph-tails takes the next word for its seconds: write --ngraph-tails=1 before other arguments."
+        raise UsageError(f"{error} {own}") from None
 
 
 def _cache(config: pytest.Config) -> Path | None:

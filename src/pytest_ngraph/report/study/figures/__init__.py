@@ -19,6 +19,7 @@ from pytest_ngraph.report.study.figures.pareto import pareto_agreement, pareto_m
 from pytest_ngraph.report.study.figures.reversals import reversals
 from pytest_ngraph.report.study.figures.scaling import ase, bsr
 from pytest_ngraph.report.study.figures.sizes import sizes
+from pytest_ngraph.report.study.figures.tails import tails
 from pytest_ngraph.report.study.figures.throughput import throughput
 
 __all__ = ["FIGURES", "Figure"]
@@ -36,6 +37,7 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
     "break_even": break_even,
     "friction": friction,
     "sizes": sizes,
+    "tails": tails,
     "pareto_memory": pareto_memory,
     "pareto_agreement": pareto_agreement,
     "inversions": inversions,

@@ -16,6 +16,7 @@ from pytest_ngraph.report.study.tables.own import own
 from pytest_ngraph.report.study.tables.reversals import inversions
 from pytest_ngraph.report.study.tables.scaling import depth_conv, depth_mha, friction, growth, scaling
 from pytest_ngraph.report.study.tables.table import Table
+from pytest_ngraph.report.study.tables.tails import tails
 
 __all__ = ["TABLES", "Table"]
 
@@ -33,6 +34,7 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "growth": growth,
     "scaling": scaling,
     "deploy": deploy,
+    "tails": tails,
     "inversions": inversions,
     "own": own,
     "failures": failures,

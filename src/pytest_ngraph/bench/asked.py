@@ -1,0 +1,26 @@
+"""What is asked of cases besides their rounds: the options and thresholds of a session decide."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pytest_ngraph.case import Case
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Cases of which more is measured.
+
+    Attributes:
+        alone: head and base are also launched alone, for figures that a process holding both cannot give.
+        calls: single calls are timed one by one.
+        tails: single calls of head and base are timed in turn as well, in further launches.
+    """
+
+    alone: Collection[Case] = ()
+    calls: Collection[Case] = ()
+    tails: Collection[Case] = ()
+
+
+NOTHING = Asked()

@@ -1,0 +1,104 @@
+"""Time single calls one by one, in blocks: the arms of a group in turn, or the head of a case and its base."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_ngraph.bench.arm import Arm, Block
+from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import BASE, HEAD, CallLaunch
+from pytest_ngraph.record import Record
+from pytest_ngraph.settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_ngraph.bench.paired import PairedArm
+
+MOST_PER_S = 1000
+"""Most calls for each second: every call is stored. Of a faster model, every second or third or n-th call is timed, so
+that they are spread over all the seconds."""
+FEWEST_IN_BLOCK = 10
+"""Calls of a block of a slow model. The first call after a pause is not timed, and short blocks would waste many."""
+ROUNDING = 1e-6
+"""Errors of rounding that may not cost a call."""
+LAUNCHES = 3
+"""Launches of head and base in which their calls are compared."""
+
+
+class Budget:
+    """Says how many calls to time next.
+
+    Args:
+        settings: its `tails_s` are the seconds to spend, and its `round_s` what a block aims for.
+        seconds_per_call: as far as is known.
+        share: of the seconds.
+    """
+
+    def __init__(self, settings: Settings, seconds_per_call: float, share: float = 1.0) -> None:
+        per_call = max(seconds_per_call, 1e-9)
+        self._every = max(1, int(1 / (MOST_PER_S * per_call)))
+        self._seconds = settings.tails_s * share
+        self._most = max(1, round(MOST_PER_S * self._seconds))
+        self._per_call = per_call * self._every
+        self._block = max(FEWEST_IN_BLOCK, round(settings.round_s / self._per_call))
+
+    def next_block(self, timed: Sequence[float]) -> Block | None:
+        """Return what to time after these calls; None when the seconds are spent. One call is always timed."""
+        left_s = self._seconds - self._every * sum(timed)
+        fitting = min(int(left_s / self._per_call + ROUNDING), self._most - len(timed), self._block)
+        calls = max(fitting, 0 if timed else 1)
+        return Block(calls, self._every) if calls else None
+
+
+def time_calls(arms: Sequence[Arm], asked: Collection[Case], settings: Settings) -> None:
+    """Time single calls of the arms of which they are asked and that run one call at a time, a block each in turn."""
+    order = random.Random(0)
+    due = [arm for arm in arms if arm.case in asked and arm.has_single_calls]
+    budgets = [Budget(settings, arm.seconds_per_call) for arm in due]
+    while blocks := [
+        (arm, block)
+        for arm, budget in zip(due, budgets, strict=True)
+        if arm.running and (block := budget.next_block(arm.calls))
+    ]:
+        for arm, block in order.sample(blocks, len(blocks)):
+            arm.calls += arm.time_calls(block)
+
+
+def compare_calls(arm: PairedArm, settings: Settings) -> CallLaunch | None:
+    """Time single calls of the prepared head and base in turn: half of them, and the others after building both again.
+
+    The arm that begins a pair of blocks is drawn. Returns None where one of them failed.
+    """
+    timed: dict[str, list[float]] = {HEAD: [], BASE: []}
+    order = random.Random()
+    for build in (0, 1):
+        if build and arm.running:
+            arm.build_again()
+        budget, before = Budget(settings, arm.seconds_per_call, share=0.5), len(timed[HEAD])
+        while arm.running and (block := budget.next_block(timed[HEAD][before:])):
+            for which in order.sample((HEAD, BASE), 2):
+                if arm.running:
+                    timed[which] += arm.time_calls(block, which)
+    return CallLaunch(base=tuple(timed[BASE]), head=tuple(timed[HEAD])) if arm.running else None
+
+
+def launch_calls(launch: Callable[[], CallLaunch | Record]) -> tuple[tuple[CallLaunch, ...], str]:
+    """Launch head and base `LAUNCHES` times, until one of them fails.
+
+    Args:
+        launch: times calls of both in fresh processes; returns the record where one of them fails.
+
+    Returns:
+        The launches made, and the reason for stopping early (empty if all went well).
+    """
+    done: list[CallLaunch] = []
+    for _ in range(LAUNCHES):
+        found = launch()
+        if isinstance(found, Record):
+            reason = found.failure.message if found.failure else found.skip_reason
+            if found.comparison:
+                reason = found.comparison.problem or reason
+            return tuple(done), f"launching both to time single calls failed: {reason}"
+        done.append(found)
+    return tuple(done), ""
