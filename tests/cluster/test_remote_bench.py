@@ -11,6 +11,7 @@ import pytest
 from distributed.scheduler import KilledWorker
 from synthetic import case, measured
 
+from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
@@ -79,7 +80,9 @@ class Heard(Silent):
         self.phases.append((case, phase))
 
 
-def bench(way: Any, *groups: list[Case], heard: Heard | None = None, devices: list[str] | None = None) -> RemoteBench:
+def bench(
+    way: Any, *groups: list[Case], heard: Heard | None = None, devices: list[str] | None = None, asked: Asked = NOTHING
+) -> RemoteBench:
     described = [] if devices is None else devices
     work = WorkOrder(
         settings=Settings(),
@@ -89,6 +92,7 @@ def bench(way: Any, *groups: list[Case], heard: Heard | None = None, devices: li
         run_id=lambda: "run",
         enter=lambda case, phase: None,
         describe_device=lambda device, environment: described.append(f"{device} {environment['fingerprint']}"),
+        asked=asked,
     )
     project = LocalProject(root=ROOT, folder=".", path=(), packed=Packed(digest="d", content=b""))
     return RemoteBench(way, Errands(work, "client", project), work, lambda device: {"fingerprint": "f"})
@@ -118,6 +122,14 @@ def test_paths_travel_without_their_place() -> None:
     assert record.case == here
     assert record.follows_from["workload"] == here.model_label
     assert record.follows_from["files"] == {f"{ROOT}/nets.py": "d1", "/elsewhere/weights.pt": "d2"}
+
+
+def test_what_is_asked_of_cases_travels_with_their_group() -> None:
+    way, group = Way(), [case("identity"), case("tvm"), case("openvino")]
+    asked = Asked(alone={group[1]}, calls=set(group[1:]), tails={group[2]})
+    list(bench(way, group, asked=asked).run(group))
+    task = Task.from_dict(way.sent[0].data)
+    assert (task.alone, task.calls, task.tails) == ((1,), (1, 2), (2,))
 
 
 def test_a_device_gets_what_it_lacks() -> None:

@@ -34,6 +34,13 @@ def test_bencher_metric_format() -> None:
     assert set(exported["resnet18-identity-b8-xeon"]["latency"]) == {"value"}, "two rounds have no interval"
 
 
+def test_bencher_gets_the_percentiles_that_there_are() -> None:
+    records = [measured(case("openvino"), 0.02, calls=(0.02,) * 100)]
+    (measures,) = bencher(records, compute(records)).values()
+    assert list(measures) == ["latency", "p50", "p90", "p95", "throughput"]
+    assert measures["p95"]["value"] == pytest.approx(0.02e9)
+
+
 def test_custom_smaller_is_better() -> None:
     """The `BenchmarkResult` of github-action-benchmark: texts and one number; `range` and `extra` are optional."""
     exported = github_action_benchmark(RECORDS, compute(RECORDS))

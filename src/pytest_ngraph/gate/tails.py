@@ -16,9 +16,6 @@ from pytest_ngraph.gate.verdict import SAME
 from pytest_ngraph.metrics.percentiles import PERCENTILES, UNTIMED, log_error, too_few
 from pytest_ngraph.record import Record
 
-CLUSTERED = "the slow calls come in so few clusters that they say too little of"
-"""What makes a percentile uncertain although there are enough calls: its name follows."""
-
 
 def percentile_of_launches(record: Record, metric: str) -> Reading:
     """Return what the launches of a record's comparison, in which single calls were timed, show of a percentile.
@@ -62,7 +59,7 @@ def _effect(calls: Sequence[float], metric: str) -> Effect:
     share = PERCENTILES[metric]
     error = log_error(calls, share)
     if not math.isfinite(error):
-        raise Uncompared("inconclusive", too_few(calls, metric) or f"{CLUSTERED} {metric}")
+        raise Uncompared("inconclusive", too_few(calls, metric) or f"{len(calls)} calls say too little of {metric}")
     return Effect(_log(calls, metric), error)
 
 

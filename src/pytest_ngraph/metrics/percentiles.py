@@ -24,8 +24,8 @@ PERCENTILES: Mapping[str, float] = {"p50_s": 0.50, "p90_s": 0.90, "p95_s": 0.95,
 BATCHES = 20
 """Clusters are looked for in blocks of a twentieth of the calls: a block of a second is about one turn of an arm."""
 REACHES = (1.0, 1.75, 2.5)
-"""A percentile of equal code is on the other side of a jump that is farther away once in hundred times. That it is so
-in two arms, on opposite sides, is far rarer."""
+"""Standard errors of a rank. A jump that is farther away has the percentile on its wrong side in one process of 160.
+That two arms are so mistaken, in opposite directions, is far rarer."""
 SPARE = 1.6
 """How many times the fewest calls are asked for. With the fewest, clusters leave no upper end."""
 SIDE_BY_SIDE = "calls run side by side, so that none has a time of its own"

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_ngraph.metrics import Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
+from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.metrics.text import in_words
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate
@@ -28,14 +29,18 @@ def measured(records: Sequence[Record]) -> list[Record]:
 def bencher(records: Sequence[Record], metrics: Metrics) -> dict[str, dict[str, dict[str, float]]]:
     """Return `{case: {measure: metric}}` of measured records.
 
-    The measures are `latency` in nanoseconds, only where one iteration ran at a time, and `throughput` in samples per
-    second, in place of bencher's operations per second.
+    The measures are `latency` in nanoseconds, only where one iteration ran at a time; `p50`, `p90`, `p95` and `p99` in
+    nanoseconds, as far as single calls were timed; and `throughput` in samples per second, in place of bencher's
+    operations per second.
     """
     found = {}
     for record in records:
         measures = {}
         if record.case.objective == "latency":
             measures["latency"] = _bounded(_estimate(record, metrics, "latency_s").scaled(NS))
+        for name in PERCENTILES:
+            if percentile := metrics[record.case][name].estimate:
+                measures[name.removesuffix("_s")] = _bounded(percentile.scaled(NS))
         measures["throughput"] = _bounded(_estimate(record, metrics, "throughput"))
         found[record.case.id] = measures
     return found
