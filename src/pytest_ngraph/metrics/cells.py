@@ -25,6 +25,7 @@ from pytest_ngraph.stats import (
 
 READINGS = ("compile_s", "cpu_percent", "worker_memory_bytes", "device_memory_bytes", "tokens", "first_tokens")
 """What is read once of a record, not sampled (`Record.reading`)."""
+NO_CALLS: Floats = np.empty(0)
 
 Key = Case
 """All of a case except compiler and batch size, which are identity and 1."""
@@ -68,7 +69,7 @@ class Cells:
             samples=elapsed_s / iterations,
             rounds=np.array([len(own) for own in rounds], dtype=np.intp),
             seeds=np.array([zlib.crc32((r.cycles or r.case.id).encode()) for r in records], dtype=np.intp),
-            calls=[np.array(record.calls, dtype=np.float64) for record in records],
+            calls=[np.array(record.calls, dtype=np.float64) if record.calls else NO_CALLS for record in records],
             readings={name: np.array([r.reading(name) for r in records], dtype=np.float64) for name in READINGS},
         )
 
