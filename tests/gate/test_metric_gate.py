@@ -132,6 +132,17 @@ def test_readings_are_of_launches_alone() -> None:
     assert held("bsr:5%", base=base).alone == set()
 
 
+def test_percentiles_are_of_launches_in_which_calls_are_timed() -> None:
+    clear, unclear = Reading(0.02, known(math.log(10), 0.05)), Reading(0.02, known(math.log(1.1), 0.5))
+    base = Base(times=SAME, readings={(TVM[1], "p99_s"): clear, (TVM[8], "p99_s"): unclear})
+    gate = held("p99:10% if compiler=tvm", base=base)
+    assert (gate.tails, gate.alone) == (set(TVM.values()), set())
+    assert list(concluded(gate).values()) == ["regressed", "inconclusive"]
+    found, open_ = (each.text for each in gate.verdicts)
+    assert "has p99_s 20.0 ms, main at 1a2b3c4 2.00 ms: +900.0 %" in found
+    assert open_.endswith("nor surely beyond it; a larger --ngraph-tails times more calls")
+
+
 @pytest.mark.parametrize(
     ("slowdowns", "weights"),
     [([0.01], [1]), ([0.03], [1]), ([0.02, -0.01], [1, -1])],

@@ -154,7 +154,10 @@ class MetricGate:
                 change = combine((weight, self._judge.time(case)) for case, weight in of.weights.items())
         except Uncompared as reason:
             return replace(unjudged, name=reason.name, reason=str(reason), broken=reason.broken)
-        return judge_change(unjudged, head, change, rule, self._judge.decide)
+        found = judge_change(unjudged, head, change, rule, self._judge.decide)
+        if found.name == "inconclusive" and name in PERCENTILES:
+            return replace(found, reason=f"{found.reason}; a larger --ngraph-tails times more calls")
+        return found
 
     def _inversions_of(self, scope: Case | Scope) -> list[Inversion]:
         return [each for each in self._inversions if scope_between(*each.of_winner) == scope]
