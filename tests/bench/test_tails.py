@@ -100,7 +100,7 @@ def test_what_a_slow_minority_does_shows_beside_the_base(crowd: Compare, tmp_pat
     """Every 50th call of the head takes ten times as long; none of the base's does."""
     for folder, factor in (("head", 10), ("base", 1)):
         (tmp_path / folder / "numbers.txt").write_text(f"{factor} 2 3")
-    (record,) = crowd("faulty:Stutters", tails=True)
+    (record,) = crowd("stuttering:Stutters", tails=True)
     own = compute([record])[record.case]
     assert own["p50_s"].estimate
     assert own["p50_s"].estimate.value == pytest.approx(0.001)

@@ -16,7 +16,7 @@ def put_into(project: Path) -> None:
 
     Runs of pytest in that folder find them if each run is a separate process.
     """
-    for name in ("mine.py", "faulty.py", "lacking.py"):
+    for name in ("mine.py", "faulty.py", "lacking.py", "stuttering.py"):
         shutil.copy(SUPPORT / name, project)
     information = project / "faulty-1.dist-info"
     information.mkdir(parents=True)
