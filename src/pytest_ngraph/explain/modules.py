@@ -1,0 +1,96 @@
+"""Choose the modules that are worth a row: those at the depth where something happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_ngraph.explain.places import parts
+from pytest_ngraph.stats import Floats
+
+MOST_ROWS = 14
+"""Rows after which no module is opened."""
+WORTH_OPENING = 0.08
+"""A module is opened while its weight is at least this share of the whole."""
+MOST_ACROSS = 0.3
+"""A module stays closed in which more than this share of a case's time is in kernels that span several of its parts:
+its parts would show little of that case."""
+
+
+class Times:
+    """Seconds by module, of one case or of two.
+
+    Args:
+        own: by the module's path, what counts for itself and not for a part of it; shape (cases, blocks) each.
+    """
+
+    def __init__(self, own: Mapping[str, Floats]) -> None:
+        self._own = own
+        self._within: dict[str, Floats] = {}
+        self._children: dict[str, dict[str, None]] = {}
+        for path, seconds in own.items():
+            names = parts(path)
+            for depth in range(len(names) + 1):
+                module = ".".join(names[:depth])
+                self._within[module] = self._within.get(module, 0) + seconds
+                if depth < len(names):
+                    self._children.setdefault(module, {})[".".join(names[: depth + 1])] = None
+        self.weight = cache(self._weight)
+
+    def within(self, module: str) -> Floats:
+        """Return the seconds in a module and all its parts."""
+        return self._within[module]
+
+    def itself(self, module: str) -> Floats:
+        """Return the seconds that count for a module but for none of its parts."""
+        return self._own.get(module, np.zeros_like(self._within[module]))
+
+    def children(self, module: str) -> list[str]:
+        """Return the parts of a module in which time is spent."""
+        return list(self._children.get(module, ()))
+
+    def can_be_opened(self, module: str) -> bool:
+        """Return whether the parts of a module show where the time of each case is spent."""
+        across, inside = (np.median(seconds, axis=1) for seconds in (self.itself(module), self.within(module)))
+        return bool(self.children(module)) and bool(np.all(across <= MOST_ACROSS * inside))
+
+    def _weight(self, module: str) -> float:
+        """Return how much a module matters: its seconds, or by how many those of two cases differ, also in parts."""
+        medians = np.median(self.within(module), axis=1)
+        if len(medians) == 1:
+            return float(medians[0])
+        whole = float(abs(medians[1] - medians[0]))
+        in_parts = sum(map(self.weight, self.children(module))) if self.can_be_opened(module) else 0.0
+        return max(whole, in_parts)
+
+
+class Chosen(NamedTuple):
+    """A module with a row. If it was opened, its parts have rows, and this one is what lies between them."""
+
+    module: str
+    opened: bool = False
+
+
+def choose(times: Times, depth: int | None = None) -> list[Chosen]:
+    """Return the modules that get a row. Together they have all the time.
+
+    Args:
+        depth: most names along a path that gets a row; None for the depth where something happens.
+    """
+    rows, whole = [Chosen("")], times.weight("")
+    while candidates := [each.module for each in rows if not each.opened and _opens(times, each.module, whole, depth)]:
+        if depth is None and len(rows) >= MOST_ROWS:
+            break
+        heaviest = max(candidates, key=times.weight)
+        rows.remove(Chosen(heaviest))
+        rows += [Chosen(heaviest, opened=True), *map(Chosen, times.children(heaviest))]
+    return [each for each in rows if not each.opened or times.itself(each.module).any()]
+
+
+def _opens(times: Times, module: str, whole: float, depth: int | None) -> bool:
+    if depth is not None:
+        return len(parts(module)) < depth and bool(times.children(module))
+    return times.can_be_opened(module) and times.weight(module) >= WORTH_OPENING * whole

@@ -1,0 +1,120 @@
+"""What a profile shows: the operations of the program, and the kernels that a compiled model ran them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+Group = Literal["module", "layout", "unattributed"]
+"""What a kernel's time counts for: a module of the network, layout changes, or nothing that is known."""
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """An operation of the exported program, or of the ONNX file.
+
+    Attributes:
+        name: its name there, `conv2d_4`.
+        operator: what it does, `conv2d`.
+        module: path of the module that it belongs to, `layer1.0.conv1`; empty for the network itself.
+        type: element type of its result, `float32`; empty for results other than one tensor.
+        shape: shape of its result.
+        attributes: its arguments that are not tensors, as text: `[2, 2], [1, 1]`.
+        inputs: names of the nodes that it reads.
+    """
+
+    name: str
+    operator: str
+    module: str = ""
+    type: str = ""
+    shape: tuple[int | str, ...] = ()
+    attributes: str = ""
+    inputs: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the node as JSON-ready data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Node:
+        """Return the node that `to_dict` wrote."""
+        return cls(**data | {name: tuple(data[name]) for name in ("shape", "inputs")})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """A piece of work of a compiled model, as its library reports it.
+
+    Attributes:
+        name: the library's name of it, which no other kernel of the model has.
+        operator: what it does, in the library's words: `Convolution`.
+        seconds: seconds per call of the model.
+        kind: which of the library's kernels it is, `brgemm_avx512_f32`; empty where the library does not say.
+        provider: what executes it, as the library names it: a device or an execution provider.
+        nodes: names of the program's nodes that went into it, in their order.
+        modules: paths of the modules that it works for, where the library knows these instead of nodes.
+        layout: whether it only changes the layout or type of data, and the library added it by itself.
+    """
+
+    name: str
+    operator: str
+    seconds: float
+    kind: str = ""
+    provider: str = ""
+    nodes: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    layout: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the kernel as JSON-ready data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Kernel:
+        """Return the kernel that `to_dict` wrote."""
+        return cls(**data | {name: tuple(data[name]) for name in ("nodes", "modules")})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Calls that were profiled, and calls of the model as it is measured, timed beside them.
+
+    Attributes:
+        latency_s: seconds per call of the model that is not profiled.
+        kernels: kernels with their seconds per call.
+    """
+
+    latency_s: float
+    kernels: tuple[Kernel, ...]
+
+    @property
+    def profiled_s(self) -> float:
+        """Seconds per call of all kernels."""
+        return sum(kernel.seconds for kernel in self.kernels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One case's profile.
+
+    Attributes:
+        name: what it is called where it is shown: the compiler.
+        nodes: what was compiled.
+        blocks: in the order in which they ran.
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    blocks: tuple[Block, ...]
+
+    @property
+    def modules(self) -> dict[str, str]:
+        """Path of the module of each node, by the node's name."""
+        return {node.name: node.module for node in self.nodes}
+
+    @property
+    def kernels(self) -> Iterator[Kernel]:
+        """The kernels of the last block."""
+        return iter(self.blocks[-1].kernels)

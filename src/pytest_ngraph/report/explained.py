@@ -1,0 +1,142 @@
+"""An explanation as lines for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_ngraph.explain import Explanation, Row
+from pytest_ngraph.explain.fusions import CompiledDifference, Work
+from pytest_ngraph.metrics.text import quantity, with_interval
+from pytest_ngraph.report.table import Column, fitting, row
+from pytest_ngraph.stats import Estimate
+from pytest_ngraph.wording import counted, listed
+
+LONGEST_NAME = 40
+MOST_WORKS = 3
+"""Kinds of kernels that a line names."""
+MOST_FUSIONS = 4
+SLOWED = 1.2
+"""Above this coverage, the profiler itself takes a good part of the time."""
+
+
+def lines(workload: str, explained: Explanation, width: int) -> list[str]:
+    """Return an explanation of one case or two, in lines of at most `width` characters where they can be shorter.
+
+    Args:
+        workload: what the cases are of: `resnet18-b1-cpu`.
+    """
+    found = [*_headline(workload, explained), ""]
+    if explained.compiled is not None:
+        found += [*_compiled(explained.names, explained.compiled), ""]
+    found += [*_table(explained, width), ""]
+    found += _coverage(explained)
+    return [_cut(line, width) for line in found]
+
+
+def _headline(workload: str, explained: Explanation) -> Iterator[str]:
+    timed = zip(explained.names, explained.latency_s, strict=True)
+    times = [f"{name} {with_interval(each, 's')}" for name, each in timed]
+    yield f"{workload}, a call: {', '.join(times)}"
+    if explained.difference_s is not None:
+        first, second = explained.names
+        more = f"{second} takes {_signed(explained.difference_s)} beside {first}"
+        yield more if is_sure(explained) else f"{more}: no difference beyond chance"
+
+
+def is_sure(explained: Explanation) -> bool:
+    """Return whether there is a difference of two cases whose interval excludes zero."""
+    difference = explained.difference_s
+    return difference is not None and not difference.low <= 0 <= difference.high
+
+
+def _signed(estimate: Estimate) -> str:
+    return f"{'+' if estimate.value > 0 else ''}{with_interval(estimate, 's')}"
+
+
+def _compiled(names: Sequence[str], compiled: CompiledDifference) -> Iterator[str]:
+    yield "What was compiled"
+    for name, fusions in zip(names, (compiled.lost, compiled.gained), strict=True):
+        shown = [f"{label} ({count})" for label, count in fusions.items()]
+        yield f"  only {name} fuses {listed(shown, MOST_FUSIONS)}" if shown else f"  {name} fuses nothing more"
+    for change in compiled.kinds[:MOST_FUSIONS]:
+        yield f"  {change.module}: {change.label} by {change.base}, then by {change.head}"
+    for name, (seconds, count) in zip(names, compiled.layout, strict=True):
+        if count:
+            yield f"  {name} changes layouts in {counted(count, 'kernel')}: {quantity(seconds, 's')}"
+    for name, providers in zip(names, compiled.providers, strict=True):
+        if len(providers) > 1:
+            yield f"  {name} runs on {', '.join(f'{each} ({count})' for each, count in providers.items())}"
+
+
+def _table(explained: Explanation, width: int) -> Iterator[str]:
+    rows = explained.rows
+    is_known = explained.difference_s is None or is_sure(explained)
+    shares = [f"{100 * each.share:.1f} %" if is_known else "" for each in rows]
+    columns = [Column(heading="module" if explained.names_modules else "operator", cells=_names(rows), left=True)]
+    if explained.difference_s is None:
+        times = [with_interval(each.seconds[0], "s") for each in rows]
+        columns += [Column(heading="a call", cells=times), Column(heading="share", cells=shares)]
+    else:
+        for index, name in enumerate(explained.names):
+            seconds = [_seconds(each.seconds[index].value) for each in rows]
+            columns.append(Column(heading=name, cells=seconds, rank=1))
+        differences = [_signed(each.difference) if each.difference else "" for each in rows]
+        columns.append(Column(heading="difference", cells=differences))
+        columns.append(Column(heading="share", cells=shares, rank=2))
+    shown = fitting(columns, width)
+    yield row(shown, None).rstrip()
+    for index, each in enumerate(rows):
+        yield row(shown, index).rstrip()
+        yield from _kernels(explained.names, each)
+
+
+def _seconds(value: float) -> str:
+    return quantity(value, "s") if value else "-"
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    def name(each: Row) -> str:
+        where = each.name or "the network"
+        texts = {
+            "between": f"{where}, between its parts",
+            "others": f"{each.name} small modules",
+            "layout": "layout changes",
+            "unattributed": "unattributed",
+            "outside": "outside of kernels",
+        }
+        return _cut(texts.get(each.kind, where), LONGEST_NAME, keep_end=True)
+
+    return [name(each) for each in rows]
+
+
+def _kernels(names: Sequence[str], each: Row) -> Iterator[str]:
+    if each.kind in ("operator", "others"):
+        return
+    widest = max(map(len, names)) if len(names) > 1 else 0
+    for name, works in zip(names, each.works, strict=False):
+        if works:
+            begin = f"    {name:<{widest}}  " if widest else "    "
+            yield begin + listed([_work(work) for work in works], MOST_WORKS)
+
+
+def _work(work: Work) -> str:
+    times = f"{work.count} x " if work.count > 1 else ""
+    return f"{times}{work.label}{f' ({work.kind})' if work.kind else ''}"
+
+
+def _coverage(explained: Explanation) -> Iterator[str]:
+    for name, coverage, mapped in zip(explained.names, explained.coverage, explained.mapped, strict=True):
+        known = f"; {100 * mapped:.1f} % of that is in modules and layout changes" if explained.names_modules else ""
+        yield f"{name}: {100 * coverage:.0f} % of the time of a call was profiled{known}"
+        if coverage > SLOWED:
+            yield f"  the profiler slows {name} down, so that many small kernels look larger than they are"
+    if not explained.names_modules:
+        yield "Too little of the time was profiled to name modules, so the rows are kinds of operators."
+    elif is_sure(explained):
+        yield f"Modules and layout changes explain {100 * explained.explained:.0f} % of the difference."
+
+
+def _cut(text: str, width: int, *, keep_end: bool = False) -> str:
+    if len(text) <= width:
+        return text
+    return f"...{text[3 - width :]}" if keep_end else f"{text[: width - 3]}..."

@@ -1,0 +1,47 @@
+"""Rows are for modules at the depth where something happens, and together they have all the time."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ngraph.explain.modules import Chosen, Times, choose
+
+PATHS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4).map(".".join)
+
+
+def times(*cases: dict[str, float]) -> Times:
+    paths = dict.fromkeys(path for case in cases for path in case)
+    return Times({path: np.array([[case.get(path, 0.0)] * 3 for case in cases]) for path in paths})
+
+
+def test_heavy_modules_are_opened_and_light_ones_are_not() -> None:
+    found = choose(times({"stem": 2.0, "body.0.conv": 40.0, "body.0.norm": 30.0, "body.1": 30.0, "head.a": 1.0}))
+    assert set(found) == {
+        Chosen("stem"), Chosen("body.0.conv"), Chosen("body.0.norm"), Chosen("body.1"), Chosen("head")
+    }  # fmt: skip
+
+
+def test_a_module_stays_closed_where_kernels_of_a_case_span_its_parts() -> None:
+    eager, fused = {"block.conv": 6.0, "block.norm": 4.0}, {"block": 5.0}
+    assert choose(times(eager, fused)) == [Chosen("block")]
+
+
+def test_a_difference_that_cancels_in_a_module_opens_it() -> None:
+    first, second = {"a.0": 9.0, "a.1": 1.0, "b": 3.0}, {"a.0": 1.0, "a.1": 9.0, "b": 2.0}
+    assert set(choose(times(first, second))) == {Chosen("a.0"), Chosen("a.1"), Chosen("b")}
+
+
+def test_a_depth_can_be_given() -> None:
+    spent = times({"a.0.conv": 1.0, "a.1.conv": 1.0, "b": 100.0, "": 1.0})
+    assert set(choose(spent, depth=1)) == {Chosen("", opened=True), Chosen("a"), Chosen("b")}
+    assert Chosen("a.0.conv") in choose(spent, depth=3)
+
+
+@given(st.dictionaries(PATHS, st.floats(0.001, 10.0), min_size=1, max_size=20), st.none() | st.integers(1, 4))
+def test_rows_have_all_the_time_once(own: dict[str, float], depth: int | None) -> None:
+    spent = times(own)
+    rows = choose(spent, depth)
+    total = sum(float((spent.itself if opened else spent.within)(module)[0, 0]) for module, opened in rows)
+    np.testing.assert_allclose(total, sum(own.values()))
