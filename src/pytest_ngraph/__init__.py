@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
     from pytest_ngraph.gate import Threshold
     from pytest_ngraph.metrics import Metric, Scope
+    from pytest_ngraph.profile import Kernel
     from pytest_ngraph.record import Record
     from pytest_ngraph.stats import Estimate
     from pytest_ngraph.workloads import Built, Family
@@ -34,6 +35,7 @@ __all__ = [
     "Compiler",
     "Estimate",
     "Family",
+    "Kernel",
     "Kind",
     "Metric",
     "NgraphError",
@@ -62,6 +64,7 @@ if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any nam
         "errors": ("NgraphError", "Unsupported", "UsageError"),
         "gate": ("Threshold",),
         "metrics": ("Metric", "Scope"),
+        "profile": ("Kernel",),
         "record": ("Record",),
         "stats": ("Estimate",),
         "workloads": ("Built", "Family"),

@@ -89,7 +89,7 @@ def store(tmp_path: Path) -> str:
     ("arguments", "message"),
     [
         (["--case=resnet18-openvno-b1-xeon"], "Nearest: resnet18-openvino-b1-xeon,"),
-        (["--case=resnet18"], "--case=resnet18 is part of 2 cases"),
+        (["--case=resnet18"], "'resnet18' is part of 2 cases"),
         (["--case=tvm"], "it is failed (compile: RuntimeError: no such operator"),
         (["--case=openvino"], "it is not known from what resnet18-openvino-b1-xeon was measured"),
         (["no-run", "--case=openvino"], "has no run 'no-run'"),

@@ -12,7 +12,8 @@ from compiled import CPU, THROUGHPUT, Export, Load
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import cuda, resolve
-from pytest_ngraph.compilers.onnxruntime import ELEMENT_TYPES, PROVIDERS, OnnxRuntime, _providers
+from pytest_ngraph.compilers.onnx_session import ELEMENT_TYPES
+from pytest_ngraph.compilers.onnxruntime import PROVIDERS, OnnxRuntime, _providers
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx.file import OnnxFile
 from pytest_ngraph.workloads.verify import verify

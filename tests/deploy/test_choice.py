@@ -60,8 +60,7 @@ def test_a_part_of_several_cases_is_one_message_that_lists_them() -> None:
     with pytest.raises(UsageError) as error:
         choice.by_id(RUN, "openvino")
     assert str(error.value) == (
-        "--case=openvino is part of 2 cases of run a-run: conv-openvino-b1-cpu, conv-openvino-b8-cpu. Give more of the "
-        "id."
+        "'openvino' is part of 2 cases of run a-run: conv-openvino-b1-cpu, conv-openvino-b8-cpu. Give more of the id."
     )
 
 

@@ -31,11 +31,11 @@ def test_two_cases() -> None:
     other = profile(apart, NODES, 2.2e-2, name="two")
     assert lines("net-b1-cpu", explain([FUSED, other]), 100) == [
         "net-b1-cpu, a call: one 11.0 ms, two 22.0 ms",
-        "two takes +11.0 ms beside one",
+        "two takes 11.0 ms more than one",
         "",
         "What was compiled",
         "  only one fuses conv2d+relu (1)",
-        "  two fuses nothing more",
+        "  two fuses nothing else",
         "",
         "module                  one      two  difference   share",
         "body                4.00 ms  14.0 ms    +10.0 ms  90.9 %",

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.compiled_again import answer, export, prepare
 from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
-from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.scratch import Scratch
-from pytest_ngraph.bench.workers import EXPORTER, Workers
+from pytest_ngraph.bench.workers import Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.serving import Serving
-from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
-from pytest_ngraph.record import Agreement, Failure, Record
+from pytest_ngraph.record import Agreement
 from pytest_ngraph.settings import Settings
 
 
@@ -55,48 +53,13 @@ def deploying(
     """
     with exclusive(lambda: progress.waiting(OTHERS_MEASURE)), closing(Scratch()) as scratch:
         with closing(Workers(scratch.folder, settings.memory_bytes)) as workers:
-            (exported := scratch.folder / "group").mkdir()
-            artifact = _export(workers, exported, case, target, settings, progress)
-            if artifact.digest != graph:
-                raise UsageError(
-                    f"{case.id} is not what was measured: its workload builds another graph, or other weights. Measure "
-                    "it again with pytest, then deploy that run."
-                )
-            prepared = _prepare(workers, artifact, case, target, settings, progress)
+            exported = scratch.folder / "group"
+            artifact = export(workers, exported, case, target, settings, graph, "deploy", progress)
+            prepared = prepare(workers, artifact, case, target, settings, progress)
             written = _write(workers, artifact, case, target, settings, folder)
         assert prepared.agreement is not None
         serving = Serving.from_dict(written.pop("serving"))
         yield Written(serving=serving, agreement=prepared.agreement, **written)
-
-
-def _export(
-    workers: Workers, folder: Path, case: Case, target: Target, settings: Settings, progress: Progress
-) -> Artifact:
-    def ask() -> dict[str, Any]:
-        return workers.resident(EXPORTER, target).request(
-            "export",
-            timeout_s=settings.timeout_s,
-            on_phase=lambda phase: progress.phase(case, phase),
-            case=case.group.to_dict(),
-            folder=str(folder),
-        )
-
-    return Artifact.from_dict(_answer(case, "built", ask))
-
-
-def _prepare(
-    workers: Workers, artifact: Artifact, case: Case, target: Target, settings: Settings, progress: Progress
-) -> Record:
-    """Compile, warm up and verify, as before measuring."""
-    arm = Arm(case, artifact, target, settings, lambda: workers.resident(case.compiler, target))
-    arm.prepare(
-        on_phase=lambda phase: progress.phase(case, phase), on_progress=lambda text: progress.compiling(case, text)
-    )
-    if arm.prepared.failure is not None:
-        raise _failed(case, arm.prepared.failure)
-    if not arm.running:
-        raise UsageError(f"{case.id} cannot be compiled: {arm.prepared.skip_reason}")
-    return arm.prepared
 
 
 def _write(
@@ -113,17 +76,4 @@ def _write(
             folder=str(folder),
         )
 
-    return _answer(case, "deployed", ask)
-
-
-def _answer(case: Case, done: str, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    try:
-        return ask()
-    except Unsupported as reason:
-        raise UsageError(f"{case.id} cannot be {done}: {reason}") from None
-    except WorkerFailed as error:
-        raise _failed(case, error.failure) from None
-
-
-def _failed(case: Case, failure: Failure) -> NgraphError:
-    return NgraphError(f"{case.id} failed in {failure.phase}: {failure.message}\n{failure.stderr_tail}".rstrip())
+    return answer(case, "deployed", ask)

@@ -12,7 +12,20 @@ import argparse
 import os
 import sys
 
-from pytest_ngraph.cli import baseline, cache, cluster, deploy, device, doctor, export, merge, report, runs, tune
+from pytest_ngraph.cli import (
+    baseline,
+    cache,
+    cluster,
+    deploy,
+    device,
+    doctor,
+    explain,
+    export,
+    merge,
+    report,
+    runs,
+    tune,
+)
 from pytest_ngraph.errors import NgraphError
 
 
@@ -38,6 +51,6 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of all subcommands. What it parses has `run`, the function that runs the chosen one."""
     made = argparse.ArgumentParser(prog="pytest-ngraph", description="Benchmarks of neural-graph compilers.")
     commands = made.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (report, runs, merge, baseline, export, deploy, tune, device, cluster, cache, doctor):
+    for subcommand in (report, runs, merge, baseline, export, explain, deploy, tune, device, cluster, cache, doctor):
         subcommand.declare(commands)
     return made

@@ -12,6 +12,9 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
 from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
+from pytest_ngraph.compilers.profiling import ProfiledModel
+from pytest_ngraph.compilers.profiling import pytorch as profiling
+from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.workloads import Built
@@ -61,6 +64,16 @@ class Identity:
         if found is not None and all(OUTPUT.fullmatch(name) for name in artifact.output_names):
             return serving.deploy_module(artifact, target, found, folder, channels_last=self.channels_last)
         return serving.deploy_program(artifact, target, folder, channels_last=self.channels_last)
+
+    def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
+        """Return the module with a span for each of its parts, or the program with one for each node."""
+        if artifact.onnx is not None:
+            return OnnxRuntime(optimization="none").instrument(artifact, target, compiled)
+        profiling.refuse_gpu("identity", target)
+        pytorch.set_up(target)
+        built = self._built(artifact, target)
+        is_program = not self.runs_module(artifact)
+        return profiling.ProfiledModule(built.module, built.args, built.kwargs, nodes(artifact), interpreted=is_program)
 
     def _built(self, artifact: Artifact, target: Target) -> Built:
         """Return the module or the program with its arguments, on the target's kind of device."""

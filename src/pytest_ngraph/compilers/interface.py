@@ -62,6 +62,9 @@ class Compiler(Protocol):
     One whose compiled models can be deployed has a method `deploy(artifact, target, compiled, folder)`, which writes
     into `folder` what serves the model that `compile` left in `compiled`, and returns a `serving.Serving`.
 
+    One whose compiled models can be profiled has a method `instrument(artifact, target, compiled)`, which loads the
+    model that `compile` left in `compiled` once more, instrumented, and returns a `profiling.ProfiledModel`.
+
     One that also compiles modules which `torch.export` refuses has a method `runs_module` (`registry.runs_module`).
 
     Attributes:

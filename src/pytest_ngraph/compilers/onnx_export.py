@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.conversion import converting
+from pytest_ngraph.compilers.profiling.nodes import source
 from pytest_ngraph.errors import Unsupported
+
+ORIGIN = "pytest_ngraph.node"
+"""Key of a node's property that names the operation of the exported program which it comes from."""
 
 
 def write_onnx(artifact: Artifact, path: Path, *, opset: int | None = None, rewrite: bool = False) -> dict[str, int]:
@@ -36,9 +41,21 @@ def write_onnx(artifact: Artifact, path: Path, *, opset: int | None = None, rewr
         except torch.onnx.errors.OnnxExporterError as error:
             raise Unsupported(f"torch.onnx cannot export {artifact.case.workload}: {_reason(error)}") from error
         assert made is not None
+        _note_origins(made)
         counts = _rewrite(made) if rewrite else {}
         made.save(path, external_data=True)
     return counts
+
+
+def _note_origins(made: Any) -> None:
+    """Note in each node of the graph which operation of the exported program it comes from."""
+    if made.exported_program is None:
+        return
+    sources = {node.name: source(node) for node in made.exported_program.graph.nodes}
+    for node in made.model.graph:
+        scopes = ast.literal_eval(node.metadata_props.get("pkg.torch.onnx.name_scopes", "[]"))
+        if scopes and scopes[-1] in sources:
+            node.metadata_props[ORIGIN] = sources[scopes[-1]]
 
 
 def _rewrite(made: Any) -> dict[str, int]:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pytest_ngraph.artifact import Array, Artifact, Kind, Target
+from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
-from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, cuda, program, refuse_precision, streams, threads
 from pytest_ngraph.compilers.onnx_export import write_onnx
+from pytest_ngraph.compilers.onnx_session import OnnxSessionModel
 from pytest_ngraph.compilers.onnx_values import OnnxValuesModel
+from pytest_ngraph.compilers.profiling import ProfiledModel
+from pytest_ngraph.compilers.profiling import onnxruntime as profiling
+from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import onnxruntime as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx import values as onnx_values
-from pytest_ngraph.workloads.tensors import to_array
 
 if TYPE_CHECKING:
-    import torch
+    pass
 
 Provider = Literal["auto", "cpu", "cuda", "tensorrt", "openvino", "dnnl"]
 Optimization = Literal["all", "extended", "basic", "none"]
@@ -43,22 +45,6 @@ LEVELS = {
     "basic": "ORT_ENABLE_BASIC",
     "none": "ORT_DISABLE_ALL",
 }
-ELEMENT_TYPES = {
-    "float32": 1,
-    "uint8": 2,
-    "int8": 3,
-    "uint16": 4,
-    "int16": 5,
-    "int32": 6,
-    "int64": 7,
-    "bool": 9,
-    "float16": 10,
-    "float64": 11,
-    "uint32": 12,
-    "uint64": 13,
-    "bfloat16": 16,
-}
-"""`onnx.TensorProto.DataType` by PyTorch's name of the type."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +97,7 @@ class OnnxRuntime:
             return streams.load(lambda on: OnnxValuesModel(session, values, facts), target)
         inputs = program.inputs(artifact, target.kind)
         # All streams run one session, which is safe from several threads: its weights are in memory once.
-        return streams.load(lambda on: OnnxRuntimeModel(session, inputs, on, facts), target)
+        return streams.load(lambda on: OnnxSessionModel(session, inputs, on, facts), target)
 
     def _refuse(self, target: Target) -> None:
         """Raise `Unsupported` for what the provider cannot run, or would run in another precision."""
@@ -138,7 +124,9 @@ class OnnxRuntime:
     def _provider(self, target: Target) -> str:
         return target.kind if self.provider == "auto" else self.provider
 
-    def _session(self, path: Path, target: Target, folder: Path) -> Any:
+    def _session(
+        self, path: Path, target: Target, folder: Path, change: Callable[[Any], None] = lambda options: None
+    ) -> Any:
         import onnxruntime as ort
         from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
@@ -146,7 +134,8 @@ class OnnxRuntime:
         try:
             with threads.spread(target):
                 providers = _providers(provider, target, folder)
-                session = ort.InferenceSession(path, self._options(target), providers=providers)
+                change(options := self._options(target))
+                session = ort.InferenceSession(path, options, providers=providers)
         except errors.NotImplemented as error:
             raise Unsupported(f"onnxruntime has no kernel for an operator of this graph: {error}") from error
         # ONNX Runtime falls back to the CPU without an error when a provider's libraries cannot be loaded.
@@ -196,76 +185,19 @@ class OnnxRuntime:
             artifact, target, source, folder, provider=(name, options), level=LEVELS[self.optimization]
         )
 
-
-class OnnxRuntimeModel:
-    """A session whose inputs and outputs stay bound to memory of the device."""
-
-    concurrency = 1
-
-    def __init__(self, session: Any, inputs: tuple[torch.Tensor, ...], target: Target, facts: dict[str, str]) -> None:
-        import onnxruntime as ort
-
-        self._run_options = None  # none at all: on a CPU, even default options cost 26 microseconds a call
-        self.stopwatch: Stopwatch = WallStopwatch()
-        if target.kind == "cuda":
-            self._run_options = ort.RunOptions()
-            self._run_options.add_run_config_entry("disable_synchronize_execution_providers", "1")
-            self.stopwatch = cuda.CudaStopwatch(cuda.own_stream())
-        self._session = session
-        self._inputs = inputs  # kept: the binding reads their memory
-        self._binding = self._with_inputs()
-        self._names = [value.name for value in session.get_outputs()]
-        self._outputs = self._bind_outputs(target)
-        self.facts = facts
-
-    def __call__(self) -> object:
-        return self._session.run_with_iobinding(self._binding, self._run_options)
-
-    def outputs(self) -> Sequence[Array]:
-        self()
-        values = dict(zip(self._outputs, self._binding.get_outputs(), strict=True))
-        arrays = {
-            name: values[name].numpy().copy() if tensor is None else to_array(tensor.clone())
-            for name, tensor in self._outputs.items()
-        }
-        return [arrays[name] for name in self._names]
-
-    def close(self) -> None:
-        del self._binding, self._session, self._inputs, self._outputs
-
-    def _with_inputs(self) -> Any:
-        """Return a binding of the inputs."""
-        binding = self._session.io_binding()
-        for value, tensor in zip(self._session.get_inputs(), self._inputs, strict=True):
-            binding.bind_input(value.name, *_location(tensor))
-        return binding
-
-    def _bind_outputs(self, target: Target) -> dict[str, torch.Tensor | None]:
-        """Run once to learn the outputs' shapes, then bind memory for them, so that no run allocates any.
-
-        Returns:
-            The bound tensors by name; None for outputs that cannot be bound: those without values, those of types that
-            PyTorch lacks, and inputs that are passed on.
-        """
-        import torch
-
-        passed_on = {value.name for value in self._session.get_inputs()}
-        names = list(dict.fromkeys(self._names))
-        for name in names:
-            self._binding.bind_output(name, target.kind)
-        self()
-        values = dict(zip(names, self._binding.get_outputs(), strict=True))
-        self._binding = self._with_inputs()  # ONNX Runtime 1.23 mixes up outputs that are cleared and bound again
-        outputs: dict[str, torch.Tensor | None] = {}
-        for name, value in values.items():
-            shape, dtype = tuple(value.shape()), _dtype(value.element_type())
-            if dtype is None or 0 in shape or name in passed_on:
-                outputs[name] = None
-                self._binding.bind_output(name, target.kind)
-            else:
-                outputs[name] = tensor = torch.empty(shape, dtype=dtype, device=target.kind)
-                self._binding.bind_output(name, *_location(tensor))
-        return outputs
+    def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
+        """Return sessions that write profiles. Raise `Unsupported` on a GPU, where they time only the launches."""
+        if self._provider(target) != "cpu":
+            raise Unsupported(f"onnxruntime:provider={self._provider(target)} cannot be profiled: only cpu can")
+        if unusual := onnx_values.reasons(artifact):
+            raise Unsupported(f"onnxruntime profiles tensors of numbers, and this graph has {', '.join(unusual)}")
+        return profiling.ProfiledSession(
+            artifact.onnx or compiled / FILE,
+            lambda path, change: self._session(path, target, compiled, change),
+            program.inputs(artifact),
+            nodes(artifact),
+            origins=artifact.onnx is None,
+        )
 
 
 def _providers(provider: str, target: Target, folder: Path) -> list[tuple[str, dict[str, str]]]:
@@ -281,17 +213,3 @@ def _providers(provider: str, target: Target, folder: Path) -> list[tuple[str, d
         return [on_cuda]
     cache = {"trt_engine_cache_enable": "1", "trt_engine_cache_path": str(folder)}
     return [(PROVIDERS["tensorrt"], {"user_compute_stream": stream, **cache}), on_cuda]
-
-
-def _location(tensor: torch.Tensor) -> tuple[str, int, int, tuple[int, ...], int]:
-    """Return device, device index, element type, shape and address, as a binding takes them."""
-    name = str(tensor.dtype).removeprefix("torch.")
-    return tensor.device.type, tensor.device.index or 0, ELEMENT_TYPES[name], tuple(tensor.shape), tensor.data_ptr()
-
-
-def _dtype(element_type: int) -> torch.dtype | None:
-    """Return PyTorch's type; None where it has none."""
-    import torch
-
-    names = {number: name for name, number in ELEMENT_TYPES.items()}
-    return getattr(torch, names[element_type]) if element_type in names else None

@@ -13,6 +13,9 @@ from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, program, pytorch, refuse_precision, streams, threads
 from pytest_ngraph.compilers.conversion import converting
+from pytest_ngraph.compilers.profiling import ProfiledModel
+from pytest_ngraph.compilers.profiling import openvino as profiling
+from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import openvino as serving
 from pytest_ngraph.errors import NgraphError, Unsupported
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 Device = Literal["CPU", "GPU", "NPU", "AUTO"]
 FILE = "model.xml"
+NAMES = "names.json"
+"""What OpenVINO calls the operations of the program."""
 PRECISIONS = {"fp32": "f32", "fp16": "f16", "bf16": "bf16"}
 
 
@@ -59,13 +64,13 @@ class OpenVino:
             model.outputs()  # the first run creates the threads, and binds them to the cores allowed at that time
             return model
 
-    def _compiled(self, path: Path, target: Target) -> Any:
+    def _compiled(self, path: Path, target: Target, **properties: object) -> Any:
         import openvino
 
         core = openvino.Core()
         self._refuse_device(core.available_devices)
         refuse_precision("openvino", target, self._precisions(core))
-        return core.compile_model(path, self.device, self._properties(target, core.available_devices))
+        return core.compile_model(path, self.device, self._properties(target, core.available_devices) | properties)
 
     def _refuse_device(self, available: Sequence[str]) -> None:
         # Several devices of a kind are named GPU.0, GPU.1; GPU is the first.
@@ -137,6 +142,18 @@ class OpenVino:
             requests=model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"),
         )
 
+    def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
+        """Return a request that counts. Raise `Unsupported` for devices other than the CPU, which count otherwise."""
+        if self.device != "CPU":
+            raise Unsupported(f"openvino:device={self.device} cannot be profiled: only CPU can")
+        operations = nodes(artifact)
+        with threads.spread(target):
+            model = self._compiled(compiled / FILE, target, PERF_COUNT=True)
+            request = model.create_infer_request()
+            request.set_input_tensors(dict(enumerate(map(_share, program.inputs(artifact)))))
+            names = profiling.sources(artifact, compiled / NAMES)
+            return profiling.ProfiledRequest(request, model.get_runtime_model(), names, operations)
+
 
 class OpenVinoModel:
     """One request at a time: for latency."""
@@ -200,13 +217,13 @@ def _convert(artifact: Artifact, target: Target, path: Path) -> None:
     """Write the intermediate representation, at the case's size. Raises `Unsupported` for what cannot be converted."""
     import openvino
 
-    model = _converted(artifact, target)
+    model = _converted(artifact, target, path.with_name(NAMES))
     # The conversion drops the sizes. Restore those of the case: static shapes are faster.
     model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
     openvino.save_model(model, path, compress_to_fp16=False)
 
 
-def _converted(artifact: Artifact, target: Target) -> Any:
+def _converted(artifact: Artifact, target: Target, names: Path) -> Any:
     """Return OpenVINO's model of the ONNX file or the exported program.
 
     OpenVINO knows operators in traces that it does not know in exported programs. Where one of these stops it, it gets
@@ -216,7 +233,11 @@ def _converted(artifact: Artifact, target: Target) -> Any:
 
     file = program.onnx_file(artifact, "openvino")
     try:
-        return openvino.convert_model(file or program.load(artifact))
+        if file is not None:
+            return openvino.convert_model(file)
+        loaded = program.load(artifact)
+        with profiling.noting_names(loaded, names):
+            return openvino.convert_model(loaded)
     except openvino.frontend.OpConversionFailure as error:
         if file is None:
             inputs = program.inputs(artifact)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_ngraph.artifact import Artifact, Target
 
-__all__ = ["flatten", "inputs", "load", "onnx_file", "precision"]
+__all__ = ["flatten", "inputs", "load", "onnx_file", "precision", "read"]
 
 
 def load(artifact: Artifact) -> torch.export.ExportedProgram:
@@ -25,8 +25,6 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
     Raises:
         Unsupported: there is none, because the workload is an ONNX file or `torch.export` refuses it.
     """
-    import torch
-
     if artifact.export_error:
         raise Unsupported(f"torch.export refuses {artifact.case.workload}: {artifact.export_error}")
     if artifact.program is None:
@@ -34,10 +32,17 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
             f"{artifact.case.workload} is an ONNX file, and this compiler takes PyTorch programs. "
             f"Use a compiler that reads ONNX."
         )
-    if artifact.quantized:
+    return read(artifact.program, quantized=artifact.quantized)
+
+
+def read(file: Path, *, quantized: bool) -> torch.export.ExportedProgram:
+    """Return the exported program in a file. `quantized` is as in `Artifact`."""
+    import torch
+
+    if quantized:
         import torch.ao.quantization.fx._decomposed  # the operators of what PT2E quantizes
     with converting():
-        return torch.export.load(artifact.program)
+        return torch.export.load(file)
 
 
 def onnx_file(artifact: Artifact, compiler: str) -> Path | None:

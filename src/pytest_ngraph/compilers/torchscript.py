@@ -12,6 +12,10 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, program, pytorch
 from pytest_ngraph.compilers.conversion import converting
+from pytest_ngraph.compilers.profiling import ProfiledModel
+from pytest_ngraph.compilers.profiling import pytorch as profiling
+from pytest_ngraph.compilers.profiling.nodes import nodes
+from pytest_ngraph.compilers.profiling.torchscript import ProfiledScript
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
@@ -95,6 +99,23 @@ class TorchScript:
             facts["unoptimized"] = (folder / UNOPTIMIZED).read_text()
         facts |= {"optimize": str(self._optimizes(folder)), "precision": program.precision(artifact, target)}
         return pytorch.load(run, args, target, **facts)
+
+    def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
+        """Return the frozen graph of the program, timed by its operators. Raise `Unsupported` for a module or a GPU."""
+        import torch
+
+        profiling.refuse_gpu("torchscript", target)
+        if (compiled / SOURCE).read_text() != "program":
+            raise Unsupported("torchscript can be profiled where it compiles the exported program, not a module")
+        pytorch.set_up(target)
+        module: Any = self._module(target, compiled)
+        args = program.inputs(artifact)
+
+        def run() -> object:
+            with torch.inference_mode():
+                return module(*args)
+
+        return ProfiledScript(run, lambda: module.graph, nodes(artifact))
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         source = (compiled / SOURCE).read_text()

@@ -22,7 +22,6 @@ from pytest_ngraph.wording import listed
 
 MOST_IDS = 8
 """Ids that a message lists."""
-MEASURE_AGAIN = "Measure it again with pytest, then deploy that run."
 
 
 def by_id(run: Run, given: str) -> Record:
@@ -39,11 +38,10 @@ def by_id(run: Run, given: str) -> Record:
     found = [wanted] if wanted in records else [case for case in records if wanted in case]
     if not found:
         near = ", ".join(get_close_matches(wanted, records, n=MOST_IDS, cutoff=0.0)) or "none, it has no record"
-        raise UsageError(f"run {run.id} has no case {wanted!r}. Nearest: {near}. Give another --case, or another run.")
+        raise UsageError(f"run {run.id} has no case {wanted!r}. Nearest: {near}. Give another case, or another run.")
     if len(found) > 1:
         raise UsageError(
-            f"--case={wanted} is part of {len(found)} cases of run {run.id}: {listed(found, MOST_IDS)}. Give more of "
-            "the id."
+            f"{wanted!r} is part of {len(found)} cases of run {run.id}: {listed(found, MOST_IDS)}. Give more of the id."
         )
     return require_measured(records[found[0]], run)
 
@@ -76,8 +74,13 @@ def fastest(run: Run) -> list[Record]:
     return list(best.values())
 
 
-def target_of(record: Record, profiles: Mapping[str, Device], host: Host = THIS_MACHINE) -> Target:
+def target_of(
+    record: Record, profiles: Mapping[str, Device], host: Host = THIS_MACHINE, purpose: str = "deploy"
+) -> Target:
     """Return what the record's case is compiled for on this machine, with the threads that it was measured with.
+
+    Args:
+        purpose: what is done with it, as in "then deploy that run".
 
     Raises:
         UsageError: this machine is not the device, the compiler is not installed, or something that the measurement
@@ -87,16 +90,17 @@ def target_of(record: Record, profiles: Mapping[str, Device], host: Host = THIS_
     if case.device not in profiles:
         raise UsageError.unknown("device", case.device, profiles, "--devices=FILE adds your own.")
     if absent := profiles[case.device].absent(host.machine):
-        raise UsageError(f"{absent}. Deploy on the device itself.")
+        raise UsageError(f"{absent}. {purpose.capitalize()} on the device itself.")
     if missing := compilers.missing_library(case.compiler):
         raise UsageError(missing)
+    again = f"Measure it again with pytest, then {purpose} that run."
     before = record.follows_from
     if not before.get("graph"):
-        raise UsageError(f"it is not known from what {case.id} was measured. {MEASURE_AGAIN}")
+        raise UsageError(f"it is not known from what {case.id} was measured. {again}")
     conditions = Conditions(common=Settings(), profiles=profiles, machine=host.machine, threads=record.threads)
     target = conditions.target(case)
     if changes := _changes(before, case, target, host):
-        raise UsageError(f"{case.id} is not what was measured: {'; '.join(changes)}. {MEASURE_AGAIN}")
+        raise UsageError(f"{case.id} is not what was measured: {'; '.join(changes)}. {again}")
     return target
 
 

@@ -16,7 +16,7 @@ from pytest_ngraph.profile import Kernel, Profile
 from pytest_ngraph.stats import Estimate, Floats, median_interval
 
 SMALL = 0.01
-"""Modules with less than this share of the whole have one row together."""
+"""Modules with less than this share of each latency have one row together."""
 
 Kind = Literal["module", "between", "others", "operator", "layout", "unattributed", "outside"]
 """What a row is about: a module with all its parts; what lies between the parts of a module that have rows; small
@@ -140,7 +140,7 @@ class Series:
         )
 
     def _is_small(self, seconds: Floats) -> bool:
-        return bool(np.all(np.median(seconds, axis=1) < SMALL * np.median(self.latency, axis=1).max()))
+        return bool(np.all(np.median(seconds, axis=1) < SMALL * np.median(self.latency, axis=1)))
 
     def _place(self, case: int, kernel: Kernel) -> Place:
         return place(kernel, self._modules[case])

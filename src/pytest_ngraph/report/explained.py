@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from pytest_ngraph.explain import Explanation, Row
@@ -12,9 +13,7 @@ from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import counted, listed
 
 LONGEST_NAME = 40
-MOST_WORKS = 3
-"""Kinds of kernels that a line names."""
-MOST_FUSIONS = 4
+MOST_FUSIONS = 6
 SLOWED = 1.2
 """Above this coverage, the profiler itself takes a good part of the time."""
 
@@ -27,7 +26,9 @@ def lines(workload: str, explained: Explanation, width: int) -> list[str]:
     """
     found = [*_headline(workload, explained), ""]
     if explained.compiled is not None:
-        found += [*_compiled(explained.names, explained.compiled), ""]
+        for line in _compiled(explained.names, explained.compiled):
+            found += textwrap.wrap(line, width, subsequent_indent="    ", break_long_words=False)
+        found.append("")
     found += [*_table(explained, width), ""]
     found += _coverage(explained)
     return [_cut(line, width) for line in found]
@@ -39,8 +40,10 @@ def _headline(workload: str, explained: Explanation) -> Iterator[str]:
     yield f"{workload}, a call: {', '.join(times)}"
     if explained.difference_s is not None:
         first, second = explained.names
-        more = f"{second} takes {_signed(explained.difference_s)} beside {first}"
-        yield more if is_sure(explained) else f"{more}: no difference beyond chance"
+        value, low, high = explained.difference_s
+        more = explained.difference_s if value > 0 else Estimate(-value, -high, -low)
+        taken = f"{second} takes {with_interval(more, 's')} {'more' if value > 0 else 'less'} than {first}"
+        yield taken if is_sure(explained) else f"{taken}: no difference beyond chance"
 
 
 def is_sure(explained: Explanation) -> bool:
@@ -57,9 +60,10 @@ def _compiled(names: Sequence[str], compiled: CompiledDifference) -> Iterator[st
     yield "What was compiled"
     for name, fusions in zip(names, (compiled.lost, compiled.gained), strict=True):
         shown = [f"{label} ({count})" for label, count in fusions.items()]
-        yield f"  only {name} fuses {listed(shown, MOST_FUSIONS)}" if shown else f"  {name} fuses nothing more"
-    for change in compiled.kinds[:MOST_FUSIONS]:
-        yield f"  {change.module}: {change.label} by {change.base}, then by {change.head}"
+        yield f"  only {name} fuses {listed(shown, MOST_FUSIONS)}" if shown else f"  {name} fuses nothing else"
+    if len({name.partition(":")[0] for name in names}) == 1:  # else all kinds differ: each library has its own
+        for change in compiled.kinds[:MOST_FUSIONS]:
+            yield f"  {change.module}: {change.label} by {change.base}, then by {change.head}"
     for name, (seconds, count) in zip(names, compiled.layout, strict=True):
         if count:
             yield f"  {name} changes layouts in {counted(count, 'kernel')}: {quantity(seconds, 's')}"
@@ -87,7 +91,7 @@ def _table(explained: Explanation, width: int) -> Iterator[str]:
     yield row(shown, None).rstrip()
     for index, each in enumerate(rows):
         yield row(shown, index).rstrip()
-        yield from _kernels(explained.names, each)
+        yield from _kernels(explained.names, each, width)
 
 
 def _seconds(value: float) -> str:
@@ -109,14 +113,20 @@ def _names(rows: Sequence[Row]) -> list[str]:
     return [name(each) for each in rows]
 
 
-def _kernels(names: Sequence[str], each: Row) -> Iterator[str]:
+def _kernels(names: Sequence[str], each: Row, width: int) -> Iterator[str]:
     if each.kind in ("operator", "others"):
         return
     widest = max(map(len, names)) if len(names) > 1 else 0
     for name, works in zip(names, each.works, strict=False):
         if works:
             begin = f"    {name:<{widest}}  " if widest else "    "
-            yield begin + listed([_work(work) for work in works], MOST_WORKS)
+            yield begin + _fitting([_work(work) for work in works], width - len(begin))
+
+
+def _fitting(texts: Sequence[str], width: int) -> str:
+    """Return as many texts as fit, at least one, with how many there are more."""
+    most = next((most for most in range(len(texts), 1, -1) if len(listed(texts, most)) <= width), 1)
+    return listed(texts, most)
 
 
 def _work(work: Work) -> str:

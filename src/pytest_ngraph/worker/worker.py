@@ -18,7 +18,9 @@ from typing import Any, TypeVar
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD
-from pytest_ngraph.compilers import CompiledModel
+from pytest_ngraph.compilers import CompiledModel, profiling, resolve
+from pytest_ngraph.compilers.profiling import ProfiledModel
+from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.machine import compiler_code, source_files
 from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.record import Phase
@@ -51,6 +53,7 @@ class Worker:
         self.read: dict[str, str] = {}
         self._announce = announce
         self._models: dict[str, CompiledModel] = {}
+        self._profiled: ProfiledModel | None = None
         self._folders: list[Path] = []
         self._footprint = memory.Footprint()
         self._random = random.Random()
@@ -183,6 +186,20 @@ class Worker:
         on = Target.from_dict(target)
         return deploy(Case.from_dict(case), Artifact.from_dict(artifact), on, compiled, model.outputs, Path(folder))
 
+    def instrument(self, *, case: dict[str, Any], artifact: dict[str, Any], target: dict[str, Any]) -> Answer:
+        """Load the model that was prepared last once more, instrumented, and return the operations of its program."""
+        compiler, exported = Case.from_dict(case).compiler, Artifact.from_dict(artifact)
+        on, compiled = Target.from_dict(target), self._folders[-1]
+        self._profiled = profiling.instrument(compiler, resolve(compiler), exported, on, compiled)
+        return {"nodes": [node.to_dict() for node in nodes(exported)]}
+
+    def profile(self, *, calls: int) -> Answer:
+        """Return the kernels of `calls` calls of the instrumented model."""
+        assert self._profiled is not None
+        kernels = self._profiled.profile(calls)
+        idle.wait()
+        return {"kernels": [kernel.to_dict() for kernel in kernels]}
+
     def release(self, *, kind: Kind) -> Answer:
         """Free what is held, and return the peaks of memory since the first `prepare`."""
         peaks = self._footprint.peaks(kind)
@@ -192,6 +209,7 @@ class Worker:
     def close(self) -> None:
         """Free what is held, if anything, and return to the working folder, which a compiler may have changed."""
         models, self._models = self._models, {}
+        profiled, self._profiled = self._profiled, None
         folders, self._folders = self._folders, []
         with ExitStack() as last:
             last.callback(os.chdir, self._home)
@@ -200,6 +218,8 @@ class Worker:
             last.callback(memory.give_back)
             for model in models.values():
                 last.callback(model.close)  # every model, even if closing another raises
+            if profiled is not None:
+                last.callback(profiled.close)
 
     def _imported_elsewhere(self, workload: str) -> set[str]:
         """Return the files that only workloads exported earlier import, and not this one."""

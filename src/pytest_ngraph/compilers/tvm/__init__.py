@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
+from pytest_ngraph.compilers.profiling import ProfiledModel
+from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import tvm as serving
 from pytest_ngraph.errors import Unsupported, UsageError
@@ -89,6 +91,16 @@ class Tvm:
 
         facts = json.loads((folder / FACTS).read_text())
         return TvmModel(folder / LIBRARY, program.inputs(artifact, target.kind), target, facts)
+
+    def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
+        """Return a machine with a hook. Raise `Unsupported` on a GPU, where kernels return before they are done."""
+        from pytest_ngraph.compilers.tvm.runtime import TvmModel
+
+        if target.kind != "cpu":
+            raise Unsupported(f"tvm cannot be profiled on a device of kind {target.kind}: only on cpu")
+        facts = json.loads((compiled / FACTS).read_text())
+        model = TvmModel(compiled / LIBRARY, program.inputs(artifact, target.kind), target, facts)
+        return model.instrumented(nodes(artifact))
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         return serving.deploy(target, compiled / LIBRARY, folder)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import cuda, threads
+from pytest_ngraph.compilers.profiling.tvm import ProfiledMachine
 from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import torch
 
     from pytest_ngraph.artifact import Array, Target
+    from pytest_ngraph.profile import Node
 
 ALIGNMENT_BYTES = 64
 
@@ -48,6 +50,10 @@ class TvmModel:
 
     def outputs(self) -> Sequence[Array]:
         return flatten(_as_tuples(self()))
+
+    def instrumented(self, nodes: Sequence[Node]) -> ProfiledMachine:
+        """Return this machine with a hook, of a model that is called by nothing else. `nodes` are the program's."""
+        return ProfiledMachine(self._machine, self, nodes, self.close)
 
     def close(self) -> None:
         import tvm

@@ -1,0 +1,86 @@
+"""A measured case once more: exported, and compiled again or taken from the cache, in worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.process import WorkerFailed
+from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.bench.workers import EXPORTER, Workers
+from pytest_ngraph.case import Case
+from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
+from pytest_ngraph.record import Failure, Record
+from pytest_ngraph.settings import Settings
+
+
+def export(
+    workers: Workers,
+    folder: Path,
+    case: Case,
+    target: Target,
+    settings: Settings,
+    graph: str,
+    purpose: str,
+    progress: Progress,
+) -> Artifact:
+    """Export the case's workload into a new folder.
+
+    Args:
+        graph: digest of the graph and weights that were measured.
+        purpose: what it is exported for, as in "then deploy that run".
+
+    Raises:
+        UsageError: the workload is another one than was measured, or it cannot be built.
+        NgraphError: building fails.
+    """
+    folder.mkdir()
+
+    def ask() -> dict[str, Any]:
+        return workers.resident(EXPORTER, target).request(
+            "export",
+            timeout_s=settings.timeout_s,
+            on_phase=lambda phase: progress.phase(case, phase),
+            case=case.group.to_dict(),
+            folder=str(folder),
+        )
+
+    artifact = Artifact.from_dict(answer(case, "built", ask))
+    if artifact.digest != graph:
+        raise UsageError(
+            f"{case.id} is not what was measured: its workload builds another graph, or other weights. Measure it "
+            f"again with pytest, then {purpose} that run."
+        )
+    return artifact
+
+
+def prepare(
+    workers: Workers, artifact: Artifact, case: Case, target: Target, settings: Settings, progress: Progress
+) -> Record:
+    """Compile, warm up and verify, as before measuring. Raises as `export` does."""
+    arm = Arm(case, artifact, target, settings, lambda: workers.resident(case.compiler, target))
+    arm.prepare(
+        on_phase=lambda phase: progress.phase(case, phase), on_progress=lambda text: progress.compiling(case, text)
+    )
+    if arm.prepared.failure is not None:
+        raise _failed(case, arm.prepared.failure)
+    if not arm.running:
+        raise UsageError(f"{case.id} cannot be compiled: {arm.prepared.skip_reason}")
+    return arm.prepared
+
+
+def answer(case: Case, done: str, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return a worker's answer, or raise why there is none. `done` is what was asked for: "deployed"."""
+    try:
+        return ask()
+    except Unsupported as reason:
+        raise UsageError(f"{case.id} cannot be {done}: {reason}") from None
+    except WorkerFailed as error:
+        raise _failed(case, error.failure) from None
+
+
+def _failed(case: Case, failure: Failure) -> NgraphError:
+    return NgraphError(f"{case.id} failed in {failure.phase}: {failure.message}\n{failure.stderr_tail}".rstrip())

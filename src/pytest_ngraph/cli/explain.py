@@ -1,0 +1,99 @@
+"""`pytest-ngraph explain`: where a measured case spends its time, or why one compiler is faster than another."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph import store
+from pytest_ngraph.cli.arguments import INTERRUPTED, path
+from pytest_ngraph.cli.live import Live
+from pytest_ngraph.deploy import choice
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.devices import load_inventory
+from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.record import Record
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.system.files import compiled_folder
+
+WIDEST = 120
+"""Columns that a table uses where there are more."""
+
+
+def declare(commands: Any) -> None:
+    parser = commands.add_parser(
+        "explain",
+        help="show where a measured case spends its time, or why one compiler is faster than another",
+        description="Profile a case, or two of one workload in turn, and lead the kernels back to the modules of the "
+        "network. The models come from the cache, or are compiled again.",
+    )
+    parser.add_argument(
+        "cases", nargs="+", metavar="CASE", help="a case by its id or a part of it, resnet18-openvino-b1; or two"
+    )
+    parser.add_argument("--run", default=store.LATEST, dest="run_id", metavar="RUN", help="default: the latest")
+    parser.add_argument("--store", type=path, default=Path(".ngraph"), metavar="DIR", help="default: .ngraph")
+    parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
+    parser.add_argument(
+        "--depth", type=_depth, metavar="N", help="names along a module's path; default: where something happens"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=_run)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    if len(parsed.cases) > 2:
+        raise UsageError(f"explain was given {len(parsed.cases)} cases. Give one, or two to compare.")
+    run = store.read(parsed.store, parsed.run_id)
+    records = [choice.by_id(run, given) for given in parsed.cases]
+    _require_one_workload(records)
+    profiles = load_inventory(parsed.devices)
+    targets = [choice.target_of(record, profiles, purpose="explain") for record in records]
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
+
+    from pytest_ngraph.bench.explaining import explaining
+    from pytest_ngraph.explain import explain
+    from pytest_ngraph.report.explained import lines
+
+    live = Live(sys.stderr)
+    settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
+    cases = [(record.case, target) for record, target in zip(records, targets, strict=True)]
+    try:
+        explained = explain(explaining(cases, settings, records[0].follows_from["graph"], live), parsed.depth)
+    except KeyboardInterrupt:
+        print("\npytest-ngraph: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    live.end("")
+    if parsed.json:
+        print(json.dumps({"cases": [record.case.id for record in records]} | explained.to_dict()))
+    else:
+        width = min(WIDEST, shutil.get_terminal_size((100, 24)).columns)
+        print("\n".join(lines(records[0].case.group_label, explained, width)))
+    return 0
+
+
+def _require_one_workload(records: Sequence[Record]) -> None:
+    """Raise `UsageError` for two cases that differ in more than the compiler, or not at all."""
+    if len(records) == 1:
+        return
+    first, second = (record.case for record in records)
+    if first == second:
+        raise UsageError(f"both cases are {first.id}. Give one, or two that differ in the compiler.")
+    if first.group != second.group:
+        raise UsageError(
+            f"{first.id} and {second.id} differ in more than the compiler. Give two cases of one workload at one size."
+        )
+
+
+def _depth(text: str) -> int:
+    try:
+        depth = int(text)
+    except ValueError:
+        depth = 0
+    if depth < 1:
+        raise argparse.ArgumentTypeError(f"{text}: a depth is a whole number from 1 on")
+    return depth

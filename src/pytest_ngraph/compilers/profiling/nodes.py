@@ -1,0 +1,144 @@
+"""Read the operations of what was compiled, with the modules that they belong to."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pytest_ngraph.compilers import program
+from pytest_ngraph.profile import Node
+from pytest_ngraph.workloads.export import FLATTENED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import torch
+
+    from pytest_ngraph.artifact import Artifact
+
+WRAPPER = FLATTENED.removesuffix(".")
+LONGEST_ATTRIBUTE = 60
+"""Characters of an argument that are kept: some are whole tensors."""
+
+
+def nodes(artifact: Artifact) -> list[Node]:
+    """Return the operations of the exported program or the ONNX file; none for a module that has no program."""
+    if artifact.onnx is not None:
+        return _of_onnx(artifact.onnx)
+    return _of_program(artifact.program, artifact.digest, artifact.quantized) if artifact.program is not None else []
+
+
+def source(node: torch.fx.Node) -> str:
+    """Return the name, in the exported program, of the operation that this one was made from."""
+    made_from = node.meta.get("from_node")
+    if not made_from:
+        return str(node.name)
+    last = made_from[-1]
+    while getattr(last, "from_node", None):
+        last = last.from_node[-1]
+    return str(last.name)
+
+
+def module_of(node: torch.fx.Node) -> str:
+    """Return the path of the module that an operation belongs to."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    return str(stack[-1][0]) if stack else ""
+
+
+def without_wrapper(paths: list[str]) -> list[str]:
+    """Return the paths without the module that makes inputs and outputs flat, or one like it, if all are in it."""
+    while paths and all(path.partition(".")[0] == WRAPPER for path in paths):
+        paths = [path.partition(".")[2] for path in paths]
+    return paths
+
+
+@lru_cache(maxsize=1)
+def _of_program(file: Path, digest: str, quantized: bool) -> list[Node]:  # the digest, because folders are used again
+    loaded = program.read(file, quantized=quantized)
+    operations = [node for node in loaded.graph.nodes if node.op == "call_function"]
+    names = {node.name for node in operations}
+    paths = without_wrapper([module_of(node) for node in operations])
+    return [
+        Node(
+            name=node.name,
+            operator=_operator(node.target),
+            module=path,
+            type=_type(node.meta.get("val")),
+            shape=_shape(node.meta.get("val")),
+            attributes=", ".join(_attributes(node)),
+            inputs=tuple(each.name for each in node.all_input_nodes if each.name in names or _is_input(loaded, each)),
+        )
+        for node, path in zip(operations, paths, strict=True)
+    ]
+
+
+def _is_input(loaded: torch.export.ExportedProgram, node: torch.fx.Node) -> bool:
+    return node.name in loaded.graph_signature.user_inputs
+
+
+def _operator(target: Any) -> str:
+    """Return the plain name of an operator: `conv2d` of `aten.conv2d.default`, `relu` of `aten.relu_.default`."""
+    schema = getattr(target, "_schema", None)
+    name = str(schema.name).rpartition("::")[2] if schema else str(getattr(target, "__name__", target))
+    return name.rstrip("_")
+
+
+def _type(value: Any) -> str:
+    return str(value.dtype).removeprefix("torch.") if hasattr(value, "dtype") else ""
+
+
+def _shape(value: Any) -> tuple[int | str, ...]:
+    return tuple(size if isinstance(size, int) else str(size) for size in getattr(value, "shape", ()))
+
+
+def _attributes(node: torch.fx.Node) -> Iterator[str]:
+    """Yield the arguments of an operation: of weights the shape, of what other operations give nothing."""
+    import torch
+
+    for argument in (*node.args, *node.kwargs.values()):
+        if not isinstance(argument, torch.fx.Node):
+            text = str(argument)
+            yield text if len(text) <= LONGEST_ATTRIBUTE else f"{text[:LONGEST_ATTRIBUTE]}..."
+        elif argument.op in ("placeholder", "get_attr"):
+            yield "x".join(map(str, _shape(argument.meta.get("val")))) or "scalar"
+
+
+def _of_onnx(file: Path) -> list[Node]:
+    import onnx
+
+    graph = onnx.load(file, load_external_data=False).graph
+    made_by = {output: node.name for node in graph.node for output in node.output if output}
+    given = {each.name for each in graph.input} - {each.name for each in graph.initializer}
+    return [
+        Node(
+            name=node.name,
+            operator=node.op_type,
+            module=_path_in_name(node.name),
+            attributes=", ".join(_onnx_attributes(node)),
+            inputs=tuple(made_by.get(name, name) for name in node.input if name in made_by or name in given),
+        )
+        for node in graph.node
+    ]
+
+
+def _path_in_name(name: str) -> str:
+    """Return the module in the name that an exporter gave an operation: `layer1.0` of `/layer1/layer1.0/conv1/Conv`.
+
+    Some exporters repeat the whole path at every step.
+    """
+    path = ""
+    for step in name.strip("/").split("/")[:-1]:
+        path = step if not path or step.startswith(f"{path}.") else f"{path}.{step}"
+    return path
+
+
+def _onnx_attributes(node: Any) -> Iterator[str]:
+    import onnx
+
+    for attribute in node.attribute:
+        value = onnx.helper.get_attribute_value(attribute)
+        text = (
+            f"{attribute.name}={list(value) if hasattr(value, '__len__') and not isinstance(value, bytes) else value}"
+        )
+        yield text if len(text) <= LONGEST_ATTRIBUTE else f"{text[:LONGEST_ATTRIBUTE]}..."

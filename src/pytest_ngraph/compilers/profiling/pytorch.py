@@ -1,0 +1,176 @@
+"""Profile eager PyTorch by `torch.profiler`, with a span for each call of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pytest_ngraph.compilers.profiling.nodes import without_wrapper
+from pytest_ngraph.compilers.profiling.timeline import Span, nested
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.profile import Kernel
+
+if TYPE_CHECKING:
+    import torch
+
+    from pytest_ngraph.artifact import Target
+    from pytest_ngraph.profile import Node
+
+MODULE, NODE = "ngraph module ", "ngraph node "
+"""Prefixes of the names of our spans."""
+
+
+class ProfiledModule:
+    """A module whose operators are timed, with the module that called them, or the node of its program.
+
+    Args:
+        module: gets hooks, or is interpreted.
+        nodes: operations of its program; none where it has no program.
+        interpreted: whether it is an exported program, whose modules are gone, but not its nodes.
+    """
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        nodes: Sequence[Node],
+        *,
+        interpreted: bool,
+    ) -> None:
+        self._nodes = nodes
+        self._hooks: list[Any] = []
+        self._call = _interpreter(module) if interpreted else self._hooked(module)
+        self._args, self._kwargs = args, kwargs
+        self._run(1)
+
+    def profile(self, calls: int) -> Sequence[Kernel]:
+        with recorded() as spans:
+            self._run(calls)
+        return kernels(nested(spans), calls, self._nodes)
+
+    def close(self) -> None:
+        for hook in self._hooks:
+            hook.remove()
+        del self._call, self._args, self._kwargs
+
+    def _run(self, calls: int) -> None:
+        import torch
+
+        with torch.inference_mode():
+            for _ in range(calls):
+                self._call(*self._args, **self._kwargs)
+
+    def _hooked(self, module: torch.nn.Module) -> Callable[..., object]:
+        """Return the module with a span for each call of it and of its parts."""
+        from torch.autograd.profiler import record_function
+
+        running: list[Any] = []
+
+        def begins(path: str) -> Callable[..., None]:
+            def hook(*_: object) -> None:
+                running.append(record_function(MODULE + path))
+                running[-1].__enter__()
+
+            return hook
+
+        def ends(*_: object) -> None:
+            running.pop().__exit__(None, None, None)
+
+        for path, part in module.named_modules():
+            self._hooks.append(part.register_forward_pre_hook(begins(path)))
+            self._hooks.append(part.register_forward_hook(ends))
+        return module
+
+
+def refuse_gpu(name: str, target: Target) -> None:
+    """Raise `Unsupported` on a GPU, where operators return before their work is done."""
+    if target.kind != "cpu":
+        raise Unsupported(f"{name} cannot be profiled on a device of kind {target.kind}: only on cpu")
+
+
+@contextmanager
+def recorded() -> Iterator[list[Span]]:
+    """Record what PyTorch does in this thread inside this context. The list is filled when it ends."""
+    from torch.profiler import ProfilerActivity, profile
+
+    spans: list[Span] = []
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        yield spans
+    # The events as they are: those that `profiler.events()` makes of them take seconds.
+    events = profiler.profiler.kineto_results.events()
+    found = [
+        (each.start_thread_id(), Span(each.name(), each.start_ns(), each.start_ns() + each.duration_ns()))
+        for each in events
+    ]
+    ours = {thread for thread, span in found if span.name.startswith((MODULE, NODE))} or {t for t, _ in found}
+    spans += [span for thread, span in found if thread in ours]
+
+
+def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node]) -> list[Kernel]:
+    """Return the operators of calls: those of the same kind that one module or node called are one kernel."""
+    found: dict[tuple[str, str, str], float] = {}
+    for caller, span in _operators(spans, ""):
+        operator = _plain(span.name)
+        key = (caller, operator, _plain(span.deepest().name))
+        found[key] = found.get(key, 0.0) + span.seconds / calls
+    modules = dict.fromkeys(caller for caller, *_ in found if caller.startswith(MODULE))
+    paths = without_wrapper([caller.removeprefix(MODULE) for caller in modules])
+    path_of = dict(zip(modules, paths, strict=True))
+    named: dict[tuple[str, str], list[str]] = {}
+    for node in nodes:
+        named.setdefault((node.module, node.operator), []).append(node.name)
+
+    def kernel(caller: str, operator: str, kind: str, seconds: float) -> Kernel:
+        of_module = named.get((path_of[caller], operator), []) if caller in path_of else []
+        of_node = [caller.removeprefix(NODE)] if caller.startswith(NODE) else []
+        return Kernel(
+            name=f"{path_of.get(caller, caller.removeprefix(NODE))}/{operator}/{kind}",
+            operator=operator,
+            kind="" if kind == operator else kind,
+            provider="cpu",
+            seconds=seconds,
+            nodes=tuple(of_module or of_node),
+            modules=(path_of[caller],) if caller in path_of else (),
+        )
+
+    return [kernel(*key, seconds) for key, seconds in found.items()]
+
+
+def _operators(spans: Sequence[Span], caller: str) -> Iterator[tuple[str, Span]]:
+    """Yield the outermost operators with the innermost of our spans around each."""
+    for span in spans:
+        if span.name.startswith((MODULE, NODE)):
+            yield from _operators(span.inner, span.name)
+        elif span.name.startswith("aten::") or not span.inner:
+            yield caller, span
+        else:
+            yield from _operators(span.inner, caller)
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("aten::").rstrip("_")
+
+
+def _interpreter(module: torch.nn.Module) -> Callable[..., object]:
+    """Return a call of an exported program with a span for each node."""
+    import torch
+    from torch.autograd.profiler import record_function
+
+    class Interpreter(torch.fx.Interpreter):
+        def run_node(self, n: torch.fx.Node) -> Any:
+            if n.op != "call_function":
+                return super().run_node(n)
+            with record_function(NODE + n.name):
+                return super().run_node(n)
+
+    assert isinstance(module, torch.fx.GraphModule)
+    interpreter = Interpreter(module)
+
+    def call(*args: Any) -> object:
+        from torch.utils import _pytree
+
+        return interpreter.run(*_pytree.tree_leaves(args))
+
+    return call

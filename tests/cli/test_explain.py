@@ -1,0 +1,92 @@
+"""`pytest-ngraph explain`: from a stored run to modules, and a message for each mistake."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import explained
+import pytest
+from synthetic import case, measured
+
+from pytest_ngraph.cli import main
+from pytest_ngraph.store import Journal
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A project with a network of its own, measured under three compilers; the working folder."""
+    folder = tmp_path_factory.mktemp("project")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setattr(sys, "path", [str(folder), *sys.path])
+        patch.chdir(folder)
+        explained.measure(folder, ["identity", "onnxruntime", "openvino"])
+        yield folder
+
+
+def explain(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["explain", "--json", *arguments]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("compiler", ["identity", "onnxruntime", "openvino"])
+def test_a_case_is_explained_by_its_modules(swept: Path, compiler: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = explain(capsys, compiler)
+    assert found["cases"] == [f"explained_net:net-{compiler}-b1-cpu"]
+    assert found["mapped"][0] >= 0.95
+    modules = {row["name"].partition(".")[0] for row in found["rows"] if row["kind"] == "module"}
+    assert modules <= {"stem", "blocks", "head"}
+    assert bool(modules) == (found["coverage"][0] >= 0.8)
+
+
+@pytest.mark.alone
+def test_two_cases_are_compared(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "identity", "openvino"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"only openvino fuses .*add\+relu \(2\)", shown)
+    assert "of the time of a call was profiled" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """A store whose run was measured elsewhere."""
+    with closing(Journal(tmp_path / "store", {"processor": "a processor"})) as journal:
+        for of in (case("identity"), case("openvino"), case("openvino", batch_size=8)):
+            journal.append(measured(of, 0.1))
+    return str(tmp_path / "store")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["identity", "openvino-b1", "openvino-b8"], "explain was given 3 cases. Give one, or two to compare."),
+        (["openvno"], "Nearest: resnet18-openvino-b"),
+        (["openvino"], "'openvino' is part of 2 cases of run"),
+        (["identity", "identity"], "both cases are resnet18-identity-b1-xeon. Give one, or two that differ"),
+        (["identity", "openvino-b8"], "resnet18-identity-b1-xeon and resnet18-openvino-b8-xeon differ in more than"),
+        (["identity"], "it is not known from what resnet18-identity-b1-xeon was measured"),
+        (["identity", "--run=no-run"], "has no run 'no-run'"),
+    ],
+)
+def test_a_mistake_gets_one_message(
+    arguments: list[str], problem: str, store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", f"--store={store}", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert problem in line
+
+
+@pytest.mark.parametrize("depth", ["0", "-1", "deep"])
+def test_a_depth_is_a_whole_number(depth: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["explain", "identity", f"--depth={depth}"])
+    assert f"{depth}: a depth is a whole number from 1 on" in capsys.readouterr().err

@@ -1,0 +1,72 @@
+"""Operations that kernels do not name are found by what is around them."""
+
+from __future__ import annotations
+
+from explained import kernel, node
+
+from pytest_ngraph.compilers.profiling.matching import Known, complete, located
+
+RESIDUAL = [
+    node("conv_1", "block.conv1", "conv2d", ["x"]),
+    node("norm_1", "block.norm1", "batch_norm", ["conv_1"]),
+    node("relu_1", "block.act", "relu", ["norm_1"]),
+    node("conv_2", "block.conv2", "conv2d", ["relu_1"]),
+    node("norm_2", "block.norm2", "batch_norm", ["conv_2"]),
+    node("conv_3", "block.shortcut.0", "conv2d", ["x"]),
+    node("norm_3", "block.shortcut.1", "batch_norm", ["conv_3"]),
+    node("add", "block", "add", ["norm_2", "norm_3"]),
+    node("relu_2", "block.act", "relu", ["add"]),
+]
+"""A block as of ResNet, with a convolution beside it."""
+
+
+def test_what_a_fusion_lost_is_found_between_its_neighbours() -> None:
+    known = {
+        "Multiply_1": Known(nodes=("relu_1",)),
+        "Multiply_3": Known(),
+        "Multiply_2": Known(nodes=("add", "relu_2"), inputs=("Multiply_1", "Multiply_3")),
+    }
+    assert complete(known, RESIDUAL) == {
+        "Multiply_1": ("conv_1", "norm_1", "relu_1"),
+        "Multiply_3": ("conv_3", "norm_3"),
+        "Multiply_2": ("conv_2", "norm_2", "add", "relu_2"),
+    }
+
+
+def test_what_follows_in_a_fusion_is_found_where_its_beginning_is_named() -> None:
+    known = {
+        "first": Known(nodes=("norm_1",)),
+        "beside": Known(nodes=("norm_3",)),
+        "last": Known(nodes=("norm_2",), inputs=("first", "beside")),
+    }
+    assert complete(known, RESIDUAL) == {
+        "first": ("conv_1", "norm_1", "relu_1"),
+        "beside": ("conv_3", "norm_3"),
+        "last": ("conv_2", "norm_2", "add", "relu_2"),
+    }
+
+
+def test_layout_changes_are_looked_through() -> None:
+    known = {
+        "first": Known(nodes=("conv_1",)),
+        "Reorder": Known(inputs=("first",), layout=True),
+        "last": Known(nodes=("conv_2",), inputs=("Reorder",)),
+    }
+    nodes = RESIDUAL[:4]
+    assert complete(known, nodes) == {"first": ("conv_1", "norm_1", "relu_1"), "Reorder": (), "last": ("conv_2",)}
+
+
+def test_weights_that_are_computed_ahead_belong_to_no_kernel() -> None:
+    nodes = [node("scale", "net", "mul", []), node("conv", "net", "conv2d", ["x", "scale"])]
+    assert complete({"only": Known(nodes=("conv",))}, nodes) == {"only": ("conv",)}
+
+
+def test_a_part_of_a_decomposed_operation_gets_the_modules_of_its_neighbours() -> None:
+    nodes = [node("norm", "block.norm", "layer_norm", ["x"]), node("linear", "block.fc", "linear", ["norm"])]
+    known = {
+        "MVN": Known(nodes=("norm",)),
+        "Multiply": Known(inputs=("MVN",)),
+        "FullyConnected": Known(nodes=("linear",), inputs=("Multiply",)),
+    }
+    (found,) = located([kernel("Multiply", 1.0)], known, nodes)
+    assert (found.nodes, found.modules) == ((), ("block.fc", "block.norm"))

@@ -1,0 +1,73 @@
+"""What profilers report becomes kernels with seconds per call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from explained import node
+
+from pytest_ngraph.compilers.profiling import onnxruntime, pytorch, torchscript
+from pytest_ngraph.compilers.profiling.matching import Known
+from pytest_ngraph.compilers.profiling.pytorch import MODULE
+from pytest_ngraph.compilers.profiling.timeline import Span, nested
+from pytest_ngraph.compilers.profiling.torchscript import Step
+
+
+def test_spans_are_nested_by_time() -> None:
+    inner, outer, after = Span("inner", 2, 4), Span("outer", 1, 5), Span("after", 5, 9)
+    assert nested([after, inner, outer]) == [outer, after]
+    assert outer.inner == [inner]
+    assert outer.itself == pytest.approx(2e-9)
+    assert after.deepest() is after
+
+
+def test_operators_count_for_the_module_that_calls_them() -> None:
+    second = 10**9
+    spans = [
+        Span(MODULE, 0, 10 * second),
+        Span(f"{MODULE}conv", 1 * second, 5 * second),
+        Span("aten::conv2d", 1 * second, 4 * second),
+        Span("aten::mkldnn_convolution", 1 * second, 4 * second),
+        Span("aten::add_", 6 * second, 7 * second),
+    ]
+    conv, add = pytorch.kernels(nested(spans), 2, [node("conv2d_3", "conv", "conv2d")])
+    assert (conv.operator, conv.kind) == ("conv2d", "mkldnn_convolution")
+    assert (conv.seconds, add.seconds) == pytest.approx((1.5, 0.5))
+    assert (conv.nodes, conv.modules) == (("conv2d_3",), ("conv",))
+    assert (add.operator, add.modules) == ("add", ("",))
+
+
+def test_an_operator_that_does_not_report_itself_has_the_time_up_to_the_next() -> None:
+    def step(name: str, *, reports: bool) -> Step:
+        return Step(name, (name,), ("",), (), (), reports)
+
+    steps = [
+        step("mkldnn_convolution", reports=False),
+        step("relu", reports=True),
+        step("mean", reports=True),
+        step("tail", reports=False),
+    ]
+    call = Span("forward", 0, 100)
+    call.inner = [Span("aten::empty", 1, 2), Span("aten::relu_", 40, 50), Span("aten::mean", 55, 60)]
+    assert dict(torchscript.divided(call, steps)) == pytest.approx(
+        {"mkldnn_convolution": 40e-9, "relu": 10e-9, "mean": 5e-9, "tail": 40e-9}
+    )
+
+
+def test_the_first_run_of_a_session_does_not_count() -> None:
+    def event(name: str, at: int, microseconds: int, category: str = "Node") -> dict[str, Any]:
+        described = {"op_name": "Conv", "provider": "CPUExecutionProvider"}
+        return {"cat": category, "name": name, "ts": at, "dur": microseconds, "args": described}
+
+    events = [
+        event("model_run", 0, 100, "Session"),
+        event("conv_kernel_time", 1, 90),
+        event("model_run", 200, 30, "Session"),
+        event("conv_kernel_time", 201, 20),
+        event("model_run", 300, 30, "Session"),
+        event("conv_kernel_time", 301, 22),
+    ]
+    (conv,) = onnxruntime.kernels(events, 2, {"conv": Known()})
+    assert (conv.name, conv.operator, conv.provider) == ("conv", "Conv", "CPUExecutionProvider")
+    assert conv.seconds == pytest.approx(21e-6)
