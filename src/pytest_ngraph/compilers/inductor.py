@@ -10,12 +10,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, cpp_builds, program, pytorch, streams, threads
+from pytest_ngraph.compilers.profiling import ProfiledModel
+from pytest_ngraph.compilers.profiling import inductor as profiling
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
@@ -138,6 +141,13 @@ class Inductor:
             )
         return serving.deploy_package(artifact, target, compiled / PACKAGE, folder)
 
+    def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
+        """Return the package, compiled once more. Raise `Unsupported` for what has none."""
+        if not self._is_ahead_of_time(artifact, target):
+            raise Unsupported("inductor can be profiled where it compiles ahead of time, and here it does not")
+        package = partial(self._package, program.load(artifact), target, **profiling.options())
+        return profiling.ProfiledPackage(package, _run_package, artifact)
+
     def _why_not_ahead(self, artifact: Artifact, target: Target) -> str:
         if not self.ahead_of_time:
             return "deploy inductor without ahead_of_time=false"
@@ -166,16 +176,16 @@ class Inductor:
         return Built(pytorch.program_module(artifact, target), program.inputs(artifact, target.kind))
 
     def _is_ahead_of_time(self, artifact: Artifact, target: Target) -> bool:
-        is_possible = target.kind == "cpu" and target.objective == "latency"
-        return self.ahead_of_time and is_possible and not self.runs_module(artifact)
+        is_asked_for = self.ahead_of_time and not self.runs_module(artifact)
+        return is_asked_for and target.kind == "cpu" and target.objective == "latency"
 
-    def _package(self, loaded: torch.export.ExportedProgram, target: Target, path: Path) -> None:
+    def _package(self, loaded: torch.export.ExportedProgram, target: Target, path: Path, **further: Any) -> None:
         import torch
         import torch._inductor
         from torch._inductor.utils import clear_inductor_caches
 
         pytorch.set_up(target)  # loops are generated for this number of threads
-        options = torch._inductor.list_mode_options(self.mode) | {"freezing": self.freezing}
+        options = torch._inductor.list_mode_options(self.mode) | {"freezing": self.freezing} | further
         with (
             tempfile.TemporaryDirectory(prefix="ngraph-inductor-") as cache,
             _caching_in(Path(cache)),

@@ -19,7 +19,16 @@ CONV = Case(workload="conv", compiler="identity", batch_size=1, depth=2, width=1
 
 
 @pytest.mark.parametrize(
-    "name", ["identity", "identity:graph=program", "torchscript", "onnxruntime", "openvino", "tvm"]
+    "name",
+    [
+        "identity",
+        "identity:graph=program",
+        "torchscript",
+        "onnxruntime",
+        "openvino",
+        "tvm",
+        pytest.param("inductor", marks=pytest.mark.slow),
+    ],
 )
 def test_kernels_are_led_back_to_modules(name: str, exported: Export, tmp_path: Path) -> None:
     require(name)

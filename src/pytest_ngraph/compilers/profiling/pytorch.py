@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pytest_ngraph.artifact import Target
     from pytest_ngraph.profile import Node
 
-MODULE, NODE = "ngraph module ", "ngraph node "
-"""Prefixes of the names of our spans."""
+CALL, MODULE, NODE = "ngraph call", "ngraph module ", "ngraph node "
+"""Our spans: the name of one around a call, and the prefixes of those around modules and nodes."""
 
 
 class ProfiledModule:
@@ -104,8 +104,19 @@ def recorded() -> Iterator[list[Span]]:
         (each.start_thread_id(), Span(each.name(), each.start_ns(), each.start_ns() + each.duration_ns()))
         for each in events
     ]
-    ours = {thread for thread, span in found if span.name.startswith((MODULE, NODE))} or {t for t, _ in found}
+    ours = {thread for thread, span in found if span.name.startswith((CALL, MODULE, NODE))}
     spans += [span for thread, span in found if thread in ours]
+
+
+def recorded_calls(run: Callable[[], object], calls: int) -> list[Span]:
+    """Record calls, and return the span of each."""
+    from torch.autograd.profiler import record_function
+
+    with recorded() as spans:
+        for _ in range(calls):
+            with record_function(CALL):
+                run()
+    return [span for span in nested(spans) if span.name == CALL]
 
 
 def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node]) -> list[Kernel]:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ngraph.compilers.profiling.matching import Known, aligned, located
-from pytest_ngraph.compilers.profiling.pytorch import recorded
-from pytest_ngraph.compilers.profiling.timeline import Span, nested
+from pytest_ngraph.compilers.profiling.pytorch import recorded_calls
+from pytest_ngraph.compilers.profiling.timeline import Span
 from pytest_ngraph.profile import Kernel
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pytest_ngraph.profile import Node
 
-CALL = "ngraph call"
 PARAMETER = re.compile(r"^(?:self\.)?(?P<module>[\w.]*?)\.(?:weight|bias)\b|^(?:self\.)?(?P<fused>[\w.]*?)\.weight_")
 SAME = {
     **dict.fromkeys(("mkldnn_convolution", "_convolution", "convolution", "conv1d", "conv2d", "conv3d"), "convolution"),
@@ -74,15 +73,10 @@ class ProfiledScript:
         self._nodes = nodes
 
     def profile(self, calls: int) -> Sequence[Kernel]:
-        from torch.autograd.profiler import record_function
-
-        with recorded() as spans:
-            for _ in range(calls):
-                with record_function(CALL):
-                    self._run()
         seconds: dict[str, float] = {}
-        for call in _calls(nested(spans)):
-            for name, spent in divided(call, self._steps):
+        for call in recorded_calls(self._run, calls):
+            graph = next((span for span in call.inner if span.name == "forward"), call)
+            for name, spent in divided(graph, self._steps):
                 seconds[name] = seconds.get(name, 0.0) + spent / calls
         kernels = [
             Kernel(
@@ -179,13 +173,6 @@ def _matched(steps: Sequence[Step], nodes: Sequence[Node]) -> dict[str, list[str
     for place, index in sorted(pairs.items()):
         found.setdefault(steps[places[place][0]].name, []).append(nodes[index].name)
     return found
-
-
-def _calls(spans: Sequence[Span]) -> Iterator[Span]:
-    """Yield the span of the graph in each call."""
-    for span in spans:
-        if span.name == CALL:
-            yield next((inner for inner in span.inner if inner.name == "forward"), span)
 
 
 def _plain(name: str) -> str:
