@@ -57,3 +57,14 @@ def test_where_too_little_was_profiled_no_module_is_named() -> None:
     assert "operator" in shown
     assert "head" not in shown
     assert "one: 10 % of the time of a call was profiled\nToo little of the time was profiled to name modules" in shown
+
+
+def test_kernels_of_one_kind_name_it_once_and_those_that_do_not_fit_are_counted() -> None:
+    kernels = [
+        kernel("a", 4e-3, ["conv2d", "relu"], kind="jit"),
+        kernel("b", 3e-3, ["conv2d"], kind="jit"),
+        kernel("c", 2e-3, ["relu"], kind="reference"),
+    ]
+    explained = explain([profile(kernels, NODES[:2], 1e-2)])
+    assert "    conv2d+relu, conv2d (jit), relu (reference)" in lines("net-b1-cpu", explained, 100)
+    assert "    conv2d+relu, conv2d (jit) and 1 more" in lines("net-b1-cpu", explained, 45)

@@ -75,7 +75,7 @@ def _compiled(names: Sequence[str], compiled: CompiledDifference) -> Iterator[st
 def _table(explained: Explanation, width: int) -> Iterator[str]:
     rows = explained.rows
     is_known = explained.difference_s is None or is_sure(explained)
-    shares = [f"{100 * each.share:.1f} %" if is_known else "" for each in rows]
+    shares = [f"{round(100 * each.share, 1) + 0.0:.1f} %" if is_known else "" for each in rows]  # no -0.0
     columns = [Column(heading="module" if explained.names_modules else "operator", cells=_names(rows), left=True)]
     if explained.difference_s is None:
         times = [with_interval(each.seconds[0], "s") for each in rows]
@@ -120,18 +120,26 @@ def _kernels(names: Sequence[str], each: Row, width: int) -> Iterator[str]:
     for name, works in zip(names, each.works, strict=False):
         if works:
             begin = f"    {name:<{widest}}  " if widest else "    "
-            yield begin + _fitting([_work(work) for work in works], width - len(begin))
+            yield begin + _fitting(works, width - len(begin))
 
 
-def _fitting(texts: Sequence[str], width: int) -> str:
-    """Return as many texts as fit, at least one, with how many there are more."""
-    most = next((most for most in range(len(texts), 1, -1) if len(listed(texts, most)) <= width), 1)
-    return listed(texts, most)
+def _fitting(works: Sequence[Work], width: int) -> str:
+    """Return as many of the kernels as fit, at least one, with how many kinds there are more.
+
+    The library's name of a kernel stands after the last in a row that have it.
+    """
+
+    def shown(most: int) -> str:
+        following = [*(work.kind for work in works[1:most]), ""]
+        texts = [_work(work, last=work.kind != next_kind) for work, next_kind in zip(works, following, strict=False)]
+        return listed([*texts, *("" for _ in works[most:])], most)
+
+    return shown(next((most for most in range(len(works), 1, -1) if len(shown(most)) <= width), 1))
 
 
-def _work(work: Work) -> str:
+def _work(work: Work, *, last: bool) -> str:
     times = f"{work.count} x " if work.count > 1 else ""
-    return f"{times}{work.label}{f' ({work.kind})' if work.kind else ''}"
+    return f"{times}{work.label}{f' ({work.kind})' if work.kind and last else ''}"
 
 
 def _coverage(explained: Explanation) -> Iterator[str]:
