@@ -21,6 +21,7 @@ from pytest_ngraph import (
     Compiler,
     Estimate,
     Family,
+    Kernel,
     Kind,
     Metric,
     NgraphError,
@@ -108,6 +109,16 @@ class Eager:
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         return Serving(libraries=("torch",), imports=("import torch",), code="", files={"model.pt2": "the program"})
+
+    def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
+        return ProfiledModel()
+
+
+class ProfiledModel:
+    def profile(self, calls: int) -> Sequence[Kernel]:
+        return [Kernel(name="all", operator="conv2d", seconds=0.1 / calls, nodes=("conv2d",))]
+
+    def close(self) -> None: ...
 
 
 class EagerModel:

@@ -1,9 +1,9 @@
 """Explain: where a compiled network spends its time, and what differs between two, in terms of its own modules.
 
 Profiles enter (`profile.py`, plain data); an `Explanation` leaves. Pure functions: no framework, no clock, no file.
-`explanation.py` puts it together: open it first. `places.py` leads kernels back to modules, `modules.py` chooses the
-modules that are worth a row, `rows.py` makes rows with intervals. `graphs.py` and `fusions.py` compare what was
-compiled, without any time.
+`explanation.py` puts it together: open it first. `places.py` leads kernels back to modules, `siblings.py` joins those
+that are computed together, `modules.py` chooses the modules that are worth a row, `rows.py` makes rows with intervals.
+`graphs.py` and `fusions.py` compare what was compiled, without any time.
 """
 
 from pytest_ngraph.explain.explanation import Explanation, explain

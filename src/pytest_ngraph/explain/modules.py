@@ -44,6 +44,10 @@ class Times:
         """Return the seconds in a module and all its parts."""
         return self._within[module]
 
+    def medians(self) -> dict[str, list[float]]:
+        """Return the seconds in each module and all its parts: of each case, the median of its blocks."""
+        return {module: np.median(seconds, axis=1).tolist() for module, seconds in self._within.items()}
+
     def itself(self, module: str) -> Floats:
         """Return the seconds that count for a module but for none of its parts."""
         return self._own.get(module, np.zeros_like(self._within[module]))

@@ -27,8 +27,13 @@ def place(kernel: Kernel, modules: Mapping[str, str]) -> Place:
     """
     if kernel.layout:
         return LAYOUT
-    paths = [*kernel.modules, *(modules[node] for node in kernel.nodes if node in modules)]
+    paths = paths_of(kernel, modules)
     return Place("module", lowest(paths)) if paths else UNATTRIBUTED
+
+
+def paths_of(kernel: Kernel, modules: Mapping[str, str]) -> list[str]:
+    """Return the paths of the modules that a kernel works for. `modules` are as in `place`."""
+    return [*kernel.modules, *(modules[node] for node in kernel.nodes if node in modules)]
 
 
 def lowest(paths: Iterable[str]) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 
 from pytest_ngraph.explain.fusions import Work, label, works
 from pytest_ngraph.explain.modules import Chosen, Times, choose
-from pytest_ngraph.explain.places import LAYOUT, UNATTRIBUTED, Place, is_within, place
+from pytest_ngraph.explain.places import LAYOUT, UNATTRIBUTED, Place, is_within, paths_of, place
+from pytest_ngraph.explain.siblings import Siblings, Spanning, spanned
 from pytest_ngraph.profile import Kernel, Profile
 from pytest_ngraph.stats import Estimate, Floats, median_interval
 
@@ -56,6 +57,8 @@ class Series:
         self._modules = [profile.modules for profile in profiles]
         self.latency = np.array([[block.latency_s for block in profile.blocks] for profile in profiles])
         self.profiled = np.array([[block.profiled_s for block in profile.blocks] for profile in profiles])
+        self._siblings = Siblings({}, {}, ())
+        self._siblings = self._joined(self._summed(self._place))
         self._by_place = self._summed(self._place)
 
     def by_module(self, depth: int | None) -> list[Row]:
@@ -143,7 +146,24 @@ class Series:
         return bool(np.all(np.median(seconds, axis=1) < SMALL * np.median(self.latency, axis=1)))
 
     def _place(self, case: int, kernel: Kernel) -> Place:
-        return place(kernel, self._modules[case])
+        found = place(kernel, self._modules[case])
+        if found.group != "module":
+            return found
+        names = spanned(found.module, paths_of(kernel, self._modules[case]))
+        return Place("module", self._siblings.path(found.module, names))
+
+    def _joined(self, by_place: dict[Place, Floats]) -> Siblings:
+        """Return which parts of modules are joined, by the kernels of both cases."""
+        spanning: dict[Spanning, float] = {}
+        for case, profile in enumerate(self._profiles):
+            for kernel in profile.kernels:
+                at = place(kernel, self._modules[case])
+                if names := spanned(at.module, paths_of(kernel, self._modules[case])) if at.group == "module" else ():
+                    key = Spanning(case, at.module, names)
+                    spanning[key] = spanning.get(key, 0.0) + kernel.seconds
+        own = {at.module: seconds for at, seconds in by_place.items() if at.group == "module"}
+        order = [path for modules in self._modules for path in modules.values()]
+        return Siblings(spanning, Times(own).medians() if own else {}, order)
 
     def _summed(self, key: Callable[[int, Kernel], Any]) -> dict[Any, Floats]:
         """Return the seconds of all kernels with the same key; shape (cases, blocks) each."""
