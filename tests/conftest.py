@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import alone
+import bytecode
 import plain
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 if worker := os.environ.pop("PYTEST_XDIST_WORKER", ""):  # runs that tests make are not pytest-xdist's
     # Only one process at a time measures on a machine. Tests that need no quiet machine do not wait for each other.
     os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix=f"{worker}-")
+else:
+    bytecode.write()
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -46,6 +49,7 @@ for name in compilers.names():
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(alone)
     if not config.getoption("numprocesses", None):  # not in the process that only distributes tests
+        bytecode.only_read()
         os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} {plain.WITHOUT_PLUGINS}"
 
 

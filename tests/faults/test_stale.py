@@ -10,15 +10,21 @@ from fault_project import Project
 from pytest_ngraph import store
 
 
-@pytest.fixture
-def half(tmp_path: Path) -> Project:
-    """Return a project of four cases, two of which an earlier session measured."""
-    project = Project(tmp_path, workloads=["plain1", "plain2"], compilers=["mine:Exact", "mine:Exact:spin=1"])
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return a project of four cases, two of which an earlier session measured. Each test has a copy."""
+    folder = tmp_path_factory.mktemp("measured")
+    project = Project(folder, workloads=["plain1", "plain2"], compilers=["mine:Exact", "mine:Exact:spin=1"])
     (project.root / "numbers.txt").write_text("1 2 3")
     assert project.run("-k", "plain1")[0] == 0
     path = project.store / f"{project.run_ids[-1]}{store.SUFFIX}"
     path.write_text(path.read_text().replace('"ended":"whole"', '"ended":"cut short"'))
     return project
+
+
+@pytest.fixture
+def half(measured: Project, tmp_path: Path) -> Project:
+    return measured.copied(tmp_path)
 
 
 def test_nothing_changed(half: Project) -> None:

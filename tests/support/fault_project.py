@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,14 +59,26 @@ class Project:
         batch_sizes: Sequence[int] = (1,),
         compilers: Sequence[str] = ("mine:Exact",),
     ) -> None:
-        self.root = root / "project"
-        self.temporary = root / "temporary"
-        self.store = self.root / ".ngraph"
-        for folder in (self.temporary, self.root):
-            folder.mkdir(parents=True)
+        self._settle(root)
+        self.root.mkdir(parents=True)
         plain.put_into(self.root)
         (self.root / "pytest.ini").write_text(INI)
         self.write_tests(workloads, batch_sizes, compilers)
+
+    def copied(self, root: Path) -> Project:
+        """Return a copy in another folder, with all that its runs have stored, as if they had run there."""
+        made = copy.copy(self)
+        made._settle(root)
+        shutil.copytree(self.root, made.root)
+        for path in made.store.glob(f"*{store.SUFFIX}"):
+            path.write_text(path.read_text().replace(str(self.root), str(made.root)))
+        return made
+
+    def _settle(self, root: Path) -> None:
+        self.root = root / "project"
+        self.temporary = root / "temporary"
+        self.store = self.root / ".ngraph"
+        self.temporary.mkdir(parents=True)
 
     def write_tests(self, workloads: Sequence[str], batch_sizes: Sequence[int], compilers: Sequence[str]) -> None:
         text = TESTS.format(workloads=list(workloads), batch_sizes=list(batch_sizes), compilers=list(compilers))
@@ -81,7 +95,7 @@ class Project:
         return subprocess.Popen(
             [*self.begin_with, sys.executable, "-c", MAIN, *arguments],
             cwd=self.root,
-            env=_environment() | {"TMPDIR": str(self.temporary), "PYTHONDONTWRITEBYTECODE": "1"},
+            env=_environment() | {"TMPDIR": str(self.temporary)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
