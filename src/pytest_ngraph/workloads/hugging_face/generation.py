@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import torch
 
 STEPS = ("prefill", "decode", "forward")
-CACHE_ARGUMENTS = ("cache", "past_key_values", "cache_params", "state")
+RECURRENT = "cache_params"
+"""The name where the cache is a recurrent state. The next token then has nothing to attend to, and takes no mask."""
+CACHE_ARGUMENTS = ("cache", "past_key_values", RECURRENT, "state")
 """How versions of transformers and types of model name the cache in `forward` and in its output."""
 ALWAYS_NEW = ("keys", "values")
 """Tensors of a cache that a step replaces. It writes into all others in place, which an input must not suffer."""
@@ -72,7 +74,7 @@ def decode(module: Any, drawing: Drawing) -> tuple[torch.nn.Module, dict[str, An
     inputs: dict[str, Any] = {token: drawing.tokens(1, module.config.get_text_config(decoder=True))}
     if is_encoder_decoder:
         inputs["encoder_outputs"] = (prompted.encoder_last_hidden_state,)
-    elif "attention_mask" in prompt:
+    elif "attention_mask" in prompt and name != RECURRENT:
         mask = prompt["attention_mask"]
         inputs["attention_mask"] = torch.ones(mask.shape[0], mask.shape[1] + 1, dtype=mask.dtype)
     return Decode().eval(), {**inputs, "cache": named_tensors(template)}
