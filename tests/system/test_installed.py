@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.system.installed import cxx_version, is_importable, variables
+from pytest_ngraph.system.installed import cxx_version, is_importable, packages_distributions, variables
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,16 @@ def test_a_folder_of_a_librarys_name_is_one_if_there_is_python_in_it(
     inside.touch()
     monkeypatch.syspath_prepend(str(tmp_path))
     assert is_importable("like_executorch") is expected
+
+
+def test_modules_belong_to_distributions_whatever_built_them() -> None:
+    """Of these, one has a `top_level.txt`, one only files, one a single file."""
+    installed = packages_distributions()
+    assert {name: installed[name] for name in ("psutil", "packaging", "typing_extensions")} == {
+        "psutil": ["psutil"],
+        "packaging": ["packaging"],
+        "typing_extensions": ["typing_extensions"],
+    }
 
 
 def test_variables_are_those_that_configure_compilers_but_not_our_workers() -> None:

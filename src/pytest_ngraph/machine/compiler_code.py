@@ -6,7 +6,7 @@ import hashlib
 import sys
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import version
 from pathlib import Path
 
 from pytest_ngraph import compilers
@@ -15,7 +15,7 @@ from pytest_ngraph.compilers.registry import GROUP
 from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.machine.source_files import digests
 from pytest_ngraph.system import entry_points
-from pytest_ngraph.system.installed import LIBRARIES, PACKAGE_FOLDER
+from pytest_ngraph.system.installed import LIBRARIES, PACKAGE_FOLDER, packages_distributions
 
 BUILT_IN = PACKAGE_FOLDER / "compilers"
 

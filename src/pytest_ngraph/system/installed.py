@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -110,6 +112,24 @@ def library_versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return versions
+
+
+def packages_distributions() -> Mapping[str, list[str]]:
+    """Return the names of the distributions that install each top-level module, as the standard library's function.
+
+    Python 3.10's does not know of a distribution without `top_level.txt`, which timm, TVM and many others lack.
+    """
+    if sys.version_info >= (3, 11):
+        return importlib.metadata.packages_distributions()
+    found: dict[str, list[str]] = defaultdict(list)
+    for each in importlib.metadata.distributions():
+        for module in (each.read_text("top_level.txt") or "").split() or _top_level(each.files or ()):
+            found[module].append(each.metadata["Name"])
+    return found
+
+
+def _top_level(files: Iterable[importlib.metadata.PackagePath]) -> set[str]:
+    return {file.parts[0] if len(file.parts) > 1 else file.stem for file in files if file.suffix == ".py"}
 
 
 def is_importable(module: str) -> bool:
