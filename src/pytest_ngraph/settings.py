@@ -22,7 +22,7 @@ class Settings:
     Attributes:
         budget_s: seconds of timed rounds per case; the rounds end earlier when the precision target is met.
         precision_target: distance of the further end of the 95 % interval from the median, over the median.
-        round_s: seconds that a round aims for; a slower iteration is a round by itself.
+        round_s: most seconds that a round aims for; a slower iteration is a round by itself.
         min_rounds: fewest rounds of a measured case. Fewer than twelve show too little of their own correlation; below
             six there is no 95 % interval of a median.
         warmup_s: most seconds of warming up.
@@ -49,6 +49,11 @@ class Settings:
     cache: Path | None = None
     cache_bytes: int = 10 * 2**30
     smoke: bool = False
+
+    @property
+    def aim_s(self) -> float:
+        """The seconds that a round aims for: so few that the fewest rounds do not exceed the budget."""
+        return min(self.round_s, self.budget_s / self.min_rounds)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON-ready data, also for another machine: `cache` is only whether to use one."""

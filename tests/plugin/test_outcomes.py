@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_ngraph import store
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.record import Record
@@ -241,3 +242,12 @@ def test_a_workload_that_cannot_be_built_fails_its_test(project: pytest.Pytester
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"mine:Exact raised in build: {message}"])
     assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(("budget", "calls"), [("0.001", 1), ("0.024", 2), ("0.6", 50)])
+def test_a_small_budget_has_short_rounds(quick_project: pytest.Pytester, budget: str, calls: int) -> None:
+    """The compiler's stopwatch counts a millisecond for each call."""
+    arguments = ("--compiler=faulty:Instant", "--batch-size=1", f"--ngraph-budget={budget}")
+    quick_project.runpytest_subprocess(*arguments).assert_outcomes(passed=1)
+    (record,) = store.read(quick_project.path / ".ngraph").records
+    assert [each.iterations for each in record.rounds] == [calls] * 12

@@ -109,7 +109,7 @@ class Arm:
 
     def measure_round(self) -> None:
         """Time one more round."""
-        calls = iterations_per_round(self._seconds_per_call, self._settings.round_s)
+        calls = iterations_per_round(self._seconds_per_call, self._settings.aim_s)
         answer = self._ask("measure", calls=calls)
         if answer is None:
             return
