@@ -14,6 +14,7 @@ import alone
 import bytecode
 import plain
 import pytest
+from forking import TorchServer
 from hypothesis import HealthCheck, settings
 from repository import Repository
 
@@ -74,13 +75,28 @@ def pytester(_frozen: None, pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+@pytest.fixture(scope="session")
+def torch_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TorchServer]:
+    """A process with PyTorch imported, from which workers can be forked."""
+    server = TorchServer(tmp_path_factory.mktemp("forked"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def forked_workers(torch_server: TorchServer) -> Iterator[None]:
+    """All workers of benches in this process are forked from one with PyTorch imported."""
+    with torch_server.used():
+        yield
+
+
 @pytest.fixture
 def a_case() -> Case:
     return Case(workload="resnet18", compiler="identity", batch_size=8)
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(forked_workers: None, pytester: pytest.Pytester) -> pytest.Pytester:
     """A project of a user: `mine.py` with a small workload and compilers of its own, good ones and faulty ones."""
     pytester.makepyfile(mine=(plain.SUPPORT / "mine.py").read_text())
     pytester.makeini("[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_cache = off\n")

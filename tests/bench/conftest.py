@@ -20,7 +20,7 @@ from pytest_ngraph.record import Record
 
 
 @pytest.fixture
-def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
+def compare(forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
     """Compares cases whose head has layers of width 64 with a base of another width."""
     head, tree = tmp_path / "head", tmp_path / "base"
     for folder, width in ((head, 64), (tree, 256)):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 import served
+from forking import TorchServer
 
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.progress import Silent
@@ -23,8 +25,14 @@ TARGET = BUILT_IN["cpu"].target
 SETTINGS = Settings(budget_s=0.01, warmup_s=0.01, min_rounds=6)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forked(torch_server: TorchServer) -> Iterator[None]:
+    with torch_server.used():
+        yield
+
+
 @pytest.fixture(scope="module")
-def record() -> Record:
+def record(forked: None) -> Record:
     with closing(Bench(SETTINGS, TARGET)) as bench:
         (record,) = bench.run([case("deployable:Remembers")])
     assert record.outcome == "measured", record

@@ -27,7 +27,7 @@ def net(batch_size):
 
 
 @pytest.fixture
-def swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def swept(forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a network of its own, measured under two compilers; the working folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])

@@ -1,0 +1,87 @@
+"""Workers forked from a process with PyTorch imported, whose import takes most of the time of many tests.
+
+The fixtures `forked_workers` and `torch_server` of `tests/conftest.py` provide it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench import worker_variables
+from pytest_ngraph.bench.forked import ForkedProcess, ForkServer
+from pytest_ngraph.bench.home import OWN_HOME, Home
+from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.bench.workers import EXPORTERS, Workers
+
+
+class TorchServer:
+    """Forks workers as `Workers` would start them, for any bench of this process.
+
+    Args:
+        temporary: a folder that outlives all of them.
+    """
+
+    def __init__(self, temporary: Path) -> None:
+        self._temporary = temporary
+        self._servers: dict[tuple[int, ...], _Server] = {}
+
+    def of(self, cores: Sequence[int], temporary: Path, home: Home = OWN_HOME, *, bound: bool = True) -> View:
+        """Return what forks workers for these cores, with the environment and the folder that they would start with."""
+        key = tuple(cores)
+        if key not in self._servers:
+            self._servers[key] = _Server("forked_side:Imports", key, self._temporary, OWN_HOME)
+        variables = worker_variables.of_worker(cores, temporary, bound=bound)
+        return View(self._servers[key], variables | {"PWD": str(home.folder or Path.cwd())})
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Have all benches fork their workers from here."""
+        start, of = Workers._start, self.of
+
+        def forked(
+            self: Workers,
+            role: str,
+            target: Target,
+            home: Home | None = None,
+            *,
+            ahead: bool = False,
+            server: object = None,
+        ) -> WorkerProcess:
+            place = self._in_place(home)
+            if target.kind == "cpu" and place.python == OWN_HOME.python:
+                server = server or of(target.cores, self._temporary, place, bound=role not in EXPORTERS)
+            return start(self, role, target, home, ahead=ahead, server=server)  # type: ignore[arg-type]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Workers, "_start", forked)
+            patch.setattr(Workers, "_server", lambda *_: None)  # a bench has no server of its own
+            yield
+
+    def close(self) -> None:
+        for server in self._servers.values():
+            server.close()
+
+
+class View:
+    """The server of a bench; closing it ends nothing."""
+
+    def __init__(self, server: _Server, environment: dict[str, str]) -> None:
+        self._server, self._environment = server, environment
+
+    def fork(self, mark: str, stderr: IO[bytes]) -> ForkedProcess:
+        self._server.prepare(self._environment)
+        return self._server.fork(mark, stderr)
+
+
+class _Server(ForkServer):
+    def prepare(self, environment: dict[str, str]) -> None:
+        """Set the environment of the next worker; `PWD` is its folder."""
+        self._control.sendall(json.dumps({"environment": environment}).encode())
+        self._answer()
