@@ -141,6 +141,8 @@ class Comparison:
         broken: how the base failed to be built or run (a `FailureKind`); empty where it did not.
         problem: why the two could not be compared.
         facts: what the base's compiled model reports about itself.
+        explanation: what differs between the two, as `Explanation.to_dict` writes it, or `problem`: why it is not
+            known. Empty where nobody asked.
     """
 
     against: str = ""
@@ -162,6 +164,7 @@ class Comparison:
     broken: str = ""
     problem: str = ""
     facts: dict[str, str] = field(default_factory=dict)
+    explanation: dict[str, Any] = field(default_factory=dict)
 
     @property
     def elapsed_s(self) -> float:

@@ -57,10 +57,12 @@ def crowd(compare: Compare, tmp_path: Path) -> Compare:
         plain.put_into(tmp_path / folder)
         (tmp_path / folder / "numbers.txt").write_text(numbers)
 
-    def run(compiler: str, head: str = "", launches: int = 1, *, tails: bool = False) -> list[Record]:
+    def run(
+        compiler: str, head: str = "", launches: int = 1, *, tails: bool = False, **changes: object
+    ) -> list[Record]:
         base = dataclasses.replace(CASE, workload="plain", compiler=compiler)
         case = dataclasses.replace(base, compiler=head or compiler)
         asked = Asked(calls={case}, tails={case}) if tails else NOTHING
-        return compare(case, case_of=lambda case: base, launches=launches, asked=asked)
+        return compare(case, case_of=lambda case: base, launches=launches, asked=asked, **changes)
 
     return run

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from two_trees import Compare, comparison_of
 
+from pytest_ngraph.comparison import Comparison
+
 
 @pytest.mark.parametrize(
     ("compiler", "problem"),
@@ -57,3 +59,28 @@ def test_a_head_that_finds_no_room_in_a_later_launch_has_not_failed(crowd: Compa
         "measuring it again failed: the head does not run beside the base: out of memory in compile: MemoryError"
     )
     assert comparison.broken == ""
+
+
+@pytest.mark.parametrize(("explain", "regressed"), [("none", True), ("regressed", False)])
+def test_what_nobody_asks_about_is_not_profiled(compare: Compare, explain: str, regressed: bool) -> None:
+    assert comparison_of(compare(explain=explain, regressed=lambda found: regressed)).explanation == {}
+
+
+def test_what_regressed_is_profiled_beside_its_base(compare: Compare) -> None:
+    asked: list[Comparison] = []
+
+    def regressed(comparison: Comparison) -> bool:
+        asked.append(comparison)
+        return True
+
+    explanation = comparison_of(compare(explain="regressed", regressed=regressed)).explanation
+    assert explanation["names"] == ["base", "head"]
+    assert explanation["difference_s"][0] < 0, "the base has wider layers"
+    assert {each["module"] for each in explanation["graph"]["changed"]} == {"0", "1", "2", "3"}
+    assert [len(each.launches) for each in asked] == [1]
+
+
+def test_a_compiler_that_cannot_profile_says_so_and_the_verdict_stays(crowd: Compare) -> None:
+    comparison = comparison_of(crowd("faulty:Exact", explain="all"))
+    assert "has no method instrument" in comparison.explanation["problem"]
+    assert len(comparison.launches) == 1

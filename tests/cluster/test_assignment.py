@@ -14,7 +14,7 @@ from pytest_ngraph.gate import Rule
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.settings import Settings
 
-BASE = BaseAssignment(name="main", project="b4", rule=Rule().to_dict(), measures_equals=False)
+BASE = BaseAssignment(name="main", project="b4", rule=Rule().to_dict(), explain="all", measures_equals=False)
 ASSIGNMENT = Assignment(
     session="20261121-120000-000001",
     client="a client",

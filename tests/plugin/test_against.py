@@ -64,6 +64,7 @@ def test_what_became_slower_fails_by_name(pytester: pytest.Pytester, branch: Rep
         [
             "*base: main at *, head: main at * with uncommitted changes",
             "*regressed: * slower than main at *, * launches, * rounds disturbed, margin 1.0 %",
+            "*; changed: linear in `0`, linear in `1`, linear in `2` and 1 more; * of a call was profiled",
             "Against main at *: 1 regressed, 1 new, 1 unchanged",
             "*regressed * nets:changed-torchscript-b8-cpu *",
             "*new * nets:added-torchscript-b8-cpu*",
@@ -75,6 +76,7 @@ def test_what_became_slower_fails_by_name(pytester: pytest.Pytester, branch: Rep
         {each.get("name"): each.get("value") for each in case.iter("property")}
         for case in ElementTree.parse(branch.root / "out.xml").iter("testcase")
     ]
+    assert [each["ngraph_verdict"] for each in properties if each.get("ngraph_why")] == ["regressed"]
     assert sorted((each["ngraph_verdict"] or "", each.get("ngraph_margin") or "") for each in properties) == [
         ("new", ""),
         ("regressed", "1.0 %"),

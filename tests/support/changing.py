@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.gate.assessment import Assessment, decide_worse
 from pytest_ngraph.gate.changes import Reading, Uncompared
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.verdict import Assessment, Verdict, decide_worse
+from pytest_ngraph.gate.verdict import Verdict
 from pytest_ngraph.record import Record
 
 MAIN = "main at 1a2b3c4"

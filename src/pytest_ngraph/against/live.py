@@ -11,12 +11,13 @@ from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Calibration, Rule, Verdict, is_enough, missing, verdict
+from pytest_ngraph.gate.assessment import Assessment, decide_worse
 from pytest_ngraph.gate.baseline import seconds_elsewhere
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change
+from pytest_ngraph.gate.decision import is_regressed
 from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled, Prior
 from pytest_ngraph.gate.tails import percentile_of_launches
-from pytest_ngraph.gate.verdict import Assessment, decide_worse
 from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.record import Record
@@ -47,6 +48,7 @@ class LiveBase(CaseJudge):
         self.note = ""
         self.is_whole = True
         self._threads = options.threads
+        self._explain = options.explain
         self._patience = patience or FreeCores()
         self._expected: Collection[Case] = ()
         self._comparisons: dict[Case, Comparison] = {}
@@ -116,6 +118,8 @@ class LiveBase(CaseJudge):
             measures_equals=found.measures_equals,
             measures_unchanged=measures_unchanged,
             decided=self.is_decided,
+            explain=self._explain,
+            regressed=lambda comparison: is_regressed(comparison, self._ledger.rule),
         )
 
     def is_decided(self, comparison: Comparison) -> bool:

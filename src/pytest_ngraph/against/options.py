@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_ngraph.gate.decision import Explained
+
 Policy = Literal["warn", "fail", "pass"]
 
 
@@ -20,6 +22,7 @@ class GateOptions:
         level: The chance, over the whole run, of falsely calling a case regressed.
         inconclusive: What happens to a test whose comparison noise left undecided.
         broken_base: What happens where the base cannot be collected, built or run.
+        explain: Which cases are profiled beside their base, to say where they differ.
         threads: Cores that a comparison runs on; None for those of the device that other work leaves free.
         compare: Names of the stored baselines to compare with.
         save: The stored baseline that this run is added to; empty for none.
@@ -33,6 +36,7 @@ class GateOptions:
     level: float = 0.01
     inconclusive: Policy = "warn"
     broken_base: Policy = "fail"
+    explain: Explained = "regressed"
     threads: int | None = None
     compare: tuple[str, ...] = ()
     save: str = ""

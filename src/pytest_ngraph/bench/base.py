@@ -20,6 +20,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, Placement
 from pytest_ngraph.compilers import runs_module
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.gate.decision import Explained
 from pytest_ngraph.machine.compiler_code import is_built_in
 from pytest_ngraph.record import FailureKind, Record
 
@@ -39,6 +40,8 @@ class Base:
         decided: whether the measurements suffice for a verdict; more launches are made until they do.
         measures_equals: whether a case is compared even if graph, weights and inputs are those of its base.
         measures_unchanged: whether a case that is not compared, because it equals its base's, is measured by itself.
+        explain: which cases are profiled beside their base, to explain where they differ.
+        regressed: whether a decided comparison shows a regression.
     """
 
     name: str
@@ -50,6 +53,14 @@ class Base:
     decided: Callable[[Comparison], bool]
     measures_equals: bool = False
     measures_unchanged: Callable[[Case], bool] = lambda case: True
+    explain: Explained = "none"
+    regressed: Callable[[Comparison], bool] = lambda comparison: False
+
+    def explains(self, comparison: Comparison) -> bool:
+        """Return whether head and base of a decided comparison are profiled."""
+        if self.explain == "none" or comparison.problem or not comparison.launches:
+            return False
+        return self.explain == "all" or self.regressed(comparison)
 
     @property
     def placement(self) -> Placement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.alone_launches import launch_alone
@@ -15,12 +16,14 @@ from pytest_ngraph.bench.draws import DrawingLaunches
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
-from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.tails import compare_calls, launch_calls
 from pytest_ngraph.bench.workers import Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, CallLaunch, Comparison, Launch
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.explain import explain
 from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.settings import Settings
 
@@ -74,6 +77,8 @@ class FurtherLaunches:
         if comparison.module and not comparison.problem:
             module, failed = self._decided(comparison.module, arm.of_kind(ApartArm, comparison.module))
             comparison = dataclasses.replace(comparison, module=module)
+        if self._base.explains(comparison):
+            comparison = dataclasses.replace(comparison, explanation=self._explained(arm))
         record = dataclasses.replace(failed or record, comparison=comparison)
         if arm.case in self._asked.tails:
             record = self._with_calls(record, arm)
@@ -105,6 +110,20 @@ class FurtherLaunches:
         if again.running:
             return dataclasses.replace(again.launch, fresh=True)
         return record
+
+    def _explained(self, arm: PairedArm) -> dict[str, Any]:
+        """Return what head and base differ in, by profiling both in fresh processes."""
+        with self._in_fresh_processes(arm) as (again, _):
+            self._prepare(again)
+            if not again.running:
+                return {"problem": again.problem or again.prepared.skip_reason}
+            try:
+                profiles = again.profiled()
+            except Unsupported as error:
+                return {"problem": str(error)}
+            except WorkerFailed as error:
+                return {"problem": error.failure.in_one_line}
+        return explain(profiles, fuses_alike=True).to_dict()
 
     @contextmanager
     def _in_fresh_processes(self, arm: PairedArm) -> Iterator[tuple[PairedArm, Settings]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +13,13 @@ from pytest_ngraph.bench.base import BaseFails, Opponent
 from pytest_ngraph.bench.draws import NO_DRAWS, Draws
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.profiled import ProfiledModel, run_in_turn
+from pytest_ngraph.bench.watched import watched
 from pytest_ngraph.case import Case, CompilerSpec
-from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, Quad, is_disturbed
+from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, is_disturbed
 from pytest_ngraph.compilers import runs_module
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.machine import contention
+from pytest_ngraph.profile import Profile
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.worker.measure import iterations_per_round
@@ -28,8 +29,8 @@ ROUND_S = 0.1
 BUILDS = 2
 """How often the arms are built in a launch: once base first, once head first."""
 WARM_UP_WINDOW_S = 0.01
-"""Length of a window of the warm-up. A launch warms four models up, for bursts of a few milliseconds, of which only the
-fastest count. So windows as long as the rounds of a case that is measured alone would take as long as the bursts."""
+"""Length of a window of the warm-up. With windows as long as the rounds of a case that is measured alone, warming four
+models up would take as long as the bursts."""
 FEWEST_QUADS = 3
 """Minimum per build, however slow the model is."""
 SLOW = 1.3
@@ -87,6 +88,17 @@ class PairedArm(Arm):
         is_head, other = which == HEAD, self._opponent
         case, artifact = (self.case, self._artifact) if is_head else (other.case, other.artifact)
         return Arm(self._as_compared(case, artifact), artifact, self._target_of(case), settings, lambda: start(which))
+
+    def profiled(self) -> list[Profile]:
+        """Return the profiles of base and head, both prepared. Raises `Unsupported` and `WorkerFailed`."""
+        other = self._opponent
+        arms = (BASE, self._request_base, other.case, other.artifact), (HEAD, self._request, self.case, self._artifact)
+        models = [
+            ProfiledModel(name, ask, self._as_compared(case, artifact), artifact, self._target_of(case))
+            for name, ask, case, artifact in arms
+        ]
+        run_in_turn(models)
+        return [model.profile for model in models]
 
     def single(self) -> Arm:
         """Return the head as an ordinary arm, whose comparison holds the problem."""
@@ -184,32 +196,17 @@ class PairedArm(Arm):
     def _measure_quads(self) -> None:
         calls = math.ceil(self.burst_s / self._seconds_per_call)
         quads = iterations_per_round(4 * calls * self._seconds_per_call, ROUND_S)
-        before, started = contention.read(), time.monotonic()
         is_known = math.isfinite(self._fastest_s)
         slowest_s = SLOW * self._fastest_s if is_known and self._free_cores.would_wait else None
-        answer = self._time_quads(calls, quads, slowest_s)
-        if answer is None:
+        if (found := watched(lambda: self._time_quads(calls, quads, slowest_s))) is None:
             return
-        self._count(answer)
-        during = contention.between(
-            before,
-            contention.read(),
-            elapsed_s=time.monotonic() - started,
-            involuntary_switches=answer["involuntary_switches"],
-        )
-        timed = tuple(Quad(tuple(base), tuple(head)) for base, head in answer["quads"])
-        measured = PairedRound(
-            quads=timed,
-            elapsed_s=answer["wall_s"],
-            pressure_percent=during.pressure_percent,
-            steal_percent=during.steal_percent,
-            involuntary_switches=during.involuntary_switches,
-        )
+        used, measured = found
+        self._count(used)
         self._builds[-1].append(measured)
-        self._disturbed = len(timed) < quads or is_disturbed(measured)
-        self._fastest_s = min(self._fastest_s, *(quad.total_s for quad in timed))
+        self._disturbed = len(measured.quads) < quads or is_disturbed(measured)
+        self._fastest_s = min(self._fastest_s, *(quad.total_s for quad in measured.quads))
         iterations = calls * self._concurrency
-        self.rounds += [Round(iterations, iterations * each) for quad in timed for each in quad.head]
+        self.rounds += [Round(iterations, iterations * each) for quad in measured.quads for each in quad.head]
 
     def _time_quads(self, calls: int, quads: int, slowest_s: float | None) -> dict[str, Any] | None:
         """Return the answer to a `compare` request, or None after noting in the record why there is none."""

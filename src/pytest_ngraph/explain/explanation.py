@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ngraph.explain import fusions
+from pytest_ngraph.explain import fusions, graphs
 from pytest_ngraph.explain.fusions import CompiledDifference
+from pytest_ngraph.explain.graphs import GraphDifference
 from pytest_ngraph.explain.rows import Row, Series, plain
 from pytest_ngraph.profile import Profile
 from pytest_ngraph.stats import Estimate
@@ -30,7 +31,8 @@ class Explanation:
         mapped: share of each case's profiled time that has a module or is a layout change.
         rows: parts that add up to the latencies, the weightiest first.
         explained: share of the latency, or of the difference, in rows about modules, operators and layout changes.
-        compiled: what the two compilers made differently of the program; None for one case.
+        graph: what differs between the two programs; None for one case, and for two of one program.
+        compiled: what compiling made differently of the two; None for one case.
     """
 
     names: tuple[str, ...]
@@ -40,6 +42,7 @@ class Explanation:
     mapped: tuple[float, ...]
     rows: tuple[Row, ...]
     explained: float
+    graph: GraphDifference | None
     compiled: CompiledDifference | None
 
     @property
@@ -50,17 +53,20 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data. An estimate is `[value, low, high]`, with null for a bound not known."""
         data = {name: plain(value) for name, value in asdict(self).items()}
-        return data | {"compiled": self.compiled.to_dict() if self.compiled else None}
+        parts = {"graph": self.graph, "compiled": self.compiled}
+        return data | {name: part.to_dict() if part else None for name, part in parts.items()}
 
 
-def explain(profiles: Sequence[Profile], depth: int | None = None) -> Explanation:
+def explain(profiles: Sequence[Profile], depth: int | None = None, *, fuses_alike: bool = False) -> Explanation:
     """Explain one profile, or the difference of two whose blocks ran in turn.
 
     Args:
         profiles: one or two, with equally many blocks, at least one.
         depth: most names along the path of a module that gets a row; None for the depth where something happens.
+        fuses_alike: whether two cases are by one compiler. A kernel then counts for the module of its only convolution
+            or product, and modules are opened in which kernels span several parts.
     """
-    series = Series(profiles)
+    series = Series(profiles, fuses_alike=fuses_alike)
     coverage = tuple(float(np.median(share)) for share in series.profiled / series.latency)
     rows = series.by_module(depth) if min(coverage) >= LEAST_COVERAGE else series.by_operator()
     known = [row.share for row in rows if row.kind != "unattributed"]
@@ -72,5 +78,14 @@ def explain(profiles: Sequence[Profile], depth: int | None = None) -> Explanatio
         mapped=series.mapped(),
         rows=(*sorted(rows, key=lambda row: abs(row.share), reverse=True), series.outside()),
         explained=sum(known),
-        compiled=fusions.compare(profiles[0], profiles[1]) if len(profiles) == 2 else None,
+        **_differences(*profiles),
     )
+
+
+def _differences(base: Profile, head: Profile | None = None) -> dict[str, Any]:
+    """Return what was compiled differently, by the names of the fields."""
+    if head is None:
+        return {"graph": None, "compiled": None}
+    graph = graphs.compare(base.nodes, head.nodes) if base.nodes != head.nodes else None
+    matched = graph.matched if graph else None
+    return {"graph": graph, "compiled": fusions.compare(base, head, matched)}

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_ngraph.profile import Node
 
@@ -38,6 +38,15 @@ class GraphDifference:
     @property
     def is_empty(self) -> bool:
         return not (self.added or self.removed or self.changed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data: the name, operator and module of each operation, and what changed of it."""
+        changed = [_named(change.head) | {"what": list(change.what)} for change in self.changed]
+        return {"added": [*map(_named, self.added)], "removed": [*map(_named, self.removed)], "changed": changed}
+
+
+def _named(node: Node) -> dict[str, Any]:
+    return {"name": node.name, "operator": node.operator, "module": node.module}
 
 
 def compare(base: Sequence[Node], head: Sequence[Node]) -> GraphDifference:

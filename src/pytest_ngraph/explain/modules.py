@@ -25,10 +25,12 @@ class Times:
 
     Args:
         own: by the module's path, what counts for itself and not for a part of it; shape (cases, blocks) each.
+        fuses_alike: whether two cases are by one compiler, so that what spans parts does so in both.
     """
 
-    def __init__(self, own: Mapping[str, Floats]) -> None:
+    def __init__(self, own: Mapping[str, Floats], *, fuses_alike: bool = False) -> None:
         self._own = own
+        self._most_across = 1.0 if fuses_alike else MOST_ACROSS
         self._within: dict[str, Floats] = {}
         self._children: dict[str, dict[str, None]] = {}
         for path, seconds in own.items():
@@ -59,7 +61,7 @@ class Times:
     def can_be_opened(self, module: str) -> bool:
         """Return whether the parts of a module show where the time of each case is spent."""
         across, inside = (np.median(seconds, axis=1) for seconds in (self.itself(module), self.within(module)))
-        return bool(self.children(module)) and bool(np.all(across <= MOST_ACROSS * inside))
+        return bool(self.children(module)) and bool(np.all(across <= self._most_across * inside))
 
     def _weight(self, module: str) -> float:
         """Return how much a module matters: its seconds, or by how many those of two cases differ, also in parts."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from pytest_ngraph.profile import Group, Kernel
+from pytest_ngraph.profile import Group, Kernel, Node
+
+MAIN = ("conv", "linear", "gemm", "matmul", "mm", "addmm", "bmm", "baddbmm", "einsum", "scaled_dot", "attention")
+"""How operators are named that take nearly all the time of a kernel in which others are fused to them."""
 
 
 class Place(NamedTuple):
@@ -19,21 +22,27 @@ LAYOUT = Place("layout")
 UNATTRIBUTED = Place("unattributed")
 
 
-def place(kernel: Kernel, modules: Mapping[str, str]) -> Place:
-    """Return the lowest module that has everything that went into a kernel.
-
-    Args:
-        modules: path of the module of each node, by the node's name.
-    """
+def place(kernel: Kernel, nodes: Mapping[str, Node]) -> Place:
+    """Return the lowest module that has everything that went into a kernel."""
     if kernel.layout:
         return LAYOUT
-    paths = paths_of(kernel, modules)
+    paths = paths_of(kernel, nodes)
     return Place("module", lowest(paths)) if paths else UNATTRIBUTED
 
 
-def paths_of(kernel: Kernel, modules: Mapping[str, str]) -> list[str]:
-    """Return the paths of the modules that a kernel works for. `modules` are as in `place`."""
-    return [*kernel.modules, *(modules[node] for node in kernel.nodes if node in modules)]
+def place_of_main(kernel: Kernel, nodes: Mapping[str, Node]) -> Place:
+    """Return the module of a kernel's only convolution or product, to which the rest is fused; else as `place` does.
+
+    Only where two cases fuse alike: a kernel that does more than its counterpart would look slow for it.
+    """
+    own = [nodes[name] for name in kernel.nodes if name in nodes]
+    main = [node for node in own if node.operator.lower().startswith(MAIN)]
+    return Place("module", main[0].module) if len(main) == 1 and not kernel.layout else place(kernel, nodes)
+
+
+def paths_of(kernel: Kernel, nodes: Mapping[str, Node]) -> list[str]:
+    """Return the paths of the modules that a kernel works for. `nodes` are the program's, by name."""
+    return [*kernel.modules, *(nodes[name].module for name in kernel.nodes if name in nodes)]
 
 
 def lowest(paths: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_ngraph.explain.fusions import Work, label, works
 from pytest_ngraph.explain.modules import Chosen, Times, choose
-from pytest_ngraph.explain.places import LAYOUT, UNATTRIBUTED, Place, is_within, paths_of, place
+from pytest_ngraph.explain.places import LAYOUT, UNATTRIBUTED, Place, is_within, paths_of, place, place_of_main
 from pytest_ngraph.explain.siblings import Siblings, Spanning, spanned
 from pytest_ngraph.profile import Kernel, Profile
 from pytest_ngraph.stats import Estimate, Floats, median_interval
@@ -47,14 +47,18 @@ class Row:
 class Series:
     """The seconds of the blocks of one profile or two.
 
+    Args:
+        fuses_alike: whether two cases are by one compiler.
+
     Attributes:
         latency: seconds per call without a profiler; shape (cases, blocks).
         profiled: seconds per call of all kernels; likewise.
     """
 
-    def __init__(self, profiles: Sequence[Profile]) -> None:
+    def __init__(self, profiles: Sequence[Profile], *, fuses_alike: bool = False) -> None:
         self._profiles = profiles
-        self._modules = [profile.modules for profile in profiles]
+        self._fuses_alike = fuses_alike
+        self._nodes = [{node.name: node for node in profile.nodes} for profile in profiles]
         self.latency = np.array([[block.latency_s for block in profile.blocks] for profile in profiles])
         self.profiled = np.array([[block.profiled_s for block in profile.blocks] for profile in profiles])
         self._siblings = Siblings({}, {}, ())
@@ -66,7 +70,7 @@ class Series:
         own = {at.module: seconds for at, seconds in self._by_place.items() if at.group == "module"}
         rows: list[tuple[Chosen, Floats]] = []
         small: list[tuple[Chosen, Floats]] = []
-        for each in choose(times := Times(own), depth) if own else []:
+        for each in choose(times := Times(own, fuses_alike=self._fuses_alike), depth) if own else []:
             seconds = times.itself(each.module) if each.opened else times.within(each.module)
             (small if self._is_small(seconds) and depth is None else rows).append((each, seconds))
         made = [self._of_module(each, seconds) for each, seconds in rows]
@@ -146,10 +150,12 @@ class Series:
         return bool(np.all(np.median(seconds, axis=1) < SMALL * np.median(self.latency, axis=1)))
 
     def _place(self, case: int, kernel: Kernel) -> Place:
-        found = place(kernel, self._modules[case])
+        if self._fuses_alike:
+            return place_of_main(kernel, self._nodes[case])
+        found = place(kernel, self._nodes[case])
         if found.group != "module":
             return found
-        names = spanned(found.module, paths_of(kernel, self._modules[case]))
+        names = spanned(found.module, paths_of(kernel, self._nodes[case]))
         return Place("module", self._siblings.path(found.module, names))
 
     def _joined(self, by_place: dict[Place, Floats]) -> Siblings:
@@ -157,12 +163,12 @@ class Series:
         spanning: dict[Spanning, float] = {}
         for case, profile in enumerate(self._profiles):
             for kernel in profile.kernels:
-                at = place(kernel, self._modules[case])
-                if names := spanned(at.module, paths_of(kernel, self._modules[case])) if at.group == "module" else ():
+                at = place(kernel, self._nodes[case])
+                if names := spanned(at.module, paths_of(kernel, self._nodes[case])) if at.group == "module" else ():
                     key = Spanning(case, at.module, names)
                     spanning[key] = spanning.get(key, 0.0) + kernel.seconds
         own = {at.module: seconds for at, seconds in by_place.items() if at.group == "module"}
-        order = [path for modules in self._modules for path in modules.values()]
+        order = [node.module for profile in self._profiles for node in profile.nodes]
         return Siblings(spanning, Times(own).medians() if own else {}, order)
 
     def _summed(self, key: Callable[[int, Kernel], Any]) -> dict[Any, Floats]:

@@ -8,11 +8,12 @@ from typing import NamedTuple, Protocol
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, Comparison
+from pytest_ngraph.gate.assessment import Assessment
 from pytest_ngraph.gate.decision import weigh
 from pytest_ngraph.gate.launches import Effect
 from pytest_ngraph.gate.pooling import EXACTLY_EQUAL, Pooled, Prior, combine, departure, pool
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.verdict import Assessment, VerdictName, why_new
+from pytest_ngraph.gate.verdict import VerdictName, why_new
 from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.record import Record
 

@@ -12,6 +12,8 @@ from pytest_ngraph.gate.pooling import Pooled, pool
 from pytest_ngraph.gate.rule import LOOKS, Look, Rule, is_spent
 
 Decision = Literal["regressed", "improved", "unchanged", "undecided"]
+Explained = Literal["regressed", "all", "none"]
+"""Which cases are profiled beside their base, to explain where they differ."""
 
 
 class Finding(NamedTuple):
@@ -108,6 +110,11 @@ def decide(launches: Sequence[Launch], rule: Rule, placement: Placement = "toget
     """Return the decision so far."""
     evidence = weigh(launches, rule, placement)
     return evidence.interim if evidence else "undecided"
+
+
+def is_regressed(comparison: Comparison, rule: Rule) -> bool:
+    """Return whether the launches so far show that head is slower by more than the margin."""
+    return decide(comparison.launches, rule.applied_to(comparison), comparison.placement) == "regressed"
 
 
 def is_enough(comparison: Comparison, rule: Rule) -> bool:

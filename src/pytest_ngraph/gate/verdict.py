@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, PairedRound, Subject, is_disturbed
 from pytest_ngraph.gate.decision import Evidence, weigh
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import LOOKS, Rule
+from pytest_ngraph.gate.why import why
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.student import t_quantile
 from pytest_ngraph.wording import counted
@@ -57,6 +58,7 @@ class Verdict:
         measured_s: wall seconds.
         reason: why it is inconclusive, lost, new or missing, or was not measured.
         broken: whether it is inconclusive because the base failed to be built or run, and not because of noise.
+        why: where head and base differ, in one sentence; empty where they were not profiled.
     """
 
     case: Case
@@ -80,6 +82,7 @@ class Verdict:
     measured_s: float = 0.0
     reason: str = ""
     broken: bool = False
+    why: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON-ready data."""
@@ -195,6 +198,7 @@ def _measured(case: Case, comparison: Comparison, evidence: Evidence) -> Verdict
         measured_s=comparison.elapsed_s,
         broken=bool(comparison.broken),
         reason=_reason(comparison, rounds, evidence.rule) if name == "inconclusive" else "",
+        why=why(comparison.explanation) if comparison.explanation else "",
     )
 
 
@@ -267,31 +271,3 @@ def in_percent(confidence: float) -> str:
     """Return a confidence in percent, with enough decimals to differ from 100."""
     decimals = max(0, math.ceil(-math.log10(100 * (1 - confidence))))
     return f"{100 * confidence:.{decimals}f}"
-
-
-class Assessment(NamedTuple):
-    """The verdict that a log ratio gives.
-
-    Attributes:
-        margin: the tolerated margin, as widened.
-        tail: the tail that the interval shown with the verdict excludes at either end.
-    """
-
-    name: VerdictName
-    margin: float
-    tail: float
-
-
-def decide_worse(worse: Pooled, rule: Rule) -> Assessment:
-    """Return whether a metric is worse or better by more than the margin, beyond the uncertainty.
-
-    It is unchanged if it is surely not worse by more than the margin.
-    """
-    level = rule.corrected_level
-    if worse.p_above(rule.limit) <= level:
-        return Assessment("regressed", rule.limit, level)
-    if worse.p_below(-rule.limit) <= level:
-        return Assessment("improved", rule.limit, level)
-    if worse.high(rule.miss) < rule.limit:
-        return Assessment("unchanged", rule.limit, rule.miss)
-    return Assessment("inconclusive", rule.limit, level)

@@ -32,6 +32,8 @@ COMPARED = "ngraph_compared"
 """JUnit's property that says what a verdict is about (`comparison.Subject`)."""
 MARGIN = "ngraph_margin"
 """JUnit's property that has the margin of a verdict."""
+WHY = "ngraph_why"
+"""JUnit's property that says where head and base differ."""
 RESULT: pytest.StashKey[RunResult | None] = pytest.StashKey()
 COMPILED: pytest.StashKey[dict[Case, tuple[Prepared, Agreement]]] = pytest.StashKey()
 """Of a test: the models that it compiled in its own process."""
@@ -148,10 +150,14 @@ def _failing(item: pytest.Item, verdicts: Iterable[tuple[str, Verdict | MetricVe
             found[COMPARED] = compared
         if margin := getattr(verdict, "shown_margin", ""):
             found[MARGIN] = margin
+        if why := getattr(verdict, "why", ""):
+            found[WHY] = why
         item.user_properties[:] = [each for each in item.user_properties if each[0] not in found]  # of an earlier try
         item.user_properties += found.items()
         if session.judgement.fails(verdict):
             yield f"{verdict.text}. {ACCEPT_BROKEN_BASE}" if verdict.broken else verdict.text
+            if why:
+                yield f"  {why}"
         elif session.judgement.warns(verdict):
             item.warn(pytest.PytestWarning(verdict.text))
 

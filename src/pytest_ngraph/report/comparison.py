@@ -45,7 +45,8 @@ def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Li
     if any(verdict.relative_to for verdict in rows):
         explained = "by ratio: times are divided by identity's in the same run, because identity ran the same code"
         lines += wrapped(explained, width, "note")
-    for text in filter(None, [problem, *_explanations(rows)]):
+    reasons = [f"{verdict.case.id}{about(verdict)}: {verdict.why}" for verdict in rows if verdict.why]
+    for text in filter(None, [problem, *_explanations(rows), *reasons]):
         lines += wrapped(text, width, "note")
     return [Line(""), *lines]
 

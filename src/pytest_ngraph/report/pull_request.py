@@ -97,7 +97,8 @@ def _named(result: RunResult, name: VerdictName) -> list[Verdict]:
 
 def _compared(title: str, result: RunResult, name: VerdictName) -> list[str]:
     rows = _measured_table(result, name)
-    return [f"### {title}", "", *rows] if rows else []
+    whys = [f"- {_case(v, result)}: {_reason(v.why)}" for v in _named(result, name) if v.why]
+    return [f"### {title}", "", *rows, *whys, *([""] if whys else [])] if rows else []
 
 
 def _measured_table(result: RunResult, name: VerdictName) -> list[str]:

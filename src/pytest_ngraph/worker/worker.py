@@ -53,8 +53,9 @@ class Worker:
         self.read: dict[str, str] = {}
         self._announce = announce
         self._models: dict[str, CompiledModel] = {}
-        self._profiled: ProfiledModel | None = None
+        self._profiled: dict[str, ProfiledModel] = {}
         self._folders: list[Path] = []
+        self._compiled: dict[str, Path] = {}
         self._footprint = memory.Footprint()
         self._random = random.Random()
         self._exported: set[str] = set()
@@ -115,6 +116,7 @@ class Worker:
             self._footprint.begin(on.kind)
         folder = Path(tempfile.mkdtemp(prefix="ngraph-compiled-"))
         self._folders.append(folder)
+        self._compiled[arm] = folder
         kept = Cache(Path(cache["folder"]), cache["limit_bytes"]) if cache else None
         self._announce("compile")
         files = source_files.of_this_process()
@@ -147,9 +149,9 @@ class Worker:
             "concurrency": model.concurrency,
         }
 
-    def measure(self, *, calls: int) -> Answer:
+    def measure(self, *, calls: int, arm: str = HEAD) -> Answer:
         """Time one round of `calls` calls of the model."""
-        model = self._models[HEAD]
+        model = self._models[arm]
         timed, used = _with_usage(lambda: time_round(model, model.stopwatch, calls))
         idle.wait()
         return {"elapsed_s": timed.elapsed_s, **used}
@@ -186,17 +188,18 @@ class Worker:
         on = Target.from_dict(target)
         return deploy(Case.from_dict(case), Artifact.from_dict(artifact), on, compiled, model.outputs, Path(folder))
 
-    def instrument(self, *, case: dict[str, Any], artifact: dict[str, Any], target: dict[str, Any]) -> Answer:
-        """Load the model that was prepared last once more, instrumented, and return the operations of its program."""
+    def instrument(
+        self, *, case: dict[str, Any], artifact: dict[str, Any], target: dict[str, Any], arm: str = HEAD
+    ) -> Answer:
+        """Load a model that was prepared once more, instrumented, and return the operations of its program."""
         compiler, exported = Case.from_dict(case).compiler, Artifact.from_dict(artifact)
-        on, compiled = Target.from_dict(target), self._folders[-1]
-        self._profiled = profiling.instrument(compiler, resolve(compiler), exported, on, compiled)
+        on, compiled = Target.from_dict(target), self._compiled[arm]
+        self._profiled[arm] = profiling.instrument(compiler, resolve(compiler), exported, on, compiled)
         return {"nodes": [node.to_dict() for node in nodes(exported)]}
 
-    def profile(self, *, calls: int) -> Answer:
+    def profile(self, *, calls: int, arm: str = HEAD) -> Answer:
         """Return the kernels of `calls` calls of the instrumented model."""
-        assert self._profiled is not None
-        kernels = self._profiled.profile(calls)
+        kernels = self._profiled[arm].profile(calls)
         idle.wait()
         return {"kernels": [kernel.to_dict() for kernel in kernels]}
 
@@ -209,17 +212,16 @@ class Worker:
     def close(self) -> None:
         """Free what is held, if anything, and return to the working folder, which a compiler may have changed."""
         models, self._models = self._models, {}
-        profiled, self._profiled = self._profiled, None
+        profiled, self._profiled = self._profiled, {}
         folders, self._folders = self._folders, []
         with ExitStack() as last:
             last.callback(os.chdir, self._home)
             for folder in folders:
                 last.callback(shutil.rmtree, folder, ignore_errors=True)
             last.callback(memory.give_back)
-            for model in models.values():
+            held: list[CompiledModel | ProfiledModel] = [*models.values(), *profiled.values()]
+            for model in held:
                 last.callback(model.close)  # every model, even if closing another raises
-            if profiled is not None:
-                last.callback(profiled.close)
 
     def _imported_elsewhere(self, workload: str) -> set[str]:
         """Return the files that only workloads exported earlier import, and not this one."""

@@ -40,7 +40,7 @@ def test_kernels_are_led_back_to_modules(name: str, exported: Export, tmp_path: 
     assert all(kernel.seconds >= 0 for kernel in kernels)
     operations = nodes(artifact)
     assert {node.operator for node in operations} >= {"conv2d", "batch_norm"}
-    places = [place(kernel, {node.name: node.module for node in operations}) for kernel in kernels]
+    places = [place(kernel, {node.name: node for node in operations}) for kernel in kernels]
     assert {at.group for at in places} <= {"module", "layout"}
     modules = {node.module for node in operations if node.operator == "conv2d"}
     named = {node.module for node in operations for kernel in kernels if node.name in kernel.nodes}

@@ -117,4 +117,5 @@ class Errands:
             project=packed.digest,
             rule=self._work.rule.to_dict(),
             measures_equals=base.measures_equals,
+            explain=base.explain,
         )

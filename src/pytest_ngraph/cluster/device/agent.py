@@ -32,6 +32,7 @@ from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, 
 from pytest_ngraph.cluster.device.results import DeviceResults
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Rule, is_enough
+from pytest_ngraph.gate.decision import is_regressed
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.record import Phase, Record
@@ -159,6 +160,8 @@ class Agent:
             case_of=self._bases.get,
             at_base=lambda case: with_paths(case, lambda text: moved(text, self._project, tree)),
             decided=lambda comparison: is_enough(comparison, rule),
+            explain=given.explain,
+            regressed=lambda comparison: is_regressed(comparison, rule),
             measures_equals=given.measures_equals,
             measures_unchanged=lambda case: case in self._figures,
         )

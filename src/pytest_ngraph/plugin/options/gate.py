@@ -8,6 +8,7 @@ import pytest
 
 from pytest_ngraph.against.options import GateOptions, Policy
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.gate.decision import Explained
 from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, named, share, whole
 
 DEFAULTS = GateOptions()
@@ -65,6 +66,16 @@ def declare(add: Declare) -> None:
         **ONE,
     )
     add(
+        "--ngraph-explain",
+        "ngraph_explain",
+        "Which cases are profiled beside their base, to say which module and kernel differ. Default: regressed; "
+        "without a value: all",
+        metavar="regressed|all|none",
+        nargs="?",
+        const="all",
+        **ONE,
+    )
+    add(
         "--ngraph-gate-threads",
         "ngraph_gate_threads",
         "Cores that a comparison runs on; 1 is the most robust. Default: those that other work leaves free",
@@ -116,6 +127,7 @@ def read(config: pytest.Config) -> GateOptions:
         level=share(config, "level", DEFAULTS.level),
         inconclusive=cast("Policy", choice(config, "inconclusive", get_args(Policy), DEFAULTS.inconclusive)),
         broken_base=cast("Policy", choice(config, "broken_base", ("fail", "warn"), DEFAULTS.broken_base)),
+        explain=cast("Explained", choice(config, "explain", get_args(Explained), DEFAULTS.explain)),
         threads=whole(config, "gate_threads"),
         compare=tuple(dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())),
         save=save,

@@ -6,10 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from synthetic import case
 
-from pytest_ngraph.bench.explaining import MOST_BLOCKS, run_in_turn
-from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.bench.profiled import MOST_BLOCKS, run_in_turn
 from pytest_ngraph.stats import FEWEST_ROUNDS
 
 
@@ -26,10 +24,10 @@ class Simulated:
             self.ran.append(name)
             self.now += self._seconds
 
-        return SimpleNamespace(case=case(name), run_block=run_block)
+        return SimpleNamespace(run_block=run_block)
 
     def run(self) -> list[str]:
-        run_in_turn([self.arm("first"), self.arm("second")], Silent(), lambda: self.now)
+        run_in_turn([self.arm("first"), self.arm("second")], clock=lambda: self.now)
         return self.ran
 
 

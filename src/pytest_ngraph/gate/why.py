@@ -1,0 +1,66 @@
+"""Where head and base of a case differ, as one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_ngraph.metrics.text import with_interval
+from pytest_ngraph.stats import Estimate
+from pytest_ngraph.wording import listed
+
+MOST_PARTS = 2
+"""Modules, or kinds of operators, that a sentence names."""
+MOST_CHANGES = 3
+"""Operations, fusions and kinds of kernels that it names."""
+
+
+def why(explanation: Mapping[str, Any]) -> str:
+    """Return an explanation in words: ``layer3.0.conv1` +2.1 ms [1.9, 2.3], 94 % of the slowdown; 91 % profiled`.
+
+    Args:
+        explanation: as `Explanation.to_dict` writes it, or `problem`: why there is none.
+    """
+    if problem := explanation.get("problem"):
+        return f"where is not known: {problem}"
+    slower = explanation["difference_s"][0] > 0
+    parts = [_part(row, slower=slower) for row in explanation["rows"] if _is_sure(row, slower=slower)][:MOST_PARTS]
+    parts = parts or ["no part of it differs beyond chance"]
+    parts += _graph(explanation.get("graph"))
+    parts += _compiled(explanation["compiled"])
+    return "; ".join([*parts, f"{100 * min(explanation['coverage']):.0f} % of a call was profiled"])
+
+
+def _is_sure(row: Mapping[str, Any], *, slower: bool) -> bool:
+    """Return whether a part surely differs in the direction in which the whole does."""
+    if row["kind"] in ("unattributed", "outside", "others"):
+        return False
+    _, low, high = row["difference"]
+    return (low or 0.0) > 0 if slower else (high or 0.0) < 0
+
+
+def _part(row: Mapping[str, Any], *, slower: bool) -> str:
+    name = {"layout": "layout changes"}.get(row["kind"], f"`{row['name']}`" if row["name"] else "the network")
+    name += ", between its parts," if row["kind"] == "between" else ""
+    value, low, high = row["difference"]
+    difference = Estimate(value, -float("inf") if low is None else low, float("inf") if high is None else high)
+    sign = "+" if value > 0 else ""
+    what = "slowdown" if slower else "gain"
+    return f"{name} {sign}{with_interval(difference, 's')}, {100 * row['share']:.0f} % of the {what}"
+
+
+def _graph(graph: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield which operations only one side has, and which differ."""
+    for key in ("added", "removed", "changed"):
+        found = [f"{each['operator']} in `{each['module']}`" for each in (graph or {}).get(key, ())]
+        if found:
+            yield f"{key}: {listed(list(dict.fromkeys(found)), MOST_CHANGES)}"
+
+
+def _compiled(compiled: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which fusions were lost, and which kernels are of another kind."""
+    if lost := [*compiled["lost"]]:
+        yield f"no longer fused: {listed(lost, MOST_CHANGES)}"
+    kinds = [f"{each['label']} in `{each['module']}`: {each['base']}, now {each['head']}" for each in compiled["kinds"]]
+    if kinds:
+        yield f"other kernels: {listed(kinds, MOST_CHANGES)}"

@@ -1,0 +1,56 @@
+"""Where head and base differ, in one sentence: modules that surely differ, the graphs, the kernels, the coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from explained import kernel, node, profile
+
+from pytest_ngraph.explain import explain
+from pytest_ngraph.gate.why import why
+from pytest_ngraph.profile import Kernel, Node
+
+NODES = [node("conv", "layer1.conv", "conv2d"), node("relu", "layer1.act"), node("linear", "head")]
+KERNELS = [kernel("a", 0.4, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.5, ["linear"])]
+
+
+def explained(head: Sequence[Kernel], nodes: Sequence[Node] = NODES, latency_s: float = 1.0) -> dict[str, Any]:
+    pair = [profile(KERNELS, NODES, name="base"), profile(head, nodes, latency_s=latency_s, name="head")]
+    return explain(pair, fuses_alike=True).to_dict()
+
+
+def test_the_module_that_became_slower_comes_first() -> None:
+    head = [kernel("a", 0.6, ["conv", "relu"], kind="gemm"), kernel("b", 0.5, ["linear"])]
+    assert why(explained(head, latency_s=1.2)) == (
+        "`layer1.conv` +200 ms, 100 % of the slowdown; "
+        "other kernels: conv2d+relu in `layer1`: jit_1x1, now gemm; 90 % of a call was profiled"
+    )
+
+
+def test_a_faster_module_is_named_as_a_gain() -> None:
+    head = [kernel("a", 0.4, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.3, ["linear"])]
+    assert why(explained(head, latency_s=0.8)).startswith("`head` -200 ms, 100 % of the gain; ")
+
+
+def test_operations_that_only_one_side_has_are_named_with_their_modules() -> None:
+    head = [*KERNELS, kernel("c", 0.1, ["more"])]
+    found = why(explained(head, [*NODES, node("more", "head.added", "linear")], latency_s=1.1))
+    assert "added: linear in `head.added`" in found
+    assert found.startswith("`head")
+
+
+def test_what_is_no_longer_fused_is_named() -> None:
+    head = [kernel("a", 0.4, ["conv"]), kernel("r", 0.2, ["relu"]), kernel("b", 0.5, ["linear"])]
+    found = why(explained(head, latency_s=1.2))
+    assert found.startswith("`layer1.act` +200 ms, 100 % of the slowdown; ")
+    assert "no longer fused: conv2d+relu" in found
+
+
+def test_nothing_is_named_that_does_not_surely_differ() -> None:
+    found = why(explained(KERNELS, latency_s=1.1))
+    assert found == "no part of it differs beyond chance; 82 % of a call was profiled"
+
+
+def test_a_profile_that_is_not_possible_says_why() -> None:
+    assert why({"problem": "mine has no method instrument"}) == "where is not known: mine has no method instrument"

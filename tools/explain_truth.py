@@ -1,0 +1,258 @@
+"""Plant changes in known modules of networks, gate them, and count how often the explanation names the module.
+
+    python tools/explain_truth.py [--networks=NAME,...] [--compilers=NAME,...] [--rounds=1,2,3,4,unchanged] [--write]
+
+Each round is one commit of a test repository: it changes the weights of every network, and plants something behind one
+layer of each (`PLANTS`), so that every case is measured beside the commit before. In the round `unchanged` only the
+weights differ, and every case is explained. `--write` puts the tables into docs/explain.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import markdown_output
+from explain_trials import planted
+from gate_trials.pytest_run import output_of
+from gate_trials.repository import AUTHOR, IGNORED, UNCONFIGURED
+
+from pytest_ngraph import compilers, store
+from pytest_ngraph.gate import Rule, verdict
+from pytest_ngraph.machine.machine import environment
+from pytest_ngraph.record import Record
+
+PAGE = markdown_output.ROOT / "docs" / "explain.md"
+COMPILERS = ("identity", "torchscript", "inductor", "onnxruntime", "openvino", "tvm", "executorch")
+INI = "[pytest]\npythonpath = .\nngraph_cache = cache\n"
+TEST = """import pytest
+
+@pytest.mark.ngraph(workload="planted:network", compiler={compilers}, model_args={{"name": "{network}"}})
+def test_{network}(measurement): ...
+"""
+UNCHANGED = "unchanged"
+
+
+class Plant(NamedTuple):
+    """What is planted behind a layer."""
+
+    module: str
+    change: str
+
+
+PLANTS: dict[str, tuple[Plant, ...]] = {
+    "resnet18": (
+        Plant("layer2.0.conv1", "layer"),
+        Plant("layer3.1.conv1", "reorder"),
+        Plant("layer1.1.conv2", "activation"),
+        Plant("layer1.0.conv1", "cast"),
+    ),
+    "efficientnet_b0": (
+        Plant("blocks.3.1.conv_pw", "wider"),
+        Plant("blocks.2.1.conv_pw", "activation"),
+        Plant("blocks.1.1.conv_pw", "cast"),
+        Plant("blocks.4.1.conv_pw", "reorder"),
+    ),
+    "deit_tiny_patch16_224": (
+        Plant("blocks.5.mlp.fc1", "layer"),
+        Plant("blocks.2.attn.proj", "wider"),
+        Plant("blocks.8.mlp.fc1", "transpose"),
+        Plant("blocks.3.attn.qkv", "activation"),
+    ),
+    "swin_s3_tiny_224": (
+        Plant("layers.2.blocks.3.mlp.fc1", "layer"),
+        Plant("layers.0.blocks.1.mlp.fc1", "cast"),
+        Plant("layers.1.blocks.0.mlp.fc1", "transpose"),
+        Plant("layers.0.blocks.0.attn.qkv", "reorder"),
+    ),
+    "convnext_atto": (
+        Plant("stages.1.blocks.0.mlp.fc1", "wider"),
+        Plant("stages.2.blocks.3.mlp.fc1", "reorder"),
+        Plant("stages.0.blocks.1.mlp.fc1", "activation"),
+        Plant("stages.1.blocks.1.mlp.fc1", "transpose"),
+    ),
+}
+"""What each network has planted in the first round, the second and so on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the gate and its explanation said of a case.
+
+    Attributes:
+        plant: what was planted; None where nothing was.
+        verdict: the gate's.
+        first: name of the first row of the explanation; None where there is no explanation.
+        named: whether it names any part as slower.
+        covers: whether the interval of the first row covers the difference of the whole network.
+        coverage: profiled time over timed latency, the lesser of base and head.
+    """
+
+    network: str
+    compiler: str
+    plant: Plant | None
+    verdict: str
+    first: str | None = None
+    named: bool = False
+    covers: bool = False
+    coverage: float = 0.0
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the module with the plant comes first."""
+        if self.plant is None or self.first is None:
+            return False
+        return self.first == self.plant.module or self.first.startswith(f"{self.plant.module}.")
+
+
+class Repository:
+    """A git repository with a test of each network, in `folder`, which exists and is empty."""
+
+    def __init__(self, folder: Path, networks: Iterable[str], names: Sequence[str]) -> None:
+        self.folder = folder
+        self._networks = tuple(networks)
+        shutil.copy(planted.__file__, folder)
+        (folder / "pytest.ini").write_text(INI)
+        (folder / ".gitignore").write_text(IGNORED)
+        for network in self._networks:
+            (folder / f"test_{network}.py").write_text(TEST.format(network=network, compilers=list(names)))
+        self._git("init", "--quiet")
+        self._commit({}, seed=0)
+
+    def run(self, plants: Mapping[str, Plant], seed: int) -> list[Record]:
+        """Commit these plants on top of the base, gate the commit, and return its records."""
+        self._git("checkout", "--quiet", "--detach", "master")
+        self._commit(plants, seed=seed)
+        options = ["--ngraph-against=master", "--ngraph-inconclusive=pass", "--ngraph-explain=all"]
+        output_of(self.folder, *options, environment={})
+        return list(store.read(self.folder / ".ngraph").records)
+
+    def _commit(self, plants: Mapping[str, Plant], *, seed: int) -> None:
+        nothing = {"module": "", "change": ""}
+        revision = {
+            network: {"seed": seed, **(plants[network]._asdict() if network in plants else nothing)}
+            for network in self._networks
+        }
+        (self.folder / "plants.json").write_text(json.dumps(revision))
+        self._git("add", "--all")
+        self._git("commit", "--quiet", "--message", f"seed {seed}")
+
+    def _git(self, *arguments: str) -> None:
+        configured = ("-c", "init.defaultBranch=master", *AUTHOR)
+        subprocess.run(["git", *configured, *arguments], cwd=self.folder, env=os.environ | UNCONFIGURED, check=True)
+
+
+def outcome(record: Record, plants: Mapping[str, Plant]) -> Outcome | None:
+    """Return what was said of a case; None where it was not compared."""
+    comparison = record.comparison
+    if comparison is None or record.outcome != "measured":
+        return None
+    network = str(dict(record.case.model_args)["name"])
+    found = Outcome(
+        network=network,
+        compiler=record.case.compiler,
+        plant=plants.get(network),
+        verdict=verdict(record.case, comparison, Rule()).name,
+    )
+    explanation: dict[str, Any] | None = comparison.explanation
+    return _explained(found, explanation) if explanation and explanation.get("rows") else found
+
+
+def _explained(found: Outcome, explanation: dict[str, Any]) -> Outcome:
+    """Return the outcome with what an explanation says, given as `Explanation.to_dict` writes it."""
+    modules = [row for row in explanation["rows"] if row["kind"] in ("module", "between")]
+    slower = [row for row in modules if (row["difference"][1] or 0) > 0]
+    whole = explanation["difference_s"][0]
+    low, high = slower[0]["difference"][1:] if slower else (None, None)
+    return dataclasses.replace(
+        found,
+        first=slower[0]["name"] if slower else "",
+        named=bool(slower),
+        covers=low is not None and low <= whole and (high is None or whole <= high),
+        coverage=min(explanation["coverage"]),
+    )
+
+
+def by_compiler(outcomes: Sequence[Outcome]) -> str:
+    """Return how often the module was found, by compiler, of the cases that the gate calls regressed."""
+    rows = []
+    for compiler in dict.fromkeys(each.compiler for each in outcomes):
+        own = [each for each in outcomes if each.compiler == compiler]
+        changed = [each for each in own if each.plant]
+        regressed = [each for each in changed if each.verdict == "regressed"]
+        explained = [each for each in regressed if each.first is not None]
+        same = [each for each in own if not each.plant]
+        rows.append(
+            [
+                f"`{compiler}`",
+                str(len(changed)),
+                str(len(regressed)),
+                _share([each.is_found for each in explained], len(regressed)),
+                _share([each.covers for each in explained], len(regressed)),
+                _share([each.named for each in same], len(same)),
+                f"{100 * median(each.coverage for each in explained):.0f} %" if explained else "",
+            ]
+        )
+    heads = ["compiler", "changed", "regressed", "module first", "interval covers", "named though equal", "coverage"]
+    return markdown_output.table(heads, rows)
+
+
+def not_found(outcomes: Sequence[Outcome]) -> str:
+    """Return the regressed cases whose module was not first, each with what was."""
+    rows = [
+        [each.network, f"`{each.compiler}`", f"`{each.plant.module}`", each.plant.change, _first(each)]
+        for each in outcomes
+        if each.plant and each.verdict == "regressed" and not each.is_found
+    ]
+    return markdown_output.table(["network", "compiler", "planted in", "change", "first"], rows) if rows else ""
+
+
+def _first(each: Outcome) -> str:
+    if each.first is None:
+        return "not explained"
+    return f"`{each.first}`" if each.first else "no module surely slower"
+
+
+def _share(true: Sequence[bool], of: int) -> str:
+    return f"{sum(true)} of {of}" if of else ""
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing is left behind, as after Ctrl-C
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    rounds = [str(number + 1) for number in range(max(map(len, PLANTS.values())))]
+    parser.add_argument("--networks", type=lambda text: text.split(","), default=list(PLANTS))
+    parser.add_argument("--compilers", type=lambda text: text.split(","), default=list(COMPILERS))
+    parser.add_argument("--rounds", type=lambda text: text.split(","), default=[*rounds, UNCHANGED])
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    for name, known in (("networks", [*PLANTS]), ("rounds", [*rounds, UNCHANGED])):
+        if unknown := sorted({*getattr(asked, name)} - {*known}):
+            parser.error(f"--{name}: there is no {', '.join(unknown)}. Choose of {', '.join(known)}.")
+    names = [name for name in asked.compilers if not compilers.missing_library(name)]
+    outcomes: list[Outcome] = []
+    with tempfile.TemporaryDirectory(prefix="ngraph-explain-") as folder:
+        repository = Repository(Path(folder), asked.networks, names)
+        for seed, number in enumerate(asked.rounds, start=1):
+            planted_now = (
+                {} if number == UNCHANGED else {each: PLANTS[each][int(number) - 1] for each in asked.networks}
+            )
+            records = repository.run(planted_now, seed)
+            outcomes += filter(None, (outcome(record, planted_now) for record in records))
+    text = "\n\n".join(filter(None, [by_compiler(outcomes), not_found(outcomes)]))
+    markdown_output.publish(environment(), text, "explain truth" if asked.write else "", PAGE)
+
+
+if __name__ == "__main__":
+    main()
