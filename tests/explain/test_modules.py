@@ -45,3 +45,12 @@ def test_rows_have_all_the_time_once(own: dict[str, float], depth: int | None) -
     rows = choose(spent, depth)
     total = sum(float((spent.itself if opened else spent.within)(module)[0, 0]) for module, opened in rows)
     np.testing.assert_allclose(total, sum(own.values()))
+
+
+def test_two_cases_by_one_compiler_are_opened_down_to_the_module_that_differs() -> None:
+    """Twelve blocks have more rows than a table shows, and the attention of each spans its parts."""
+    own = {f"blocks.{block}.{part}": np.array([[1.0], [1.0]]) for block in range(12) for part in ("a", "b")}
+    own |= {f"blocks.{block}": np.array([[3.0], [3.0]]) for block in range(12)}
+    own["blocks.5.a"] = np.array([[1.0], [2.0]])
+    assert Chosen("blocks.5.a") in choose(Times(own, fuses_alike=True))
+    assert Chosen("blocks.5") in choose(Times(own))

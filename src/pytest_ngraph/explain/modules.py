@@ -13,6 +13,8 @@ from pytest_ngraph.stats import Floats
 
 MOST_ROWS = 14
 """Rows after which no module is opened."""
+MOST_ROWS_ALIKE = 100
+"""The same for two cases by one compiler, of which only a few modules differ, at any depth."""
 WORTH_OPENING = 0.08
 """A module is opened while its weight is at least this share of the whole."""
 MOST_ACROSS = 0.3
@@ -31,6 +33,7 @@ class Times:
     def __init__(self, own: Mapping[str, Floats], *, fuses_alike: bool = False) -> None:
         self._own = own
         self._most_across = 1.0 if fuses_alike else MOST_ACROSS
+        self.most_rows = MOST_ROWS_ALIKE if fuses_alike else MOST_ROWS
         self._within: dict[str, Floats] = {}
         self._children: dict[str, dict[str, None]] = {}
         for path, seconds in own.items():
@@ -88,7 +91,7 @@ def choose(times: Times, depth: int | None = None) -> list[Chosen]:
     """
     rows, whole = [Chosen("")], times.weight("")
     while candidates := [each.module for each in rows if not each.opened and _opens(times, each.module, whole, depth)]:
-        if depth is None and len(rows) >= MOST_ROWS:
+        if depth is None and len(rows) >= times.most_rows:
             break
         heaviest = max(candidates, key=times.weight)
         rows.remove(Chosen(heaviest))
