@@ -179,6 +179,7 @@ def synthetic_cells(count: int, rounds: int) -> Cells:
         seeds=np.arange(len(every)),
         calls=[np.empty(0)] * len(every),
         readings={name: np.full(len(every), 1.0) for name in READINGS},
+        costs={},
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from pytest_ngraph.costs import Costs
+
 Placement = Literal["together", "apart"]
 """Both arms in one process, alternating; or each in a process of its own."""
 
@@ -130,6 +132,7 @@ class Comparison:
         alone_problem: why the launches in `alone` ended early.
         calls: launches in which single calls are timed, where a threshold compares their percentiles.
         calls_problem: why the launches in `calls` ended early.
+        serving: what serving the base costs, measured in turn with the head; None where that was not asked for.
         subject: what the verdict is about.
         module: the same case compared as modules as well, where files that they are built from differ.
         share: of the error level that the case is given; less than 1 where it is compared in two ways.
@@ -156,6 +159,7 @@ class Comparison:
     alone_problem: str = ""
     calls: tuple[CallLaunch, ...] = ()
     calls_problem: str = ""
+    serving: Costs | None = None
     same: bool = False
     searched: bool = False
     new: bool = False
@@ -182,7 +186,9 @@ class Comparison:
         alone = tuple(AloneLaunch(**renamed(each)) for each in data.get("alone", ()))
         calls = tuple(CallLaunch(**{arm: tuple(own) for arm, own in each.items()}) for each in data.get("calls", ()))
         module = cls.from_dict(data["module"]) if data.get("module") else None
-        return cls(**data | {"launches": launches, "alone": alone, "calls": calls, "module": module})
+        serving = Costs.from_dict(data["serving"]) if data.get("serving") else None
+        lists = {"launches": launches, "alone": alone, "calls": calls}
+        return cls(**data | lists | {"module": module, "serving": serving})
 
 
 def renamed(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, renamed
+from pytest_ngraph.costs import COSTS, Costs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,6 +139,7 @@ class Record:
             without what compiling or earlier cases left in it (`worker.memory`). The process also holds PyTorch and
             this plugin.
         device_memory_bytes: peak on the accelerator; None on a CPU.
+        serving: what a process costs that only serves this; None where that was not asked for.
         facts: what the compiled model reports about itself (version, precision really used, provider, threads).
         arms: the compilers whose rounds were interleaved with these.
         cycles: id of the cycles in which the arms took turns: the n-th rounds of all records with this id ran one after
@@ -166,6 +168,7 @@ class Record:
     worker_memory_bytes: int | None = None
     device_memory_bytes: int | None = None
     contention: Contention = field(default_factory=Contention)
+    serving: Costs | None = None
     model: Model = field(default_factory=Model)
     facts: dict[str, str] = field(default_factory=dict)
     arms: tuple[str, ...] = ()
@@ -206,7 +209,13 @@ class Record:
         return None if self.compile_s is None else (self.convert_s or 0.0) + self.compile_s
 
     def reading(self, metric: str) -> float | None:
-        """Return a metric that is read once, by its name: `compile_s` is the total, of converting and compiling."""
+        """Return a metric that is not sampled in rounds, by its name.
+
+        `compile_s` is the total, of converting and compiling; a cost to serve is the median of its launches.
+        """
+        if metric in COSTS:
+            estimate = self.serving.estimate(metric) if self.serving else None
+            return estimate.value if estimate else None
         value: float | None = self.total_compile_s if metric == "compile_s" else getattr(self, metric)
         return value
 
@@ -243,6 +252,11 @@ class Record:
         return kind in PASSING
 
     @property
+    def lacks_costs(self) -> bool:
+        """Whether the case was measured, and not what serving it costs."""
+        return self.outcome == "measured" and self.serving is None
+
+    @property
     def threads(self) -> int | None:
         """Number of cores that computed; None where that was not recorded."""
         cores: list[int] | int | None = self.follows_from.get("target", {}).get("cores")
@@ -264,6 +278,7 @@ class Record:
                 "warmup": Warmup(**data["warmup"]) if data["warmup"] else None,
                 "agreement": Agreement(**data["agreement"]) if data["agreement"] else None,
                 "contention": Contention(**data["contention"]),
+                "serving": Costs.from_dict(data["serving"]) if data.get("serving") else None,
                 "model": Model(**data["model"]),
                 "arms": tuple(data["arms"]),
                 "failure": Failure(**data["failure"]) if data["failure"] else None,

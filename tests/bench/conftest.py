@@ -58,11 +58,18 @@ def crowd(compare: Compare, tmp_path: Path) -> Compare:
         (tmp_path / folder / "numbers.txt").write_text(numbers)
 
     def run(
-        compiler: str, head: str = "", launches: int = 1, *, tails: bool = False, **changes: object
+        compiler: str,
+        head: str = "",
+        launches: int = 1,
+        *,
+        tails: bool = False,
+        serving: bool = False,
+        **changes: object,
     ) -> list[Record]:
         base = dataclasses.replace(CASE, workload="plain", compiler=compiler)
         case = dataclasses.replace(base, compiler=head or compiler)
-        asked = Asked(calls={case}, tails={case}) if tails else NOTHING
+        calls, served = {case} if tails else set(), {case} if serving else set()
+        asked = Asked(calls=calls, tails=calls, served=served)
         return compare(case, case_of=lambda case: base, launches=launches, asked=asked, **changes)
 
     return run

@@ -39,6 +39,11 @@ def record(forked: None) -> Record:
     return record
 
 
+@pytest.fixture(autouse=True)
+def _launched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ngraph.bench.serving.LAUNCHES", 1)
+
+
 def case(compiler: str) -> Case:
     return Case(workload="mine:network", compiler=compiler, batch_size=2)
 
@@ -73,6 +78,11 @@ def test_an_empty_folder_may_be_the_current_one(
         ("mine:Raises", NgraphError, "mine:network-mine:Raises-b2-cpu failed in compile: "),
         ("mine:Segfaults", NgraphError, "failed in compile: "),
         ("deployable:Lies", NgraphError, "fails its check, so it is not written: the outputs differ"),
+        (
+            "deployable:OnlyAsScript",
+            NgraphError,
+            "does not answer when it is imported, so it is not written: a process",
+        ),
     ],
 )
 def test_what_goes_wrong_is_one_message_and_leaves_nothing(

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 import served
+from launched import costs
 from synthetic import case, failed, measured
 
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case
 from pytest_ngraph.cli import main
+from pytest_ngraph.costs import COSTS
 from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal
@@ -42,11 +44,16 @@ def swept(forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return tmp_path
 
 
-def test_a_case_becomes_a_folder_that_checks_itself(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_case_becomes_a_folder_that_checks_itself(
+    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ngraph.bench.serving.LAUNCHES", 1)
     assert main(["deploy", "--case", "torchscript", "-o", "out"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert "deployed_net:net-torchscript-b2-cpu: out" in shown
-    assert shown[-3].startswith("  outputs agree with the reference: largest difference ")
+    agrees = [line.startswith("  outputs agree with the reference: largest difference ") for line in shown]
+    assert agrees.index(True) == len(shown) - 3 - len(COSTS)
+    assert shown[-2].endswith(": what `requirements.txt` installs")
     assert "samples/s measured, 95 % interval" in shown[-1]
     names = {path.name for path in (swept / "out").iterdir()}
     assert names == {
@@ -57,10 +64,12 @@ def test_a_case_becomes_a_folder_that_checks_itself(swept: Path, capsys: pytest.
     readme = (swept / "out" / "README.md").read_text()
     assert readme.startswith("# deployed_net:net at batch size 2, compiled by torchscript\n")
     assert "a processor" in readme
+    assert "Measured in 1 launch, " in readme
     assert "| `model.pt` | the frozen TorchScript module |" in readme
 
 
-def test_the_best_of_each_group_gets_a_folder(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_best_of_each_group_gets_a_folder(swept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ngraph.deploy.folder.launch", lambda *_: [costs().launches])
     assert main(["deploy", "--best", "-o", "out"]) == 0
     (folder,) = (swept / "out").iterdir()
     assert folder.name in ("deployed_net_net-identity-b2-cpu", "deployed_net_net-torchscript-b2-cpu")

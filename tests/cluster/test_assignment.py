@@ -43,6 +43,7 @@ def test_a_task_arrives_as_it_was_sent() -> None:
         alone=(1,),
         calls=(0, 1),
         tails=(1,),
+        served=(0,),
         figures=(0,),
         retry_failed=True,
     )

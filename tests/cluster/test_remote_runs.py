@@ -37,6 +37,17 @@ def test_cases_are_measured_on_their_devices(two: Cluster, tmp_path: Path) -> No
     assert all(record.follows_from and record.nodeid and record.calls for record in run.records)
 
 
+def test_what_serving_costs_is_asked_of_the_device(loopback: Cluster, tmp_path: Path) -> None:
+    loopback.start_device("red")
+    project = RemoteProject(tmp_path, loopback, ["red"])
+    status, printed = project.run("--ngraph-serving")
+    assert status == 0, printed
+    costs = [record.serving for record in project.records.values()]
+    assert {own.problem if own else "" for own in costs} == {
+        "it cannot be deployed: mine:Exact has no method deploy; docs/add-a-compiler.md says what it returns"
+    }
+
+
 def test_an_absent_device_is_one_error_at_the_start(two: Cluster, tmp_path: Path) -> None:
     status, printed = RemoteProject(tmp_path, two, ["red", "blue"]).run()
     assert status == 4

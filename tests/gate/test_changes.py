@@ -5,11 +5,14 @@ import math
 from typing import Any
 
 import pytest
+from launched import costs
 from launching import exact
 from synthetic import case, measured
 
 from pytest_ngraph.comparison import AloneLaunch, Comparison
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.gate import Rule
+from pytest_ngraph.gate.assessment import decide_worse
 from pytest_ngraph.gate.changes import Uncompared, reading_of_launches, reading_of_runs, time_change
 from pytest_ngraph.gate.pooling import EXACTLY_EQUAL
 from pytest_ngraph.record import Record
@@ -94,3 +97,43 @@ def test_records_keep_launches_alone_and_old_ones_have_none() -> None:
     assert Record.from_dict(data) == record
     del data["comparison"]["alone"], data["comparison"]["alone_problem"]
     assert Record.from_dict(data).comparison == Comparison(against="main")
+
+
+def test_a_cost_to_serve_is_compared_by_its_launches() -> None:
+    record = compared(launches=(exact(0.0),), serving=costs(0.5, 0.52, 0.48, 0.5, 0.51, 0.49))
+    record = dataclasses.replace(record, serving=costs(1.0, 1.02, 0.98, 1.0, 1.01, 0.99))
+    found = reading_of_launches(record, "cold_start_s")
+    assert found.head == pytest.approx(0.5, rel=0.01)
+    assert found.change.mean == pytest.approx(math.log(2), rel=0.01)
+    assert 0 < found.change.standard_error < 0.05
+
+
+@pytest.mark.parametrize(("size", "name"), [(42, "regressed"), (40, "unchanged"), (39, "improved")])
+def test_a_size_that_grew_has_surely_grown(size: int, name: str) -> None:
+    record = compared(launches=(exact(0.0),), serving=costs(artifact_bytes=40 * 2**20))
+    record = dataclasses.replace(record, serving=costs(artifact_bytes=size * 2**20))
+    change = reading_of_launches(record, "artifact_bytes").change
+    assert decide_worse(change, Rule(margin=0.01)).name == name
+
+
+@pytest.mark.parametrize(
+    ("head", "base", "said"),
+    [
+        (Costs(problem="no driver"), costs(), "the head has none: no driver"),
+        (costs(), Costs(problem="it cannot be deployed: no"), "the base has none: it cannot be deployed: no"),
+        (costs(), None, "not every process reported its cold_start_s"),
+    ],
+)
+def test_costs_that_one_side_lacks_are_not_compared(head: Costs, base: Costs | None, said: str) -> None:
+    record = dataclasses.replace(compared(launches=(exact(0.0),), serving=base), serving=head)
+    with pytest.raises(Uncompared, match=said):
+        reading_of_launches(record, "cold_start_s")
+
+
+def test_a_cost_beside_stored_runs() -> None:
+    runs = [measured(CASE, 0.1, serving=costs())] * 3
+    found = reading_of_runs(measured(CASE, 0.1, serving=costs(2.0)), runs, "serving_memory_bytes")
+    assert found.head == 200 * 2**20
+    assert found.change.mean == pytest.approx(math.log(2), rel=1e-6)
+    with pytest.raises(Uncompared, match="was not recorded in the baseline"):
+        reading_of_runs(measured(CASE, 0.1, serving=costs()), [measured(CASE, 0.1)], "cold_start_s")

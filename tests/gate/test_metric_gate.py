@@ -163,3 +163,9 @@ def test_what_got_worse_by_just_what_is_tolerated_is_seldom_called(
         return combine(zip(weights, cells, strict=True)).p_above(limit) <= rule.level
 
     assert sum(map(called, range(40))) / 40 < 2 * rule.level
+
+
+def test_costs_to_serve_need_no_launches_of_the_model_alone() -> None:
+    """Their folders are launched; the other readings need processes that compile again."""
+    assert held("cold_start:10%", "artifact:1%", base=Base(times=SAME)).alone == set()
+    assert held("cpu:10%", base=Base(times=SAME)).alone == set(CASES)

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from launched import costs
 from synthetic import case, failed, measured, noisy, skipped
 
 from pytest_ngraph.artifact import Model
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.metrics import Metrics, compute
 from pytest_ngraph.record import Agreement, Record
 from pytest_ngraph.stats import Estimate
@@ -205,3 +207,25 @@ def test_metrics_depend_neither_on_order_nor_on_strangers(cells: list[tuple[str,
     alone, together = compute(records), compute([stranger, *reversed(records)])
     for of in alone.by_case:
         assert alone[of] == together[of]
+
+
+def test_a_cost_to_serve_has_the_interval_of_its_launches() -> None:
+    metrics = compute([measured(case("tvm", 8), 0.1, serving=costs(1.0, 1.2, 1.1, 1.3, 0.9, 1.0))])[case("tvm", 8)]
+    assert metrics["cold_start_s"].estimate == pytest.approx((0.525, 0.45, 0.65))
+    assert metrics["artifact_bytes"].estimate == Estimate.exactly(40 * 2**20)
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (measured(case("tvm", 8), 0.1), "the costs to serve were not measured; --ngraph-serving asks for them"),
+        (
+            measured(case("tvm", 8), 0.1, serving=Costs(problem="it cannot be deployed: no")),
+            "it cannot be deployed: no",
+        ),
+        (failed(case("tvm", 8)), "tvm at batch size 8 failed in compile: RuntimeError: no such operator"),
+    ],
+)
+def test_a_cost_that_is_not_known_says_why(record: Record, reason: str) -> None:
+    metric = compute([record])[case("tvm", 8)]["cold_start_s"]
+    assert (metric.estimate, metric.absent, metric.by_definition) == (None, reason, False)

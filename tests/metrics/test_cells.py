@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from launched import costs
 from synthetic import case, failed, measured, noisy
 
 from pytest_ngraph.metrics import compute
@@ -72,3 +73,11 @@ def test_what_slows_all_arms_of_a_cycle_cancels_in_their_ratio(name: str) -> Non
     assert apart is not None
     assert in_turn.value == apart.value
     assert in_turn.width < 0.6 * apart.width
+
+
+def test_costs_follow_their_rows() -> None:
+    records = [measured(case(batch_size=1), 1.0), measured(case(batch_size=2), 1.0, serving=costs(2.0))]
+    cells = Cells.of(records)
+    parts = Cells.joined([cells, cells.take(np.array([1, 0]))])
+    assert sorted(parts.costs) == [1, 2]
+    assert parts.costs[1] == parts.costs[2]

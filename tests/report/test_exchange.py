@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from launched import costs
 from synthetic import case, failed, measured, noisy, skipped
 
+from pytest_ngraph.costs import COSTS
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.exchange import bencher, github_action_benchmark
@@ -68,3 +70,11 @@ def test_several_at_a_time_have_no_latency() -> None:
     (measures,) = bencher(records, metrics).values()
     assert measures.keys() == {"throughput"}
     assert github_action_benchmark(records, metrics)[0]["unit"] == "ms per iteration"
+
+
+def test_costs_to_serve_are_measures_where_they_were_measured() -> None:
+    records = [measured(case("openvino"), 0.01, serving=costs(1.0, 1.1))]
+    measures = bencher(records, compute(records))["resnet18-openvino-b1-xeon"]
+    assert set(measures) == {"latency", "throughput", *COSTS}
+    assert measures["cold_start_s"] == {"value": pytest.approx(0.525)}
+    assert measures["artifact_bytes"]["value"] == 40 * 2**20

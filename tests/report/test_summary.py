@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from launched import costs
 from synthetic import case, failed, measured, noisy, skipped
 
 from pytest_ngraph.artifact import Model
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.gate import Threshold, check
 from pytest_ngraph.metrics import Metric, compute
 from pytest_ngraph.record import HIDDEN, Agreement, Contention, Record
@@ -235,3 +237,25 @@ def test_a_program_in_place_of_a_module_is_shown() -> None:
     notes = [text for text in texts(records, width=140) if "exported program" in text]
     note = "its exported program was measured, since only that can be compared with a base; the module may differ"
     assert notes == [f"  {beside_a_base}: {note}"]
+
+
+def test_costs_to_serve_have_columns_where_they_were_measured() -> None:
+    problem = "it cannot be deployed: it is for measuring only"
+    records = [
+        measured(case("openvino"), 0.01, serving=costs()),
+        measured(case("tvm"), 0.02, serving=Costs(problem=problem)),
+        measured(case("identity"), 0.03),
+    ]
+    shown = texts(records, width=120)
+    for heading, value in (("cold start", "500 ms"), ("serving", "100 MiB"), ("files", "40.0 MiB")):
+        assert heading in shown[1]
+        assert value in shown[3]
+    assert any(line.startswith(f"  - costs to serve under tvm: {problem}") for line in shown)
+    assert any("the costs to serve were not measured; --ngraph-serving asks" in line for line in shown), "of identity"
+    assert "cold start" not in texts(records[2:])[1]
+
+
+def test_why_no_case_has_costs_is_said_although_there_are_no_columns() -> None:
+    shown = texts([measured(case("tvm"), 0.02, serving=Costs(problem="it cannot be deployed: no"))])
+    assert "cold start" not in shown[1]
+    assert "  - costs to serve under tvm: it cannot be deployed: no" in shown

@@ -6,11 +6,13 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from launched import costs
 from launching import exact
 from synthetic import case, failed, measured
 
 from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.record import FailureKind, Record
 from pytest_ngraph.session.resume import ResumedRun
@@ -117,3 +119,18 @@ def test_a_run_of_which_a_part_was_selected_is_gone_on_with_once_more(quick_proj
         assert run_ids(store) == [journal.id]
         assert read(store, journal.id).whole is whole
     assert {record.case.batch_size for record in read(store, journal.id).records} == {1, 4}
+
+
+@pytest.mark.parametrize(
+    ("costed", "serving", "stands"), [(False, None, True), (True, None, False), (True, costs(), True)]
+)
+def test_a_record_without_costs_is_measured_again_where_they_are_asked_for(
+    tmp_path: Path, serving: Costs | None, *, costed: bool, stands: bool
+) -> None:
+    made = {"graph": "g", "files": {}}
+    record = measured(CASE, 0.1, follows_from=made, serving=serving)
+    resumed = ResumedRun(Run(id="1", records=(record,)), Journal(tmp_path, {}), 1)
+    asked = Asked(served={CASE} if costed else ())
+    assert resumed.stands(CASE, lambda record: made, asked) is stands
+    said = ["1 case measured again: what serving costs was not measured."]
+    assert [note for note in resumed.notes if "again" in note] == said * (not stands)

@@ -103,10 +103,40 @@ def test_all_limits_of_a_run_share_the_error_level_from_its_first_test_on() -> N
 def test_what_has_to_be_measured_follows_from_the_thresholds() -> None:
     asked = held("p99:10% if b=8", "compile_s:20% if b=1", "p50>1s if b=1").asked
     assert (asked.calls, asked.tails, asked.alone) == ({ONE, EIGHT}, {EIGHT}, {ONE})
-    assert held("throughput<100").asked == Asked(calls=set())
+    assert held("throughput<100").asked == Asked(calls=set(), served=set())
 
 
 def test_an_option_asks_for_the_calls_of_every_case() -> None:
     ours = SessionThresholds([], tails=True)
     ours.to_bases([ONE, EIGHT], [], GateOptions())
     assert ours.asked.calls == {ONE, EIGHT}
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("cold_start<1s", True),
+        ("serving_memory>300MiB if compiler=tvm", True),
+        ("artifact>1MiB if b=1", False),
+        ("install_bytes>1GiB if compiler=openvino", False),
+        ("worker_memory>1GiB", False),
+    ],
+)
+def test_a_threshold_on_a_cost_to_serve_asks_for_it_where_it_selects(text: str, *, needed: bool) -> None:
+    everywhere, of_one = SessionThresholds([Threshold.parse(text)]), SessionThresholds([])
+    of_one.add(EIGHT, "test_it.py::test", [Threshold.parse(text)])
+    for ours in (everywhere, of_one):
+        ours.to_bases([ONE, EIGHT], [], GateOptions())
+        assert (EIGHT in ours.asked.served) is needed
+    assert ONE not in of_one.asked.served
+
+
+def test_costs_compared_with_a_base_are_asked_for_without_launches_of_the_model_alone() -> None:
+    asked = held("cold_start:10% if b=8", "artifact_bytes:1% if b=8").asked
+    assert (asked.served, asked.alone) == ({EIGHT}, set())
+
+
+def test_an_option_asks_for_the_costs_of_every_case() -> None:
+    ours = SessionThresholds([], serving=True)
+    ours.to_bases([ONE, EIGHT], [], GateOptions())
+    assert ours.asked.served == {ONE, EIGHT}

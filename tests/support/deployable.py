@@ -1,5 +1,9 @@
 """A compiler that a user might write and deploy: it remembers the outputs of eager PyTorch."""
 
+import os
+import signal
+
+import numpy as np
 from mine import Exact
 
 from pytest_ngraph import Serving, Unsupported
@@ -33,3 +37,29 @@ class Lies(Remembers):
     def deploy(self, artifact, target, compiled, folder):
         serving = super().deploy(artifact, target, compiled, folder)
         return Serving(**serving.to_dict() | {"code": CODE.replace("return model", "return [2 * model[0]]")})
+
+
+class Unloadable(Remembers):
+    """What it deploys cannot be loaded."""
+
+    def deploy(self, artifact, target, compiled, folder):
+        serving = super().deploy(artifact, target, compiled, folder)
+        code = CODE.replace('return arrays("answers.npz")', 'raise OSError("no such driver")')
+        return Serving(**serving.to_dict() | {"code": code})
+
+
+class DiesDeploying(Remembers):
+    """Needs much memory to deploy, and then dies."""
+
+    def deploy(self, artifact, target, compiled, folder):
+        assert np.ones(50_000_000).all()
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class OnlyAsScript(Remembers):
+    """What it deploys serves as a script, and not where it is imported."""
+
+    def deploy(self, artifact, target, compiled, folder):
+        serving = super().deploy(artifact, target, compiled, folder)
+        guard = 'assert __name__ == "__main__"'
+        return Serving(**serving.to_dict() | {"code": f"{guard}\n{CODE}"})

@@ -9,6 +9,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target, save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.serving.requirements import install_bytes
 from pytest_ngraph.worker.deploy import deploy
 
 CASE = Case(workload="net", compiler="deployable:Remembers", batch_size=2)
@@ -17,7 +18,9 @@ CASE = Case(workload="net", compiler="deployable:Remembers", batch_size=2)
 class Compiler:
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         (folder / "model").write_bytes((compiled / "model").read_bytes())
-        return Serving(libraries=("a",), imports=("import a",), code="", files={"model": "the model"})
+        (folder / "spare").write_text("not loaded")
+        files = {"model": "the model", "spare": "another"}
+        return Serving(libraries=("numpy",), imports=("import numpy",), code="", files=files, spare=("spare",))
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def written(folders: Path, **fields: object) -> dict[str, object]:
     artifact = Artifact(folder=folders / "exported", case=CASE, **fields)  # type: ignore[arg-type]
     return deploy(
-        CASE, artifact, Target(), folders / "compiled", lambda: [np.full((2, 3), 4, np.float32)], folders / "out"
+        CASE, artifact, Target(), folders / "compiled", lambda: [np.full((2, 3), 4, np.float32)], 1e-3, folders / "out"
     )
 
 
@@ -49,7 +52,11 @@ def test_it_writes_the_model_the_inputs_and_the_reference_outputs(folders: Path)
     answer = written(folders, input_names=("x", "n"), output_names=("output['y']",))
     assert answer["inputs"] == [["x", "float32", "2 x 3"], ["n", "int64", "scalar"]]
     assert answer["outputs"] == [["output['y']", "float32", "2 x 3"]]
-    assert {path.name for path in (folders / "out").iterdir()} == {"model", "inputs.npz", "reference.npz"}
+    names = {path.name for path in (folders / "out").iterdir()}
+    assert names == {"model", "spare", "inputs.npz", "reference.npz", "requirements.txt", "serve.py"}
+    assert "TOLERANCE = 2, 0.001 " in (folders / "out" / "serve.py").read_text()
+    assert answer["artifact_bytes"] == len("a model")
+    assert answer["install_bytes"] == install_bytes(["numpy"])
     assert arrays(folders / "out" / "inputs.npz") == [[1.0] * 6, [7]]
     assert arrays(folders / "out" / "reference.npz") == [[5.0] * 6]
 
@@ -66,6 +73,6 @@ def test_inputs_have_the_type_that_the_model_takes_unless_numpy_lacks_it(
 ) -> None:
     case = Case(workload="net", compiler="mine", batch_size=2, precision=precision)  # type: ignore[arg-type]
     artifact = Artifact(folder=folders / "exported", case=case)
-    deploy(case, artifact, Target(), folders / "compiled", list, folders / "out")
+    deploy(case, artifact, Target(), folders / "compiled", list, 1e-3, folders / "out")
     with np.load(folders / "out" / "inputs.npz") as archive:
         assert archive["a0000"].dtype == dtype

@@ -7,6 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
+from pytest_ngraph.serving.written import Written
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.worker.measure import is_precise, is_settled, iterations_per_round
 from pytest_ngraph.worker.protocol import TIMES
@@ -62,6 +64,12 @@ class Arm:
         self._seconds_per_call = math.inf
         self._concurrency = 1
         self._cpu_s = 0.0
+        self._has_peaks = False
+
+    @property
+    def target(self) -> Target:
+        """What it is compiled for."""
+        return self._target
 
     @property
     def running(self) -> bool:
@@ -133,6 +141,25 @@ class Arm:
         answer = self._ask("time_calls", **block._asdict())
         return rounded(answer["seconds"]) if answer else []
 
+    def deploy(self, folder: Path) -> Written:
+        """Write the folder that serves the model, which is loaded. What that takes does not count to its peak memory.
+
+        Args:
+            folder: where to write; empty.
+
+        Raises:
+            Unsupported: its compiler cannot deploy it.
+            WorkerFailed: writing fails.
+        """
+        agreement = self._record.agreement
+        assert agreement is not None, "only a model that was prepared is deployed"
+        self._update(**self._request("peaks", kind=self._target.kind))
+        self._has_peaks = True
+        preparation = self._preparation()
+        given = {name: preparation[name] for name in ("case", "artifact", "target")}
+        answer = self._request("deploy", **given, tolerance=agreement.tolerance, folder=str(folder))
+        return Written.from_answer(answer, folder, agreement)
+
     def finish(self, contention: Contention, arms: tuple[str, ...], cycles: str = "") -> Record:
         """Free the model and return the record. `arms` and `cycles` are as in `Record`."""
         if self._worker is not None and self._worker.alive:
@@ -156,7 +183,7 @@ class Arm:
         except (Unsupported, WorkerFailed) as error:
             self._update(facts=self._record.facts | {"closing": str(error)})
         else:
-            if self.running:
+            if self.running and not self._has_peaks:
                 self._update(**peaks)
 
     def _count(self, used: dict[str, Any]) -> None:
@@ -191,7 +218,7 @@ class Arm:
         return self._send(self._worker, do, **arguments)
 
     def _send(self, worker: WorkerProcess, do: str, **arguments: Any) -> dict[str, Any]:
-        phase: Phase = "compile" if do == "prepare" else "measure"
+        phase: Phase = "compile" if do in ("prepare", "deploy") else "measure"
         timeout_s = min(self._settings.timeout_s, RELEASE_S if do == "release" else math.inf)
         return worker.request(do, timeout_s=timeout_s, phase=phase, **arguments)
 

@@ -16,11 +16,13 @@ class Asked:
         alone: head and base are also launched alone, for figures that a process holding both cannot give.
         calls: single calls are timed one by one.
         tails: single calls of head and base are timed in turn as well, in further launches.
+        served: what serving them costs is measured, beside a base also what serving that costs.
     """
 
     alone: Collection[Case] = ()
     calls: Collection[Case] = ()
     tails: Collection[Case] = ()
+    served: Collection[Case] = ()
 
 
 NOTHING = Asked()

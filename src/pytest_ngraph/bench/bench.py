@@ -26,6 +26,7 @@ from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.scratch import Scratch
+from pytest_ngraph.bench.serving import ServingCosts
 from pytest_ngraph.bench.tails import time_calls
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
@@ -71,8 +72,11 @@ class Bench:
         self._workers = Workers(self._folder, settings.memory_bytes, home, forks=base is not None)
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
+        self._costs = ServingCosts(asked.served, self._folder, settings, self._progress)
         self._launches = (
-            FurtherLaunches(base, self._workers, target, settings, self._prepare, self._progress, self._drawing, asked)
+            FurtherLaunches(
+                base, self._workers, target, settings, self._prepare, self._progress, self._drawing, self._costs, asked
+            )
             if base is not None
             else None
         )
@@ -142,9 +146,11 @@ class Bench:
             if not self._settings.smoke:
                 time_calls(arms, self._asked.calls, self._settings)
             cycles = uuid.uuid4().hex
-            records = [arm.finish(contention, names, cycles) for arm in arms]
-            for arm, record in zip(arms, records, strict=True):
-                yield self._compared(record, arm) if isinstance(arm, PairedArm) else record
+            paired = [(arm, arm.finish(contention, names, cycles)) for arm in arms if isinstance(arm, PairedArm)]
+            for arm in arms:
+                if not isinstance(arm, PairedArm):
+                    yield self._costs.finished(arm, contention, names, cycles)
+            yield from (self._compared(record, arm) for arm, record in paired)
             if self._settings.isolation == "case":
                 self._workers.discard_compilers()
             self._workers.discard_swollen()

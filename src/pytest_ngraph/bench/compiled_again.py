@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
@@ -13,8 +13,10 @@ from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
-from pytest_ngraph.record import Failure, Record
+from pytest_ngraph.record import Failure
 from pytest_ngraph.settings import Settings
+
+Result = TypeVar("Result")
 
 
 def export(
@@ -57,10 +59,10 @@ def export(
     return artifact
 
 
-def prepare(
+def prepared(
     workers: Workers, artifact: Artifact, case: Case, target: Target, settings: Settings, progress: Progress
-) -> Record:
-    """Compile, warm up and verify, as before measuring. Raises as `export` does."""
+) -> Arm:
+    """Return the case's arm, compiled, warmed up and verified as before measuring. Raises as `export` does."""
     arm = Arm(case, artifact, target, settings, lambda: workers.resident(case.compiler, target))
     arm.prepare(
         on_phase=lambda phase: progress.phase(case, phase), on_progress=lambda text: progress.compiling(case, text)
@@ -69,10 +71,10 @@ def prepare(
         raise _failed(case, arm.prepared.failure)
     if not arm.running:
         raise UsageError(f"{case.id} cannot be compiled: {arm.prepared.skip_reason}")
-    return arm.prepared
+    return arm
 
 
-def answer(case: Case, done: str, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def answer(case: Case, done: str, ask: Callable[[], Result]) -> Result:
     """Return a worker's answer, or raise why there is none. `done` is what was asked for: "deployed"."""
     try:
         return ask()

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.compiled_again import answer, export, prepare
+from pytest_ngraph.bench.compiled_again import answer, export, prepared
 from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
 from pytest_ngraph.bench.profiled import ProfiledModel, run_in_turn
 from pytest_ngraph.bench.progress import Progress
@@ -46,7 +46,7 @@ def explaining(
         artifact = export(workers, scratch.folder / "group", first, on, settings, graph, "explain", progress)
 
         def profiled(case: Case, target: Target) -> ProfiledModel:
-            prepare(workers, artifact, case, target, settings, progress)
+            prepared(workers, artifact, case, target, settings, progress)
             ask = partial(_ask, workers, settings, case, target)
             return ProfiledModel(case.compiler, ask, case, artifact, target)
 

@@ -14,14 +14,17 @@ from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.draws import DrawingLaunches
 from pytest_ngraph.bench.group import interleave
+from pytest_ngraph.bench.home import OWN_HOME
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.bench.serving import Deployment, ServingCosts
 from pytest_ngraph.bench.tails import compare_calls, launch_calls
 from pytest_ngraph.bench.workers import Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, CallLaunch, Comparison, Launch
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.explain import explain
 from pytest_ngraph.record import Contention, Record
@@ -38,6 +41,7 @@ class FurtherLaunches:
         target: returns what a case is compiled for.
         prepare: compiles, warms up and verifies an arm.
         drawing: gives each launch what it compiles with.
+        costs: measures what serving costs.
         asked: what cases need besides a decided comparison.
     """
 
@@ -50,6 +54,7 @@ class FurtherLaunches:
         prepare: Callable[[Arm], None],
         progress: Progress,
         drawing: DrawingLaunches,
+        costs: ServingCosts,
         asked: Asked = NOTHING,
     ) -> None:
         self._base = base
@@ -59,11 +64,14 @@ class FurtherLaunches:
         self._prepare = prepare
         self._progress = progress
         self._drawing = drawing
+        self._costs = costs
         self._asked = asked
 
     def single(self, arm: PairedArm) -> Record:
         """Return the record of the head, measured without its base."""
-        return self._run_alone(arm.single(), self._settings)
+        head = arm.single()
+        contention = self._measured(head, self._settings)
+        return self._costs.finished(head, contention, (head.case.compiler,))
 
     def confirmed(self, record: Record, arm: PairedArm) -> Record:
         """Return the record with launches added to its comparison until it can be decided, and what the base asks for.
@@ -82,7 +90,9 @@ class FurtherLaunches:
         record = dataclasses.replace(failed or record, comparison=comparison)
         if arm.case in self._asked.tails:
             record = self._with_calls(record, arm)
-        return self._launched_alone(record, arm) if arm.case in self._asked.alone else record
+        if arm.case in self._asked.alone:
+            record = self._launched_alone(record, arm)
+        return self._served(record, arm) if self._costs.asks(arm.case) else record
 
     def _decided(self, comparison: Comparison, arm: PairedArm) -> tuple[Comparison, Record | None]:
         """Return the comparison with launches in fresh processes added until it can be decided.
@@ -177,11 +187,37 @@ class FurtherLaunches:
             record, comparison=dataclasses.replace(comparison, alone=launches, alone_problem=problem)
         )
 
+    def _served(self, record: Record, arm: PairedArm) -> Record:
+        """Return the record with what serving the head costs, and the base, launched in turn."""
+        comparison = record.comparison
+        if comparison is None or record.outcome != "measured":
+            return record
+        arms = [HEAD] if comparison.problem else [HEAD, BASE]
+        found = self._costs.measure(arm.case, [self._deployed(comparison, arm, which) for which in arms])
+        costs = dict(zip(arms, found, strict=True))
+        return dataclasses.replace(
+            record, serving=costs[HEAD], comparison=dataclasses.replace(comparison, serving=costs.get(BASE))
+        )
+
+    def _deployed(self, comparison: Comparison, arm: PairedArm, which: str) -> Deployment:
+        """Write the folder that serves the head or the base, from a fresh process."""
+        home = self._base.home if comparison.placement == "apart" and which == BASE else None
+        with self._workers.fresh(self._target(arm.case), home) as worker:
+            alone = arm.alone(which, self._settings, lambda _: worker)
+            self._prepare(alone)
+            deployment = self._costs.write(alone, (home or OWN_HOME).python)
+        prepared = alone.prepared
+        reason = prepared.failure.message if prepared.failure else prepared.skip_reason
+        return deployment or Deployment(Costs(problem=f"the {which} alone cannot be prepared: {reason}"))
+
     def _run_alone(self, arm: Arm, settings: Settings) -> Record:
         """Prepare and measure one arm with no other beside it, and return its record."""
+        return arm.finish(self._measured(arm, settings), (arm.case.compiler,))
+
+    def _measured(self, arm: Arm, settings: Settings) -> Contention:
+        """Prepare and measure one arm with no other beside it."""
         self._prepare(arm)
-        contention = interleave([arm], settings, self._progress)
-        return arm.finish(contention, (arm.case.compiler,))
+        return interleave([arm], settings, self._progress)
 
 
 def _why_not_again(record: Record) -> str:

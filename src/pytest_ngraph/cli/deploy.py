@@ -73,6 +73,7 @@ def _deployed(record: Record, run: Run, profiles: dict[str, Device], folder: Pat
 
 def _deploy(record: Record, run: Run, profiles: dict[str, Device], folder: Path) -> None:
     from pytest_ngraph.deploy.folder import deploy
+    from pytest_ngraph.deploy.readme import in_words
 
     target = choice.target_of(record, profiles)
     settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
@@ -81,5 +82,7 @@ def _deploy(record: Record, run: Run, profiles: dict[str, Device], folder: Path)
     live.end(f"{record.case.id}: {folder}")
     for line in done.checked.splitlines():
         print(f"  {line}")
+    for what, value in in_words(done.costs):
+        print(f"  {value}: {what}")
     low, high = record.throughput_interval[1:]
     print(f"  {record.throughput:.1f} samples/s measured, 95 % interval {low:.1f} to {high:.1f}")

@@ -99,6 +99,7 @@ class Task:
         alone: indices of the cases of which each arm is also launched alone.
         calls: indices of the cases of which single calls are timed.
         tails: indices of the cases of which single calls are compared with the base's.
+        served: indices of the cases of which it is measured what serving them costs.
         figures: indices of the cases that are measured even if they equal their base's, because something reads them.
         retry_failed: whether a case is measured again if its stored failure may have been chance.
     """
@@ -110,6 +111,7 @@ class Task:
     alone: tuple[int, ...]
     calls: tuple[int, ...]
     tails: tuple[int, ...]
+    served: tuple[int, ...]
     figures: tuple[int, ...]
     retry_failed: bool
 
@@ -123,6 +125,7 @@ class Task:
             "alone": list(self.alone),
             "calls": list(self.calls),
             "tails": list(self.tails),
+            "served": list(self.served),
             "figures": list(self.figures),
             "retry_failed": self.retry_failed,
         }
@@ -138,6 +141,7 @@ class Task:
             alone=tuple(data["alone"]),
             calls=tuple(data["calls"]),
             tails=tuple(data["tails"]),
+            served=tuple(data["served"]),
             figures=tuple(data["figures"]),
             retry_failed=data["retry_failed"],
         )

@@ -1,4 +1,4 @@
-"""Put a folder that serves together, check it in a fresh process, and only then move it to its place."""
+"""Put a folder that serves together, check it and measure its costs in fresh processes, then move it to its place."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.deploying import Written, deploying
+from pytest_ngraph.bench.deploying import deploying
 from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.bench.serving import launch, variables_of
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.deploy.readme import readme
-from pytest_ngraph.deploy.requirements import FILE as REQUIREMENTS
-from pytest_ngraph.deploy.requirements import requirements
-from pytest_ngraph.deploy.script import SCRIPT, SUMS, script
 from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.record import Record
+from pytest_ngraph.serving.launches import Place
+from pytest_ngraph.serving.script import SCRIPT, SUMS
+from pytest_ngraph.serving.written import Written
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Run
 from pytest_ngraph.system.files import sha256
@@ -33,10 +35,12 @@ class Deployed:
     Attributes:
         folder: the folder.
         checked: what its check printed.
+        costs: what serving costs.
     """
 
     folder: Path
     checked: str
+    costs: Costs
 
 
 def name_of(record: Record) -> str:
@@ -56,7 +60,7 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
     """Compile a record's case again, or take it from the cache, and write the folder that serves it.
 
     The folder appears only once its own check has passed in a process that has nothing but this interpreter's
-    packages.
+    packages, and its costs are measured in further ones.
 
     Raises:
         UsageError: the folder is not empty, the case is not what was measured, or it cannot be deployed.
@@ -70,28 +74,23 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
         building.mkdir()
         graph = record.follows_from["graph"]
         with deploying(record.case, target, settings, graph, building, progress) as written:
-            complete(building, record, run, target, written)
+            write_sums(building)
             checked = _check(building, record.case.id)
+            costs = _costs(written, record, target, settings, progress)
+            (building / README).write_text(readme(record, run, target, written, costs))
         if place.exists():  # it may be the folder that the command runs in, which must stay
             for path in building.iterdir():
                 path.rename(place / path.name)
         else:
             building.rename(place)
-    return Deployed(folder=folder, checked=checked)
+    return Deployed(folder=folder, checked=checked, costs=costs)
 
 
-def complete(folder: Path, record: Record, run: Run, target: Target, written: Written) -> None:
-    """Write what is missing beside the files of the compiler and the arrays: script, requirements, README, digests."""
-    (folder / SCRIPT).write_text(script(record.case, written.serving, target.threads, written.agreement.tolerance))
-    (folder / REQUIREMENTS).write_text(requirements(["numpy", *written.serving.libraries]))
-    (folder / README).write_text(readme(record, run, target, written))
-    (folder / SUMS).write_text(_sums(folder))
-
-
-def _sums(folder: Path) -> str:
-    """Return the SHA-256 of every file, as `sha256sum` writes them."""
+def write_sums(folder: Path) -> None:
+    """Write the SHA-256 of every file, as `sha256sum` does."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in NOT_SUMMED)
-    return "".join(f"{sha256(path)}  {path.relative_to(folder)}\n" for path in files)
+    sums = "".join(f"{sha256(path)}  {path.relative_to(folder)}\n" for path in files)
+    (folder / SUMS).write_text(sums)
 
 
 def _check(folder: Path, case: str) -> str:
@@ -100,8 +99,20 @@ def _check(folder: Path, case: str) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise NgraphError(
-            f"{case} is compiled, and the folder that should serve it fails its check, so it is not written: "
-            f"{said[-1] if said else f'status {done.returncode}'}"
-        )
+        raise _not_written(case, "fails its check", said[-1] if said else f"status {done.returncode}")
     return done.stdout
+
+
+def _costs(written: Written, record: Record, target: Target, settings: Settings, progress: Progress) -> Costs:
+    """Return what the folder costs to serve. Raise `NgraphError` where it does not answer."""
+    variables = variables_of(written.folder)
+    place = Place(folder=written.folder, cores=target.cores, variables=variables)
+    try:
+        (launches,) = launch(record.case, [place], settings.timeout_s, progress)
+    except NgraphError as error:
+        raise _not_written(record.case.id, "does not answer when it is imported", str(error)) from None
+    return replace(written.costs, launches=launches)
+
+
+def _not_written(case: str, what: str, why: str) -> NgraphError:
+    return NgraphError(f"{case} is compiled, and the folder that should serve it {what}, so it is not written: {why}")

@@ -7,14 +7,16 @@ from datetime import datetime, timezone
 from importlib.metadata import version
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.deploying import Written
 from pytest_ngraph.case import CompilerSpec
 from pytest_ngraph.compilers.serving import Serving
-from pytest_ngraph.deploy.script import SCRIPT, SUMS
+from pytest_ngraph.costs import COSTS, Costs
+from pytest_ngraph.metrics import DEFINITIONS
+from pytest_ngraph.metrics.text import with_interval
 from pytest_ngraph.record import Record
+from pytest_ngraph.serving.script import INPUTS, REFERENCE, SCRIPT, SUMS
+from pytest_ngraph.serving.written import Written
 from pytest_ngraph.store import Run
 from pytest_ngraph.wording import counted
-from pytest_ngraph.worker.deploy import INPUTS, REFERENCE
 
 TEXT = """\
 # {model} at batch size {batch_size}, compiled by {compiler}
@@ -44,13 +46,32 @@ outputs = serve.answer(model, serve.samples())  # lists of NumPy arrays
 `{script}` uses as many threads. To bind them to cores, as they were when this was measured: `taskset -c {cores} python
 {script} --check`.{notes}
 
+## What it costs to serve
+
+{costs}
+
+Measured in {launches}, one after another, each a fresh process that imports `serve`, bound to the same cores. All
+files were in the page cache. Median, with its 95 % interval.
+
 ## Files
 
 {files}
 """
+LABELS = {
+    "cold_start_s": "cold start, from exec to the first answer",
+    "serving_import_s": "of it: importing `serve`",
+    "serving_load_s": "of it: `load()`",
+    "serving_first_call_s": "of it: the first `answer()`",
+    "serving_memory_bytes": "resident memory, once steady",
+    "serving_private_bytes": "of it: private to the process",
+    "serving_peak_bytes": "peak of resident memory",
+    "artifact_bytes": "files that `load()` reads",
+    "install_bytes": "what `requirements.txt` installs",
+}
+"""What the costs are, in words."""
 
 
-def readme(record: Record, run: Run, target: Target, written: Written) -> str:
+def readme(record: Record, run: Run, target: Target, written: Written, costs: Costs) -> str:
     """Return the text of the README."""
     case = record.case
     return TEXT.format(
@@ -62,9 +83,19 @@ def readme(record: Record, run: Run, target: Target, written: Written) -> str:
         measured=_table(("what", "value"), list(_measured(record, run, target, written))),
         script=SCRIPT,
         cores=",".join(map(str, target.cores)),
+        costs=_table(("what", "value"), list(in_words(costs))),
+        launches=counted(len(costs.launches), "launch", "launches"),
         notes="".join(f" {note}" for note in written.serving.notes),
         files=_table(("file", "what it is"), list(_files(written))),
     )
+
+
+def in_words(costs: Costs) -> Iterator[tuple[str, str]]:
+    """Yield what each known cost is, and its value with its interval."""
+    for name in COSTS:
+        estimate = costs.estimate(name)
+        if estimate is not None:
+            yield LABELS[name], with_interval(estimate, DEFINITIONS[name].unit)
 
 
 def _measured(record: Record, run: Run, target: Target, written: Written) -> Iterator[tuple[str, str]]:

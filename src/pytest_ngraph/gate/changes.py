@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, Comparison
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.gate.assessment import Assessment
 from pytest_ngraph.gate.decision import weigh
 from pytest_ngraph.gate.launches import Effect
@@ -17,14 +18,29 @@ from pytest_ngraph.gate.verdict import VerdictName, why_new
 from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.record import Record
 
-READINGS: Mapping[str, Prior] = {
+ALONE: Mapping[str, Prior] = {
     "compile_s": Prior(0.05, 4),
     "cpu_percent": Prior(0.05, 4),
     "worker_memory_bytes": Prior(0.005, 4),
 }
-"""The metrics that are read once in each process, with their spread (of logarithms) from process to process where
-nothing changed. The prior matters for memory: three processes may agree exactly by chance.
+"""The metrics that are read once in each process in which an arm is launched alone, with their spread (of logarithms)
+from process to process where nothing changed. The prior matters for memory: three processes may agree exactly by
+chance.
 """
+SERVING: Mapping[str, Prior] = {
+    "cold_start_s": Prior(0.05, 4),
+    "serving_import_s": Prior(0.05, 4),
+    "serving_load_s": Prior(0.05, 4),
+    "serving_first_call_s": Prior(0.05, 4),
+    "serving_memory_bytes": Prior(0.005, 4),
+    "serving_private_bytes": Prior(0.005, 4),
+    "serving_peak_bytes": Prior(0.005, 4),
+    "artifact_bytes": Prior(0.0001, 1000),
+    "install_bytes": Prior(0.0001, 1000),
+}
+"""Likewise, of processes that only serve. A size is one number: what is compiled twice differs by a few bytes."""
+READINGS: Mapping[str, Prior] = {**ALONE, **SERVING}
+"""All metrics that are read in processes, not sampled in rounds."""
 
 SPREADS: Mapping[str, Prior] = {**READINGS, **dict.fromkeys(PERCENTILES, Prior(0.05, 4))}
 """The same for every metric that is compared by launches of its own: also percentiles of single calls."""
@@ -97,7 +113,7 @@ def time_change(record: Record, rule: Rule) -> Pooled:
 
 
 def reading_of_launches(record: Record, metric: str) -> Reading:
-    """Return what a record's launches of one arm alone show of a metric of `READINGS`.
+    """Return what launches of one arm alone, or of what serves it, show of a metric of `READINGS`.
 
     Raises:
         Uncompared: the case was not compared, or a process did not report the metric.
@@ -108,9 +124,15 @@ def reading_of_launches(record: Record, metric: str) -> Reading:
         if own is None:
             raise Uncompared("inconclusive", f"{metric} was not recorded")
         return Reading(own, EXACTLY_EQUAL)
-    values = {arm: [getattr(each, metric) for each in comparison.alone if each.arm == arm] for arm in (HEAD, BASE)}
+    if metric in SERVING:
+        costs = {HEAD: record.serving or Costs(), BASE: comparison.serving or Costs()}
+        values = {arm: own.values(metric) for arm, own in costs.items()}
+        problem = next((f"the {arm} has none: {own.problem}" for arm, own in costs.items() if own.problem), "")
+    else:
+        values = {arm: [getattr(each, metric) for each in comparison.alone if each.arm == arm] for arm in (HEAD, BASE)}
+        problem = comparison.alone_problem
     if not all(found and all(found) for found in values.values()):
-        raise Uncompared("inconclusive", comparison.alone_problem or f"not every process reported its {metric}")
+        raise Uncompared("inconclusive", problem or f"not every process reported its {metric}")
     head, base = (pool(_effects(values[arm]), READINGS[metric]) for arm in (HEAD, BASE))
     return Reading(math.exp(head.mean), combine([(1.0, head), (-1.0, base)]))
 

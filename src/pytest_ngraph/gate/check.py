@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.costs import COSTS
 from pytest_ngraph.gate import unmatched
 from pytest_ngraph.gate.changes import SPREADS
 from pytest_ngraph.gate.limits import Evidence, Limits
@@ -99,10 +100,21 @@ def count_limits(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Seq
 
 def need_calls(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> set[Case]:
     """Return the cases of which a threshold needs single calls; the arguments are those of `count_limits`."""
+    return _needing(PERCENTILES, thresholds, cases)
+
+
+def need_costs(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> set[Case]:
+    """Return the cases of which a threshold needs what serving costs; the arguments are those of `count_limits`."""
+    return _needing(COSTS, thresholds, cases)
+
+
+def _needing(
+    metrics: Container[str], thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]
+) -> set[Case]:
     return {
         case
         for threshold, owner in thresholds
-        if threshold.metric in PERCENTILES
+        if threshold.metric in metrics
         for case in (cases if owner is None else [owner])
         if threshold.selects(Metric(threshold.metric, case))
     }

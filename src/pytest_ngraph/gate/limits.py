@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_ngraph.case import IDENTITY, Case
-from pytest_ngraph.gate.changes import READINGS
+from pytest_ngraph.gate.changes import ALONE
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics, Scope
 from pytest_ngraph.metrics.between import NO_SPREAD, NORMAL, Spread, Uncertainty, total
 from pytest_ngraph.metrics.metric import scope_of
@@ -127,7 +127,8 @@ class Limits:
             return in_shares(estimate, spread) if DEFINITIONS[name].change == "share" else plain(estimate, spread)
         elif name in ONCE and estimate.value > 0:
             return in_shares(estimate, ONCE[name])
-        return plain(estimate, NO_SPREAD)  # a count, or a metric of the user's own, whose interval is all that is known
+        # A count, a cost of launched processes, or a metric of the user's own: its interval is all that is known.
+        return plain(estimate, NO_SPREAD)
 
     def _break_even(self, scope: Case | Scope, estimate: Estimate) -> Judged | None:
         """Judge by the speedup at which compiling is paid back after as many samples: 1 + compile_s T / samples."""
@@ -173,8 +174,8 @@ class Limits:
         return {name: each.estimate for name, each in self._metrics[scope].items() if each.estimate}
 
 
-ONCE: Mapping[str, Spread] = {name: Spread(*prior) for name, prior in READINGS.items()} | {
-    "device_memory_bytes": Spread(*READINGS["worker_memory_bytes"])
+ONCE: Mapping[str, Spread] = {name: Spread(*prior) for name, prior in ALONE.items()} | {
+    "device_memory_bytes": Spread(*ALONE["worker_memory_bytes"])
 }
 """The metrics that are read once in each process, with their spread from process to process."""
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
-from pytest_ngraph.gate.changes import READINGS, SPREADS, Uncompared
+from pytest_ngraph.gate.changes import ALONE, READINGS, SPREADS, Uncompared
 from pytest_ngraph.gate.inversions import judge_inversions
 from pytest_ngraph.gate.judge import Judge
 from pytest_ngraph.gate.ledger import Ledger
@@ -94,7 +94,7 @@ class MetricGate:
     @property
     def alone(self) -> set[Case]:
         """The cases that must also be launched alone."""
-        return self._with_metric_in(READINGS)
+        return self._with_metric_in(ALONE)
 
     @property
     def tails(self) -> set[Case]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_ngraph.case import IDENTITY
+from pytest_ngraph.costs import COSTS, NOT_ASKED_FOR
 from pytest_ngraph.metrics import percentiles
 from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.column import Column
@@ -62,6 +63,7 @@ def case_columns(panels: Panels) -> dict[str, Column]:
         "cpu_reduction": _cpu_reduction(panels),
         "worker_memory_bytes": _reading(cells, "worker_memory_bytes"),
         "device_memory_bytes": _reading(cells, "device_memory_bytes"),
+        **_costs(cells),
     }
 
 
@@ -236,6 +238,25 @@ def _reading(cells: Cells, name: str) -> Column:
     column.by_definition[unread & cells.measured] = inapplicable
     rows = np.flatnonzero(column.present)
     column.put(rows, _exactly(values[rows]))
+    return column
+
+
+def _costs(cells: Cells) -> dict[str, Column]:
+    """Return the costs to serve, by name. Where they were not asked for, all are one column."""
+    if cells.costs:
+        return {name: _cost(cells, name) for name in COSTS}
+    count = len(cells.cases)
+    return dict.fromkeys(COSTS, Column.empty(count, dict.fromkeys(range(count), NOT_ASKED_FOR) | _unmeasured(cells)))
+
+
+def _cost(cells: Cells, name: str) -> Column:
+    """Return a cost to serve, with the interval of its launches."""
+    every = range(len(cells.cases))
+    found = [cells.costs[row][name] if row in cells.costs else NOT_ASKED_FOR for row in every]
+    absent = {row: reason for row, reason in enumerate(found) if isinstance(reason, str)}
+    column = Column.empty(len(cells.cases), absent | _unmeasured(cells))
+    rows = np.flatnonzero(column.present)
+    column.put(rows, Estimates(*np.array([found[row] for row in rows], dtype=np.float64).reshape(-1, 3).T))
     return column
 
 

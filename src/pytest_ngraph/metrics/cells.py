@@ -7,16 +7,18 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 
 import numpy as np
 
 from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.costs import COSTS, Costs
 from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
 from pytest_ngraph.record import Record, Round
 from pytest_ngraph.stats import (
     DRAWS,
     FEWEST_ROUNDS,
+    Estimate,
     Estimates,
     Floats,
     bootstrap_medians_of_each,
@@ -26,6 +28,8 @@ from pytest_ngraph.stats import (
 READINGS = ("compile_s", "cpu_percent", "worker_memory_bytes", "device_memory_bytes", "tokens", "first_tokens")
 """What is read once of a record, not sampled (`Record.reading`)."""
 NO_CALLS: Floats = np.empty(0)
+Cost = Estimate | str
+"""What a cost to serve is, or why it is not known."""
 
 Key = Case
 """All of a case except compiler and batch size, which are identity and 1."""
@@ -43,6 +47,8 @@ class Cells:
         seeds: of the draws of each case; equal for cases that were timed in turn; shape (n,).
         calls: seconds of single calls of each case, in the order in which they were timed; empty where none were.
         readings: values that were read once, by the names of `READINGS`; NaN where missing; shape (n,) each.
+        costs: what serving costs, by the names of `COSTS`, or why it is not known; for each case of which that was
+            asked for, by its row.
     """
 
     cases: Sequence[Case]
@@ -52,6 +58,7 @@ class Cells:
     seeds: Rows
     calls: Sequence[Floats]
     readings: Mapping[str, Floats]
+    costs: Mapping[int, Mapping[str, Cost]]
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Cells:
@@ -71,11 +78,13 @@ class Cells:
             seeds=np.array([zlib.crc32((r.cycles or r.case.id).encode()) for r in records], dtype=np.intp),
             calls=[np.array(record.calls, dtype=np.float64) if record.calls else NO_CALLS for record in records],
             readings={name: np.array([r.reading(name) for r in records], dtype=np.float64) for name in READINGS},
+            costs={row: _costs(record.serving) for row, record in enumerate(records) if record.serving},
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Cells]) -> Cells:
         """Return the rows of all parts, one part after another."""
+        begins = accumulate((len(part.cases) for part in parts), initial=0)
         return cls(
             cases=[case for part in parts for case in part.cases],
             problems=[problem for part in parts for problem in part.problems],
@@ -85,6 +94,9 @@ class Cells:
             calls=[calls for part in parts for calls in part.calls],
             readings={
                 name: np.concatenate([np.empty(0), *(part.readings[name] for part in parts)]) for name in READINGS
+            },
+            costs={
+                begin + row: own for begin, part in zip(begins, parts, strict=False) for row, own in part.costs.items()
             },
         )
 
@@ -100,6 +112,7 @@ class Cells:
             seeds=self.seeds[rows],
             calls=[self.calls[row] for row in rows],
             readings={name: values[rows] for name, values in self.readings.items()},
+            costs={place: self.costs[row] for place, row in enumerate(rows.tolist()) if row in self.costs},
         )
 
     @cached_property
@@ -142,6 +155,10 @@ class Cells:
         for count in np.unique(counts):
             own = rows[counts == count]
             yield own, self.samples[self._begins[own, None] + np.arange(count)]
+
+
+def _costs(serving: Costs) -> dict[str, Cost]:
+    return {name: serving.estimate(name) or serving.why_absent(name) for name in COSTS}
 
 
 def flattened(rounds: Iterable[Sequence[Round]]) -> tuple[Floats, Floats]:

@@ -53,6 +53,11 @@ class Definition:
         return self.name
 
 
+def _cost(name: str, unit: Unit, formula: str) -> Definition:
+    """Return the definition of what serving a case costs."""
+    return Definition(name=name, extent="case", better="lower", unit=unit, formula=formula, change="share")
+
+
 def _table(*definitions: Definition) -> dict[str, Definition]:
     return {definition.name: definition for definition in definitions}
 
@@ -199,6 +204,15 @@ DEFINITIONS = _table(
         change="share",
     ),
     Definition(name="device_memory_bytes", extent="case", better="lower", unit="B", formula="peak on the accelerator"),
+    _cost("cold_start_s", "s", "exec to the first answer of a fresh process that only serves; median of the launches"),
+    _cost("serving_import_s", "s", "the part of cold_start_s that imports serve.py and its runtime"),
+    _cost("serving_load_s", "s", "the part of cold_start_s that loads the model: load()"),
+    _cost("serving_first_call_s", "s", "the part of cold_start_s that answers the first time"),
+    _cost("serving_memory_bytes", "B", "resident memory of a process that only serves, once steady; median likewise"),
+    _cost("serving_private_bytes", "B", "the part of serving_memory_bytes that no other process shares"),
+    _cost("serving_peak_bytes", "B", "resident peak of a process that only serves; median likewise"),
+    _cost("artifact_bytes", "B", "size of the files that serve.py loads"),
+    _cost("install_bytes", "B", "size of what requirements.txt installs"),
     Definition(
         name="friction",
         extent="curve",

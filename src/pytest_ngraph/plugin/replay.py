@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.costs import COSTS
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
@@ -69,6 +70,7 @@ def extra_info(record: Record) -> dict[str, Any]:
         "load_s": record.load_s,
         "cpu_percent": record.cpu_percent,
         "worker_memory_bytes": record.worker_memory_bytes,
+        **({name: record.reading(name) for name in COSTS} if record.serving else {}),
     }
 
 

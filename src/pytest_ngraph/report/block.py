@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
+from pytest_ngraph.costs import COSTS
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics
 from pytest_ngraph.metrics.between import surely_above
 from pytest_ngraph.metrics.cells import why_not_measured
@@ -87,6 +88,10 @@ FIGURES = (
     Figure("compile", "compile_s", 6, _value),
     Figure("CPU %", "cpu_percent", 9, _whole),
     Figure("memory", "worker_memory_bytes", 8, _value),
+    Figure("cold start", "cold_start_s", 2, _value, optional=True),
+    Figure("serving", "serving_memory_bytes", 2, _value, optional=True),
+    Figure("files", "artifact_bytes", 4, _value, optional=True),
+    Figure("install", "install_bytes", 9, _value, optional=True),
 )
 ERROR_RANK = 10
 MOST_NAMED = 3
@@ -199,10 +204,14 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
         for figure in FIGURES:
             metric = metrics[record.case][figure.metric]
             heading = figure.heading_for(record.case)
-            if figure.metric in PERCENTILE_RANKS and record.calls:
-                continue
-            if metric.absent and not metric.by_definition and heading in shown:
+            is_noted = (figure.metric in PERCENTILE_RANKS and record.calls) or (
+                figure.metric in COSTS and record.serving
+            )
+            if metric.absent and not metric.by_definition and heading in shown and not is_noted:
                 reasons.setdefault(metric.absent, {})[heading] = None
+    for record in measured:  # the columns of costs are left out where no case has any
+        if record.serving is not None and record.serving.problem:
+            reasons.setdefault(record.serving.problem, {})[f"costs to serve under {record.case.compiler}"] = None
     if "error" in shown and any(record.agreement is None for record in measured):
         reasons.setdefault("outputs were not verified", {})["error"] = None
     for reason, headings in reasons.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pytest_ngraph.costs import COSTS
 from pytest_ngraph.metrics import Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.metrics.percentiles import PERCENTILES
@@ -30,8 +31,8 @@ def bencher(records: Sequence[Record], metrics: Metrics) -> dict[str, dict[str, 
     """Return `{case: {measure: metric}}` of measured records.
 
     The measures are `latency` in nanoseconds, only where one iteration ran at a time; `p50`, `p90`, `p95` and `p99` in
-    nanoseconds, as far as single calls were timed; and `throughput` in samples per second, in place of bencher's
-    operations per second.
+    nanoseconds, as far as single calls were timed; `throughput` in samples per second, in place of bencher's operations
+    per second; and what serving costs (`costs.COSTS`) where it was measured.
     """
     found = {}
     for record in records:
@@ -42,6 +43,8 @@ def bencher(records: Sequence[Record], metrics: Metrics) -> dict[str, dict[str, 
             if percentile := metrics[record.case][name].estimate:
                 measures[name.removesuffix("_s")] = _bounded(percentile.scaled(NS))
         measures["throughput"] = _bounded(_estimate(record, metrics, "throughput"))
+        costs = {name: metrics[record.case][name].estimate for name in COSTS}
+        measures |= {name: _bounded(estimate) for name, estimate in costs.items() if estimate is not None}
         found[record.case.id] = measures
     return found
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.costs import COSTS
 from pytest_ngraph.gate import Check, MetricVerdict, Verdict
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
@@ -114,6 +115,7 @@ class RunResult:
             "outcome": record.outcome,
             "problem": why_not_measured(record),
             **{name: _estimate(metrics[name]) for name in SHOWN},
+            "serving": {name: _estimate(metrics[name]) for name in COSTS} if record.serving else None,
         }
 
 

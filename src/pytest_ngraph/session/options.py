@@ -96,6 +96,7 @@ class Options:
         report: The folder for the report; None for none.
         summary: The file for the Markdown that shows the run in a pull request; None for none.
         tails: whether single calls of every case are timed.
+        serving: whether it is measured what serving each case costs; else only where a threshold needs it.
         reads_figures: whether the figures of every case are written somewhere, so that also a case that equals its
             base's is measured.
         measures: False where nothing is timed: tests are only listed, models are called once, or pytest-xdist
@@ -118,5 +119,6 @@ class Options:
     report: Path | None = None
     summary: Path | None = None
     tails: bool = False
+    serving: bool = False
     reads_figures: bool = False
     measures: bool = True

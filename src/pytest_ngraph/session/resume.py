@@ -158,7 +158,9 @@ def staleness(record: Record, follows_from: FollowsFrom) -> list[str]:
 
 
 def _lacking(record: Record, asked: Asked) -> Iterator[str]:
-    """Yield what is asked of a case that is compared with a base and that its record does not have."""
+    """Yield what is asked of a case that its record does not have."""
+    if record.case in asked.served and record.lacks_costs:
+        yield "what serving costs was not measured"
     compared = record.comparison
     if compared is None or not compared.launches:
         return

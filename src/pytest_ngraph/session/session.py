@@ -81,7 +81,9 @@ class Session:
             progress,
             against,
             resumed,
-            reads_figures=lambda: options.reads_figures or options.tails or self.judgement.has_thresholds,
+            reads_figures=lambda: (
+                options.reads_figures or options.tails or options.serving or self.judgement.has_thresholds
+            ),
         )
         self._clock = clock
         self._started_s = clock()

@@ -42,14 +42,16 @@ class SessionThresholds:
     Args:
         thresholds: those that apply to the whole run.
         tails: whether single calls of every case are timed, whatever the thresholds are.
+        serving: whether it is measured what serving every case costs, likewise.
 
     Attributes:
         asked: what has to be measured of the cases besides their rounds, once `to_bases` was called.
     """
 
-    def __init__(self, thresholds: Iterable[Threshold], *, tails: bool = False) -> None:
+    def __init__(self, thresholds: Iterable[Threshold], *, tails: bool = False, serving: bool = False) -> None:
         self._everywhere = list(thresholds)
         self._tails = tails
+        self._serving = serving
         self.asked = NOTHING
         self._own: dict[Case, dict[str, list[Threshold]]] = defaultdict(lambda: defaultdict(list))
         self._gates: list[MetricGate] = []
@@ -67,7 +69,7 @@ class SessionThresholds:
         Raises `UsageError` when a threshold needs a base, and the options give none.
         """
         self._cases = cases
-        self.asked = Asked(calls=self._with_calls())
+        self.asked = self._of_each()
         relative = [(threshold, owner) for threshold, owner in self._every if threshold.is_relative]
         if not relative or options.calibrate:  # with itself as the base, a case can only show noise
             return
@@ -86,13 +88,15 @@ class SessionThresholds:
         alone, tails = ({case for gate in self._gates for case in getattr(gate, name)} for name in ("alone", "tails"))
         self.asked = replace(self.asked, alone=alone, tails=tails)
 
-    def _with_calls(self) -> set[Case]:
-        """Return the cases whose single calls are timed."""
-        if self._tails or not self.is_any:
-            return set(self._cases if self._tails else ())
-        from pytest_ngraph.gate.check import need_calls
+    def _of_each(self) -> Asked:
+        """Return of which cases more is measured whether they are compared with a base or not."""
+        calls, served = (set(self._cases if every else ()) for every in (self._tails, self._serving))
+        if self.is_any:
+            from pytest_ngraph.gate.check import need_calls, need_costs
 
-        return need_calls(self._every, self._cases)
+            calls |= need_calls(self._every, self._cases)
+            served |= need_costs(self._every, self._cases)
+        return Asked(calls=calls, served=served)
 
     @property
     def _every(self) -> list[tuple[Threshold, Case | None]]:

@@ -1,4 +1,4 @@
-"""Write what serves a compiled model: its files, sample inputs, and the outputs that it must give for them."""
+"""Write what serves a compiled model: its files, script and requirements, sample inputs, and the outputs for them."""
 
 from __future__ import annotations
 
@@ -10,37 +10,53 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Array, Artifact, Target, save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import serving
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.serving.requirements import FILE, install_bytes, requirements
+from pytest_ngraph.serving.script import INPUTS, REFERENCE, SCRIPT, script
 
 Outputs = Callable[[], Sequence[Array]]
-INPUTS, REFERENCE = "inputs.npz", "reference.npz"
 
 
 def deploy(
-    case: Case, artifact: Artifact, target: Target, compiled: Path, outputs: Outputs, folder: Path
+    case: Case, artifact: Artifact, target: Target, compiled: Path, outputs: Outputs, tolerance: float, folder: Path
 ) -> dict[str, Any]:
-    """Write into `folder` all that the compiler knows of, and the arrays.
+    """Write a folder that serves.
 
     Args:
         compiled: what the compiler wrote when it compiled.
         outputs: returns those of the model that was loaded from there and verified.
+        tolerance: largest relative difference from the reference that is allowed.
+        folder: what is deployed; empty.
 
     Returns:
-        JSON-ready data: `serving`, and what `inputs` and `outputs` are: name, type and shape of each.
+        The fields of `serving.written.Written`, JSON-ready.
 
     Raises:
         Unsupported: the compiler cannot deploy this model.
     """
     found = serving.deploy(case.compiler, compilers.resolve(case.compiler), artifact, target, compiled, folder)
+    artifact_bytes = _bytes_read(found, folder)
     # Where values decide how large outputs are, eager PyTorch's may be in another order: then the verified model's own.
     reference = list(outputs()) if artifact.data_dependent else artifact.reference()
     inputs = serving.samples(artifact)
     save_arrays(folder / INPUTS, inputs)
     save_arrays(folder / REFERENCE, reference)
+    modules = ["numpy", *found.libraries]
+    (folder / SCRIPT).write_text(script(case, found, target.threads, tolerance))
+    (folder / FILE).write_text(requirements(modules))
     return {
         "serving": found.to_dict(),
+        "artifact_bytes": artifact_bytes,
+        "install_bytes": install_bytes(modules),
         "inputs": _described(inputs, artifact.input_names, "input"),
         "outputs": _described(reference, artifact.output_names, "output"),
     }
+
+
+def _bytes_read(found: Serving, folder: Path) -> int:
+    """Return the size of the compiler's files that `load()` reads."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sum(path.stat().st_size for path in files if str(path.relative_to(folder)) not in found.spare)
 
 
 def _described(arrays: list[Array], names: tuple[str, ...], kind: str) -> list[list[str]]:

@@ -182,11 +182,21 @@ class Worker:
         idle.wait()
         return {"quads": timed, **used}
 
-    def deploy(self, *, case: dict[str, Any], artifact: dict[str, Any], target: dict[str, Any], folder: str) -> Answer:
-        """Write into `folder` what serves the model that was prepared last, and return what only its compiler knows."""
+    def deploy(
+        self, *, case: dict[str, Any], artifact: dict[str, Any], target: dict[str, Any], tolerance: float, folder: str
+    ) -> Answer:
+        """Write into `folder` what serves the model that was prepared last, and return what is known of it.
+
+        Args:
+            tolerance: largest relative difference from the reference that is allowed.
+        """
         compiled, model = self._folders[-1], self._models[HEAD]
-        on = Target.from_dict(target)
-        return deploy(Case.from_dict(case), Artifact.from_dict(artifact), on, compiled, model.outputs, Path(folder))
+        of = Case.from_dict(case), Artifact.from_dict(artifact), Target.from_dict(target)
+        return deploy(*of, compiled, model.outputs, tolerance, Path(folder))
+
+    def peaks(self, *, kind: Kind) -> Answer:
+        """Return the peaks of memory since the first `prepare`."""
+        return {**self._footprint.peaks(kind)}
 
     def instrument(
         self, *, case: dict[str, Any], artifact: dict[str, Any], target: dict[str, Any], arm: str = HEAD
@@ -205,7 +215,7 @@ class Worker:
 
     def release(self, *, kind: Kind) -> Answer:
         """Free what is held, and return the peaks of memory since the first `prepare`."""
-        peaks = self._footprint.peaks(kind)
+        peaks = self.peaks(kind=kind)
         self.close()
         return peaks
 

@@ -15,11 +15,13 @@ from compiled import CPU, Export, require
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.deploying import Written
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers.serving import Serving
-from pytest_ngraph.deploy import folder
+from pytest_ngraph.costs import Costs
+from pytest_ngraph.deploy.folder import write_sums
+from pytest_ngraph.deploy.readme import readme
 from pytest_ngraph.record import Record, Round
+from pytest_ngraph.serving.launches import Place, launched
+from pytest_ngraph.serving.written import Written
 from pytest_ngraph.store import Run
 from pytest_ngraph.worker.deploy import deploy as deployed
 from pytest_ngraph.workloads.verify import verify
@@ -38,10 +40,10 @@ def deploy(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Deploy
         artifact, compiler, compiled = exported(case), compilers.resolve(case.compiler), tmp_path_factory.mktemp("made")
         compiler.compile(artifact, target, compiled)
         with closing(compiler.load(artifact, target, compiled)) as model:
-            answer = deployed(case, artifact, target, compiled, model.outputs, place)
             agreement = verify(model.outputs(), artifact.reference(), case.precision)
+            answer = deployed(case, artifact, target, compiled, model.outputs, agreement.tolerance, place)
         assert agreement.agrees, agreement
-        return Written(serving=Serving.from_dict(answer.pop("serving")), agreement=agreement, **answer)
+        return Written.from_answer(answer, place, agreement)
 
     def deploy_once(case: Case) -> Path:
         require(case.compiler)
@@ -50,7 +52,8 @@ def deploy(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Deploy
             place = tmp_path_factory.mktemp("deployed")
             record = Record(case=case, outcome="measured", rounds=(Round(1, 0.5),) * 6, facts={"version": "1"})
             run = Run(id="a-run", environment={"processor": "a processor"}, records=(record,))
-            folder.complete(place, record, run, target, written(case, target, place))
+            (place / "README.md").write_text(readme(record, run, target, written(case, target, place), Costs()))
+            write_sums(place)
             made[case] = place
         return made[case]
 
@@ -76,6 +79,23 @@ def test_it_checks_itself_where_only_its_runtime_can_be_imported(compiler: str, 
 def test_it_answers_when_it_is_imported(compiler: str, deploy: Deploy) -> None:
     done = served.imported(deploy(conv(compiler)))
     assert done.stdout == "list [('ndarray', 1, 16, 244, 244)]\n[]\n", done.stderr
+
+
+@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino", "tvm"])
+def test_it_can_be_launched_to_see_what_it_costs(compiler: str, deploy: Deploy) -> None:
+    launch = launched(Place(folder=deploy(conv(compiler)), cores=CPU.cores), timeout_s=60)
+    parts = launch.serving_import_s, launch.serving_load_s, launch.serving_first_call_s
+    assert 0 < sum(parts) < launch.cold_start_s
+
+
+def test_graphs_that_are_not_loaded_do_not_count_as_artifact(exported: Export, tmp_path: Path) -> None:
+    require("onnxruntime")
+    case, compiler = conv("onnxruntime"), compilers.resolve("onnxruntime")
+    (compiled := tmp_path / "compiled").mkdir()
+    (place := tmp_path / "place").mkdir()
+    compiler.compile(exported(case), CPU, compiled)
+    answer = deployed(case, exported(case), CPU, compiled, list, 1e-3, place)
+    assert answer["artifact_bytes"] == (place / "optimized.onnx").stat().st_size
 
 
 def test_a_damaged_model_fails_the_check(deploy: Deploy, tmp_path: Path) -> None:

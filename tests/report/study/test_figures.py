@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 import vl_convert
 from drawing import colours, hostile_study, rows
+from launched import costs
 from synthetic import case, measured, noisy
 
 from pytest_ngraph.case import Case
@@ -30,8 +31,8 @@ def one(frame: pl.DataFrame, **values: object) -> dict[str, object]:
     return row
 
 
-UNDRAWN = ("changes", "sizes", "tails")
-"""Figures for which the synthetic study has no data: it has no earlier run, no sizes of its own, no single calls."""
+UNDRAWN = ("changes", "sizes", "tails", "pareto_serving", "pareto_cold_start")
+"""Figures for which the synthetic study has no data: no earlier run, no sizes of its own, no single calls, no costs."""
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -152,6 +153,14 @@ def test_memory_is_the_accelerators_where_there_is_one(synthetic: Study) -> None
     parameters = 4 * 11_689_512 / 2**20
     assert one(shown, device="gpu")["cost"] == 108
     assert one(shown, device="xeon")["cost"] == pytest.approx(parameters + 200 + 10 + 40, rel=1e-4)
+
+
+@pytest.mark.parametrize(("name", "cost"), [("pareto_serving", 100), ("pareto_cold_start", 0.5)])
+def test_costs_to_serve_are_drawn_where_they_were_measured(name: str, cost: float) -> None:
+    study = study_of(measured(case("openvino"), 0.01, serving=costs()), measured(case("identity"), 0.02))
+    assert one(rows(name, study), compiler="openvino")["cost"] == cost
+    assert rows(name, study).height == 1
+    assert vl_convert.vegalite_to_vega(FIGURES[name](study).spec(PRINTED))["marks"]
 
 
 def test_reversals_are_of_models_under_identity_and_a_compiler(synthetic: Study) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import formula
 import pytest
+from launched import costs
 from synthetic import case, measured
 
 from pytest_ngraph.artifact import Model
@@ -258,3 +259,14 @@ def test_tails_have_the_percentiles_that_there_are_enough_calls_for() -> None:
     assert (worst["compiler"], worst["p50_s"], worst["p99_s"], worst["tail"]) == ("tvm", 0.01, 0.05, pytest.approx(5.0))
     assert worst["p99_low_s"] <= 0.05
     assert (other["compiler"], other["p95_s"], other["p99_s"], other["tail"]) == ("identity", 0.01, None, None)
+
+
+def test_what_to_deploy_shows_what_serving_costs_where_it_was_measured() -> None:
+    study = study_of(measured(case("openvino"), 0.01, serving=costs()), measured(case("identity"), 0.02))
+    (row, _) = rows("deploy", study)
+    assert (row["cold_start_s"], row["serving_memory_bytes"]) == (0.5, 100 * 2**20)
+    assert (row["artifact_bytes"], row["install_bytes"]) == (40 * 2**20, 200 * 2**20)
+    assert "cold_start_s" in study.metrics["metric"]
+    plain = study_of(measured(case("openvino"), 0.01))
+    assert rows("deploy", plain)[0]["cold_start_s"] is None
+    assert "cold_start_s" not in plain.metrics["metric"], "no rows that only say what was not asked for"

@@ -84,6 +84,7 @@ class Errands:
             alone=tuple(place for place, case in enumerate(cases) if case in asked.alone),
             calls=tuple(place for place, case in enumerate(cases) if case in asked.calls),
             tails=tuple(place for place, case in enumerate(cases) if case in asked.tails),
+            served=tuple(place for place, case in enumerate(cases) if case in asked.served),
             figures=tuple(place for place, case in enumerate(cases) if is_read(case)),
             retry_failed=self._work.retry_failed,
         )

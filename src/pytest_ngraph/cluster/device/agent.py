@@ -87,6 +87,7 @@ class Agent:
         self._alone: set[Case] = set()
         self._calls: set[Case] = set()
         self._tails: set[Case] = set()
+        self._served: set[Case] = set()
         self._figures: set[Case] = set()
         os.chdir(project / assignment.folder)
         # The first entry is the folder that this process was started in.
@@ -106,7 +107,7 @@ class Agent:
             terms.target,
             progress,
             self._base(assignment, assignment.base, base) if assignment.base and base else None,
-            asked=Asked(alone=self._alone, calls=self._calls, tails=self._tails),
+            asked=Asked(alone=self._alone, calls=self._calls, tails=self._tails, served=self._served),
         )
 
     def measure(self, task: Task) -> None:
@@ -119,6 +120,7 @@ class Agent:
             (self._alone, task.alone),
             (self._calls, task.calls),
             (self._tails, task.tails),
+            (self._served, task.served),
             (self._figures, task.figures),
         ):
             chosen.clear()
@@ -148,6 +150,8 @@ class Agent:
         """Return whether more is asked of a case than an earlier task has measured."""
         if record.outcome == "unchanged":
             return case in self._figures
+        if case in self._served and record.lacks_costs:
+            return True
         return case in self._calls and case.objective == "latency" and record.outcome == "measured" and not record.calls
 
     def _base(self, assignment: Assignment, given: BaseAssignment, tree: Path) -> Base:

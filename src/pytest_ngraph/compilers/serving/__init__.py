@@ -31,6 +31,7 @@ class Serving:
             arrays in the graph's order. It may use `HERE` (the folder), `THREADS`, `np` and `arrays(name)`, which reads
             an npz file of the folder.
         files: what each file is, by its name.
+        spare: names of those that `load()` does not read as `code` stands.
         threads: threads that one call computes with; None for those of the target, which calls side by side share.
         streams: calls that run side by side; more than 1 for throughput. `answer` is then called from as many threads.
         notes: further sentences for the README.
@@ -43,6 +44,7 @@ class Serving:
     threads: int | None = None
     streams: int = 1
     notes: tuple[str, ...] = field(default=())
+    spare: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
@@ -51,7 +53,7 @@ class Serving:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Serving:
         """Return what `to_dict` wrote."""
-        return cls(**data | {name: tuple(data[name]) for name in ("libraries", "imports", "notes")})
+        return cls(**data | {name: tuple(data[name]) for name in ("libraries", "imports", "notes", "spare")})
 
 
 def deploy(name: str, compiler: Compiler, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:

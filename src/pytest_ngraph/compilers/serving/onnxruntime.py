@@ -55,10 +55,12 @@ def deploy(
     for file in sorted(source.parent.glob("model.*")):  # large weights are in a file beside the graph
         shutil.copyfile(file, folder / file.name)
     files = _described(folder, "the ONNX graph")
+    spare: tuple[str, ...] = ()
     graphs = f'MODEL, LEVEL = "{GRAPH}", "{level}"'
     on_cpu = provider[0] == "CPUExecutionProvider"
     if on_cpu and level != "ORT_DISABLE_ALL":
         _optimize(folder, level)
+        spare = tuple(files)
         files |= _described(folder, "the graph as ONNX Runtime optimized it for this processor", OPTIMIZED)
         graphs = (
             f'MODEL, LEVEL = "{OPTIMIZED}", "ORT_DISABLE_ALL"  # optimized for the processor that it was measured on\n'
@@ -71,6 +73,7 @@ def deploy(
         imports=("import onnxruntime",),
         code=CODE.format(graphs=graphs, providers=providers),
         files=files,
+        spare=spare,
         threads=1 if streams > 1 else None,
         streams=streams,
     )

@@ -60,6 +60,7 @@ def read(config: pytest.Config) -> Options:
         report=path(config, "report"),
         summary=path(config, "summary"),
         tails=single(config, "tails") is not None,
+        serving=measuring.serving(config),
         reads_figures=outputs.reads_figures(config),
         measures=not (config.option.collectonly or settings.smoke or _is_distributed(config)),
     )

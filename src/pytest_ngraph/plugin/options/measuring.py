@@ -77,6 +77,19 @@ def declare(add: Declare) -> None:
         metavar="SIZE",
         **ONE,
     )
+    add(
+        "--ngraph-serving",
+        "ngraph_serving",
+        "Measure what serving each case costs as well: cold start, memory and files of a fresh process that only "
+        "serves. A threshold on one of these asks by itself",
+        kind="bool",
+        action="store_true",
+    )
+
+
+def serving(config: pytest.Config) -> bool:
+    """Whether it is measured what serving each case costs."""
+    return bool(config.getoption("ngraph_serving") or config.getini("ngraph_serving"))
 
 
 def read(config: pytest.Config) -> Settings:

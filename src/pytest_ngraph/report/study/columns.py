@@ -39,6 +39,10 @@ CASES: Schema = {
     "cpu_percent": pl.Float64,  # of all logical CPUs
     "worker_memory_bytes": pl.Int64,  # peak of the process that measures
     "device_memory_bytes": pl.Int64,
+    "cold_start_s": pl.Float64,  # medians of processes that only serve; null unless measured
+    "serving_memory_bytes": pl.Int64,
+    "artifact_bytes": pl.Int64,  # of the files that serve.py loads
+    "install_bytes": pl.Int64,  # of what requirements.txt installs
     "agreement_error": pl.Float64,  # relative to eager in fp32, and what is allowed
     "agreement_tolerance": pl.Float64,
     "stable": pl.Boolean,  # whether the rounds settled within the budget

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pytest_ngraph.costs import COSTS
 from pytest_ngraph.metrics.between import IN_GENERAL, Between
 from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.metrics.history import learned
@@ -64,7 +65,9 @@ class Study:
         known = learned(recorded.times, between(machines))
         cases = recorded.frame[newest].select(list(columns.CASES))
         computed = columns_of(recorded.cells.take(newest), known)
-        metrics = [*frames.case_metrics(computed.by_name, cases), frames.metrics([*computed.wider, *own])]
+        has_costs = bool(computed.cells.costs)
+        by_name = {name: column for name, column in computed.by_name.items() if has_costs or name not in COSTS}
+        metrics = [*frames.case_metrics(by_name, cases), frames.metrics([*computed.wider, *own])]
         return cls(
             cases=cases,
             metrics=pl.concat(metrics),

@@ -39,6 +39,8 @@ def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
         "cpu_percent": [record.cpu_percent for record in recorded],
         "worker_memory_bytes": [record.worker_memory_bytes for record in recorded],
         "device_memory_bytes": [record.device_memory_bytes for record in recorded],
+        "cold_start_s": [record.reading("cold_start_s") for record in recorded],
+        **{name: _whole(recorded, name) for name in ("serving_memory_bytes", "artifact_bytes", "install_bytes")},
         "agreement_error": [record.agreement.error if record.agreement else None for record in recorded],
         "agreement_tolerance": [record.agreement.tolerance if record.agreement else None for record in recorded],
         "stable": [record.stable for record in recorded],
@@ -143,6 +145,12 @@ def _scopes(scopes: Sequence[Case | Scope]) -> dict[str, list[Any]]:
         "precision": [scope.precision for scope in scopes],
         "objective": [scope.objective for scope in scopes],
     }
+
+
+def _whole(recorded: Sequence[Record], metric: str) -> list[int | None]:
+    """Return a metric that is not sampled in rounds as whole numbers: the median of bytes may lie between two."""
+    found = (record.reading(metric) for record in recorded)
+    return [None if value is None else round(value) for value in found]
 
 
 def _outcome(record: Record, problem: str) -> str:

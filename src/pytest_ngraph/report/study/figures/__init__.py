@@ -15,7 +15,12 @@ from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.friction import friction
 from pytest_ngraph.report.study.figures.inversions import inversions
 from pytest_ngraph.report.study.figures.multiplier import multiplier
-from pytest_ngraph.report.study.figures.pareto import pareto_agreement, pareto_memory
+from pytest_ngraph.report.study.figures.pareto import (
+    pareto_agreement,
+    pareto_cold_start,
+    pareto_memory,
+    pareto_serving,
+)
 from pytest_ngraph.report.study.figures.reversals import reversals
 from pytest_ngraph.report.study.figures.scaling import ase, bsr
 from pytest_ngraph.report.study.figures.sizes import sizes
@@ -39,6 +44,8 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
     "sizes": sizes,
     "tails": tails,
     "pareto_memory": pareto_memory,
+    "pareto_serving": pareto_serving,
+    "pareto_cold_start": pareto_cold_start,
     "pareto_agreement": pareto_agreement,
     "inversions": inversions,
     "changes": changes,

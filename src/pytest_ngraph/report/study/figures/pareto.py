@@ -40,22 +40,41 @@ class Cost(NamedTuple):
     labels: str
 
 
+FRONT = "The line joins the points that no other beats in both (the Pareto front); the numbers at it are batch sizes."
+MEMORY = Cost("memory [MiB]", alt.Scale(zero=False), ",.0f")
+COLD_START = Cost("cold start [s]", alt.Scale(zero=False), ".2~f")
+NEEDS_COSTS = "needs a model measured with --ngraph-serving"
+
+
 def pareto_memory(study: Study) -> Figure:
     figure = Figure(
         name="pareto_memory",
         title="Throughput against peak memory",
         note="Every compiler and batch size of a model: throughput with its 95 % interval over the resident peak of "
-        "the process that measures, or the accelerator's where there is one. The line joins the points that no other "
-        "beats in both (the Pareto front); the numbers at it are batch sizes.",
+        f"the process that measures, or the accelerator's where there is one. {FRONT}",
     )
     memory = pl.coalesce("device_memory_bytes", "worker_memory_bytes") / MIB
-    rows = of_models(named(study.measured)).with_columns(
-        cost=memory, value="throughput", low="throughput_low", high="throughput_high"
+    return _of_cases(figure, study, memory, MEMORY, "needs a measured model whose memory was recorded")
+
+
+def pareto_serving(study: Study) -> Figure:
+    figure = Figure(
+        name="pareto_serving",
+        title="Throughput against serving memory",
+        note="Every compiler and batch size of a model: throughput with its 95 % interval over the resident memory of "
+        f"a process that only serves it, the median of several launches. {FRONT}",
     )
-    rows = rows.filter(pl.col("cost").is_not_null())
-    if rows.is_empty():
-        return figure.without("needs a measured model whose memory was recorded")
-    return _drawn(figure, study, rows, Cost("memory [MiB]", alt.Scale(zero=False), ",.0f"), "samples/s")
+    return _of_cases(figure, study, pl.col("serving_memory_bytes") / MIB, MEMORY, NEEDS_COSTS)
+
+
+def pareto_cold_start(study: Study) -> Figure:
+    figure = Figure(
+        name="pareto_cold_start",
+        title="Throughput against cold start",
+        note="Every compiler and batch size of a model: throughput with its 95 % interval over the seconds from exec "
+        f"to the first answer of a process that only serves it, the median of several launches. {FRONT}",
+    )
+    return _of_cases(figure, study, pl.col("cold_start_s"), COLD_START, NEEDS_COSTS)
 
 
 def pareto_agreement(study: Study) -> Figure:
@@ -74,6 +93,19 @@ def pareto_agreement(study: Study) -> Figure:
     if rows.is_empty():
         return figure.without("needs a verified model under identity and under another compiler")
     return _drawn(figure, study, rows, Cost("relative error", alt.Scale(type="log"), "~e"), "times identity")
+
+
+def _of_cases(figure: Figure, study: Study, cost: pl.Expr, axis: Cost, missing: str) -> Figure:
+    """Draw throughput over a cost of each case.
+
+    Args:
+        missing: what is missing where no case has the cost.
+    """
+    rows = of_models(named(study.measured)).with_columns(
+        cost=cost, value="throughput", low="throughput_low", high="throughput_high"
+    )
+    rows = rows.filter(pl.col("cost").is_not_null())
+    return _drawn(figure, study, rows, axis, "samples/s") if rows.height else figure.without(missing)
 
 
 def _drawn(figure: Figure, study: Study, rows: pl.DataFrame, cost: Cost, value: str) -> Figure:

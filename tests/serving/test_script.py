@@ -14,7 +14,7 @@ import pytest
 from pytest_ngraph.artifact import save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.serving import Serving
-from pytest_ngraph.deploy.script import SUMS, script
+from pytest_ngraph.serving.script import SUMS, script
 
 CASE = Case(workload="net", compiler="mine", batch_size=4)
 CODE = """

@@ -1,0 +1,146 @@
+"""Launch processes that only serve a model, and read off what they cost.
+
+They are started by exec and hold nothing but `serve.py` and what it imports. Time is that of `CLOCK_MONOTONIC`, which
+all processes share, so that the start of Python counts too.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_ngraph.costs import ServingLaunch
+from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.serving import client
+
+LAUNCHES = 6
+"""Launches that count: the fewest with a 95 % interval of the median, from the smallest to the largest. One more comes
+before them, so that all files are in the page cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A folder that serves, and how it is launched.
+
+    Attributes:
+        folder: it has a `serve.py`.
+        cores: logical CPUs that the process is bound to.
+        python: its interpreter.
+        variables: its environment.
+    """
+
+    folder: Path
+    cores: Sequence[int]
+    python: str = sys.executable
+    variables: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+def in_turn(
+    places: Sequence[Place],
+    timeout_s: float,
+    on_launch: Callable[[int], None],
+    count: int = LAUNCHES,
+) -> list[tuple[ServingLaunch, ...]]:
+    """Launch each place `count` times, in turn, and return the launches of each.
+
+    Every other cycle goes backwards, so that drift affects all alike. A launch before these does not count.
+
+    Args:
+        timeout_s: seconds that a launch may take.
+        on_launch: called with the number of each cycle as it begins, from 0.
+
+    Raises:
+        NgraphError: a process does not answer.
+    """
+    found: list[list[ServingLaunch]] = [[] for _ in places]
+    for number in range(count + 1):
+        on_launch(number)
+        for index, place in list(enumerate(places))[:: -1 if number % 2 else 1]:
+            launch = launched(place, timeout_s)
+            if number:
+                found[index].append(launch)
+    return [tuple(launches) for launches in found]
+
+
+def launched(place: Place, timeout_s: float) -> ServingLaunch:
+    """Launch one process, wait for its end and return its figures.
+
+    Raises:
+        NgraphError: the process cannot be started, does not answer, or takes longer.
+    """
+    reads, writes = os.pipe()
+    with os.fdopen(reads, "rb") as figures, tempfile.TemporaryFile() as stderr:
+        command = [place.python, "-I", "-B", client.__file__, str(place.folder), str(writes)]
+        try:
+            with bound(place.cores):
+                started = time.monotonic()
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=stderr,
+                    cwd=place.folder,
+                    env=dict(place.variables),
+                    pass_fds=(writes,),
+                )
+        except OSError as error:
+            raise NgraphError(f"a process that serves cannot be started: {error}") from error
+        finally:
+            os.close(writes)
+        try:
+            status = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise NgraphError(f"a process that serves took longer than {timeout_s:g} s and was killed") from None
+        finally:
+            process.kill()
+            process.wait()
+        content = figures.read().split()
+        if status or not content:
+            stderr.seek(0)
+            raise NgraphError(f"a process that serves {_end(status)}{_last_line(stderr.read())}")
+    return _launch(started, [float(text) for text in content])
+
+
+def _launch(started: float, readings: Sequence[float]) -> ServingLaunch:
+    """Return a launch from what `client.py` wrote."""
+    begun, imported, loaded, given, answered, *memory = readings
+    resident, private, peak = (None if size < 0 else int(size) for size in memory)
+    return ServingLaunch(
+        cold_start_s=answered - started - (given - loaded),
+        serving_import_s=imported - begun,
+        serving_load_s=loaded - imported,
+        serving_first_call_s=answered - given,
+        serving_memory_bytes=resident,
+        serving_private_bytes=private,
+        serving_peak_bytes=peak,
+    )
+
+
+def _end(status: int) -> str:
+    return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+
+
+def _last_line(stderr: bytes) -> str:
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    return f": {lines[-1].strip()}" if lines else ""
+
+
+@contextmanager
+def bound(cores: Sequence[int]) -> Iterator[None]:
+    """Bind this thread to these cores, and so what it starts; where the system cannot, do nothing."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

@@ -1,0 +1,102 @@
+"""What the modules of `serve.py` are installed by, and what that needs: exact versions, and how much of a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution, requires, version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.system.installed import packages_distributions
+
+FILE = "requirements.txt"
+
+
+def requirements(modules: Iterable[str]) -> str:
+    """Return the text of `requirements.txt`.
+
+    Args:
+        modules: modules that are imported.
+
+    Raises:
+        Unsupported: a module belongs to no installed distribution.
+    """
+    needed = [_distribution(module) for module in modules]
+    found = distributions(needed)
+    own = {canonicalize_name(name) for name in needed}
+    first = [_line(name) for name in sorted(own)]
+    rest = [_line(name) for name in sorted(found - own)]
+    return "\n".join([*first, *(["# what these need:", *rest] if rest else []), ""])
+
+
+def install_bytes(modules: Iterable[str]) -> int | None:
+    """Return the size of all files of the distributions that `requirements` lists; None where one has no list of them.
+
+    Raises:
+        Unsupported: a module belongs to no installed distribution.
+    """
+    sizes = [_size(name) for name in distributions(_distribution(module) for module in modules)]
+    return None if None in sizes else sum(filter(None, sizes))
+
+
+def distributions(names: Iterable[str]) -> set[str]:
+    """Return the normalized names of distributions, and of all that they need, as far as these are installed."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name not in found and _is_installed(name):
+            found.add(name)
+            waiting += _needed(name)
+    return found
+
+
+def _distribution(module: str) -> str:
+    names = packages_distributions().get(module, [])
+    if not names:
+        raise Unsupported(f"serve.py needs {module}, which no installed package provides. Install it with pip.")
+    return names[0]
+
+
+def _line(name: str) -> str:
+    installed = Version(version(name))
+    note = f"  # {installed} was measured, from another package index" if installed.local else ""
+    return f"{name}=={installed.public}{note}"
+
+
+def _is_installed(name: str) -> bool:
+    """Return whether a distribution is installed: the metadata of another may need it, which runs without it."""
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _needed(name: str) -> Iterator[str]:
+    for text in requires(name) or ():
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            yield requirement.name
+
+
+@cache
+def _size(name: str) -> int | None:
+    """Return the size of a distribution's files, as its `RECORD` lists them; None where it has none."""
+    files = distribution(name).files
+    if files is None:
+        return None
+    places = {str(file.locate()) for file in files}
+    return sum(map(_file_size, places))
+
+
+def _file_size(place: str) -> int:
+    try:
+        return Path(place).stat().st_size
+    except OSError:  # removed since
+        return 0
