@@ -1,0 +1,51 @@
+"""The tables of `tools/serving_truth.py`, of launches that are given, and its bare scripts."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+import serving_truth
+from launched import costs
+from serving_truth import Truth
+from synthetic import case, measured
+
+from pytest_ngraph import compilers
+from pytest_ngraph.errors import NgraphError
+
+RECORD = measured(case("openvino"), 0.01)
+TRUTH = Truth(
+    record=RECORD,
+    costs=costs(),
+    ours=costs(1.0, 1.1, 1.0, 1.2, 1.0, 1.1).launches,
+    bare=costs(1.0, 1.0, 1.0, 1.0, 1.0, 1.0).launches,
+    rates=[99.0, 100.0, 101.0, 98.0, 102.0, 100.0],
+)
+
+
+def test_ours_is_over_the_bare_scripts_launch_by_launch() -> None:
+    cold, memory, throughput = serving_truth.ratios(TRUTH)
+    assert cold == pytest.approx((1.05, 1.0, 1.2))
+    assert memory == pytest.approx((1.05, 1.0, 1.2))
+    assert throughput == pytest.approx((1.0, 0.98, 1.02))
+
+
+def test_both_tables_name_compiler_and_model() -> None:
+    *_, row = serving_truth.comparison([TRUTH]).partition("\n\nThe scripts follow")[0].splitlines()
+    assert row == "| `openvino` | resnet18 | 1.05 [1.00, 1.20] | 1.05 [1.00, 1.20] | 1.00 [0.98, 1.02] |"
+    *_, row = serving_truth.needs([TRUTH]).splitlines()
+    assert row == "| `openvino` | resnet18 | 500 ms | 100 MiB | 60.0 MiB | 40.0 MiB | 200 MiB |"
+
+
+@pytest.mark.parametrize("name", [name for name in compilers.names() if "cpu" in compilers.resolve(name).kinds])
+def test_every_compiler_of_a_cpu_has_a_bare_script(name: str) -> None:
+    script = serving_truth.bare_script(case(name, model_args=(("img_size", 224),)))
+    functions = {node.name for node in ast.parse(script).body if isinstance(node, ast.FunctionDef)}
+    assert functions == {"load", "samples", "answer"}
+    if name == "identity":
+        assert 'timm.create_model("resnet18", img_size=224)' in script
+
+
+def test_another_compiler_is_refused_in_words() -> None:
+    with pytest.raises(NgraphError, match="no bare script is written for mine:Traced"):
+        serving_truth.bare_script(case("mine:Traced"))

@@ -1,0 +1,268 @@
+"""Compare what serving costs with a bare script, and the throughput of `serve.py` with the measured one.
+
+    python tools/serving_truth.py [--write] [--launches=6] [--checks=6] [PYTEST OPTION ...]
+
+The study's five small models are measured at batch size 1 under every installed compiler, by one pytest session, and
+deployed. Beside each folder lies another with the same files, whose `serve.py` is written after the documentation of
+the library. Both are launched in turn, in the same kind of fresh process. Then `serve.py --check` is run, bound to the
+cores that were measured. `-k resnet18 --compiler=identity,onnxruntime` leaves out the others.
+
+`--write` puts the comparison into docs/deploy.md, and what each compiler needs into docs/compilers.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import markdown_output
+import numpy as np
+import small_models
+
+from pytest_ngraph.bench.lock import exclusive
+from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.case import Case, CompilerSpec
+from pytest_ngraph.costs import Costs, ServingLaunch
+from pytest_ngraph.deploy.choice import target_of
+from pytest_ngraph.deploy.folder import deploy
+from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.machine.devices import BUILT_IN
+from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.metrics import DEFINITIONS
+from pytest_ngraph.metrics.text import quantity, with_interval
+from pytest_ngraph.record import Record
+from pytest_ngraph.serving.launches import LAUNCHES, Place, bound, in_turn
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.stats import Estimate, median_interval
+from pytest_ngraph.store import Run
+from pytest_ngraph.system.files import compiled_folder
+
+DOCS = markdown_output.ROOT / "docs"
+TIMEOUT_S = 600.0
+RATE = re.compile(r"^([\d.]+) samples/s", re.MULTILINE)
+COMPARED = ("cold_start_s", "serving_memory_bytes")
+SHOWN = ("cold_start_s", "serving_memory_bytes", "serving_private_bytes", "artifact_bytes", "install_bytes")
+BARE = '''\
+"""After {source}"""
+
+from pathlib import Path
+
+import numpy as np
+{imports}
+
+HERE = Path(__file__).parent
+
+
+def load():
+{load}
+
+
+def samples():
+    with np.load(HERE / "inputs.npz") as archive:
+        return [archive[name] for name in archive.files]
+
+
+def answer(model, inputs):
+{answer}
+'''
+TORCH = """\
+    with torch.inference_mode():
+        return model(*map(torch.from_numpy, inputs)).numpy()"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """The lines of a script after a library's documentation.
+
+    Attributes:
+        source: where that documentation is.
+    """
+
+    source: str
+    imports: str
+    load: str
+    answer: str = TORCH
+
+
+SCRIPTS = {
+    "identity": Bare(
+        "https://huggingface.co/docs/timm/quickstart",
+        "import timm\nimport torch",
+        """\
+    model = timm.create_model({model})
+    model.load_state_dict(torch.load(HERE / "weights.pt"))
+    return model.eval()""",
+    ),
+    "torchscript": Bare(
+        "https://docs.pytorch.org/docs/stable/generated/torch.jit.optimize_for_inference.html",
+        "import torch",
+        '    return torch.jit.optimize_for_inference(torch.jit.load(HERE / "model.pt").eval())',
+    ),
+    "inductor": Bare(
+        "https://docs.pytorch.org/tutorials/recipes/torch_export_aoti_python.html",
+        "import torch\nimport torch._inductor",
+        '    return torch._inductor.aoti_load_package(str(HERE / "model.pt2"))',
+    ),
+    "onnxruntime": Bare(
+        "https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html",
+        "import onnxruntime as ort",
+        """\
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL  # the file is optimized
+    return ort.InferenceSession(HERE / "optimized.onnx", options, providers=["CPUExecutionProvider"])""",
+        "    return model.run(None, {model.get_inputs()[0].name: inputs[0]})",
+    ),
+    "openvino": Bare(
+        "https://docs.openvino.ai/2025/openvino-workflow/running-inference.html",
+        "import openvino as ov",
+        '    return ov.Core().compile_model(HERE / "model.xml", "CPU")',
+        "    return model(inputs)[0]",
+    ),
+    "tvm": Bare(
+        "https://tvm.apache.org/docs/how_to/tutorials/export_and_load_executable.html",
+        "import tvm\nfrom tvm import relax",
+        """\
+    return relax.VirtualMachine(tvm.runtime.load_module(str(HERE / "model.so")), tvm.cpu())""",
+        '    return model["main"](*(tvm.runtime.tensor(array) for array in inputs)).numpy()',
+    ),
+    "executorch": Bare(
+        "https://docs.pytorch.org/executorch/stable/runtime-python-api-reference.html",
+        "import torch\nfrom executorch.runtime import Runtime",
+        '    return Runtime.get().load_program(HERE / "model.pte").load_method("forward")',
+        "    return model.execute([torch.from_numpy(array) for array in inputs])[0].numpy()",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """What was found of a deployed case.
+
+    Attributes:
+        costs: as its folder's README has them.
+        ours: launches of its folder.
+        bare: launches of the bare script, in turn with these.
+        rates: samples per second that its `serve.py` printed.
+    """
+
+    record: Record
+    costs: Costs
+    ours: Sequence[ServingLaunch]
+    bare: Sequence[ServingLaunch]
+    rates: Sequence[float]
+
+
+def bare_script(case: Case) -> str:
+    """Return the `serve.py` that its library's documentation leads to. Raise `NgraphError` for another compiler."""
+    name = CompilerSpec.parse(case.compiler).name
+    if name not in SCRIPTS:
+        raise NgraphError(f"{case.id}: no bare script is written for {name}")
+    lines = SCRIPTS[name]
+    given = ", ".join([f'"{case.workload}"', *(f"{key}={value!r}" for key, value in case.model_args)])
+    load = lines.load.replace("{model}", given)
+    return BARE.format(source=lines.source, imports=lines.imports, load=load, answer=lines.answer)
+
+
+def find(record: Record, run: Run, folder: Path, launches: int, checks: int) -> Truth:
+    """Deploy a case, launch it in turn with the bare script, and run its check. Raise `NgraphError`."""
+    target = target_of(record, BUILT_IN)
+    settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
+    ours, bare = folder / "ours", folder / "bare"
+    script = bare_script(record.case)
+    deployed = deploy(record, run, target, settings, ours, Silent())
+    shutil.copytree(ours, bare)
+    (bare / "serve.py").write_text(script)
+    places = [Place(folder=each, cores=target.cores) for each in (ours, bare)]
+    with exclusive(lambda: None):
+        launched = in_turn(places, TIMEOUT_S, lambda number: None, launches)
+        rates = [_rate(places[0]) for _ in range(checks)]
+    return Truth(record=record, costs=deployed.costs, ours=launched[0], bare=launched[1], rates=rates)
+
+
+def _rate(place: Place) -> float:
+    """Return the samples per second that a check of this folder prints."""
+    command = [place.python, "-I", "-B", "serve.py", "--check"]
+    with bound(place.cores):
+        done = subprocess.run(command, cwd=place.folder, capture_output=True, text=True, check=True)
+    return float(RATE.findall(done.stdout)[0])
+
+
+def comparison(found: Sequence[Truth]) -> str:
+    """Return ours over the bare script's, and the throughput of `serve.py` over the measured one."""
+    heading = ["compiler", "model", "cold start", "serving memory", "throughput"]
+    rows = [[*_names(each), *map(with_interval, ratios(each))] for each in found]
+    sources = dict.fromkeys(SCRIPTS[CompilerSpec.parse(each.record.case.compiler).name].source for each in found)
+    return "\n\n".join(
+        [
+            "Ours over the bare script's, and `serve.py` over the measured throughput, with their 95 % intervals:",
+            markdown_output.table(heading, rows),
+            f"The scripts follow {', '.join(f'<{source}>' for source in sources)}.",
+        ]
+    )
+
+
+def ratios(truth: Truth) -> Iterator[Estimate]:
+    """Yield cold start and serving memory over the bare script's, then the throughput over the measured one."""
+    for name in COMPARED:
+        ours, bare = (np.array([getattr(launch, name) for launch in own]) for own in (truth.ours, truth.bare))
+        yield median_interval(ours / bare)
+    yield median_interval(np.array(truth.rates) / truth.record.throughput)
+
+
+def needs(found: Sequence[Truth]) -> str:
+    """Return what each compiler needs to serve each model."""
+    rows = [
+        [*_names(each), *(_shown(each.costs, name) for name in SHOWN)]
+        for each in sorted(found, key=lambda each: each.record.case.model_label)
+    ]
+    heading = ["compiler", "model", "cold start", "resident", "of it private", "files", "installed"]
+    return markdown_output.table(heading, rows)
+
+
+def _names(truth: Truth) -> tuple[str, str]:
+    return f"`{truth.record.case.compiler}`", truth.record.case.model_label
+
+
+def _shown(costs: Costs, name: str) -> str:
+    estimate = costs.estimate(name)
+    return quantity(estimate.value, DEFINITIONS[name].unit) if estimate else "–"
+
+
+def every(run: Run, launches: int, checks: int) -> Iterator[Truth]:
+    """Yield what is found of each measured case, and say of the others why nothing is."""
+    for record in run.records:
+        with tempfile.TemporaryDirectory(prefix="ngraph-truth-") as folder:
+            try:
+                if record.outcome != "measured":
+                    raise NgraphError(f"{record.case.id} is {record.outcome}: {record.skip_reason or record.failure}")
+                yield find(record, run, Path(folder), launches, checks)
+            except (NgraphError, subprocess.CalledProcessError) as error:
+                print(error, file=sys.stderr)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--launches", type=int, default=LAUNCHES, help="of each script; default: %(default)s")
+    parser.add_argument("--checks", type=int, default=LAUNCHES, help="of each serve.py; default: %(default)s")
+    chosen, options = parser.parse_known_args()
+    run = small_models.measure("--batch-size=1", *options)
+    found = list(every(run, chosen.launches, chosen.checks))
+    if not found:
+        sys.exit("nothing was deployed. See the messages above.")
+    for section, text, page in (
+        ("serving truth", comparison(found), "deploy.md"),
+        ("serving", needs(found), "compilers.md"),
+    ):
+        markdown_output.publish(run.environment, text, section if chosen.write else "", DOCS / page)
+
+
+if __name__ == "__main__":
+    main()
