@@ -11,6 +11,10 @@ Group = Literal["module", "layout", "unattributed"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 
+SILENT = ("getitem", "view", "reshape", "unsqueeze", "squeeze", "flatten", "detach", "alias", "dropout", "identity")
+"""Operators that compute nothing. A label leaves them out beside others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """An operation of the exported program, or of the ONNX file.

@@ -55,7 +55,9 @@ def explaining(
         return [model.profile for model in models]
 
 
-def _ask(workers: Workers, settings: Settings, case: Case, target: Target, do: str, **arguments: Any) -> dict[str, Any]:
+def _ask(
+    workers: Workers, settings: Settings, case: Case, target: Target, do: str, /, **arguments: Any
+) -> dict[str, Any]:
     def ask() -> dict[str, Any]:
         worker = workers.resident(case.compiler, target)
         return worker.request(do, timeout_s=settings.timeout_s, phase="measure", **arguments)

@@ -8,12 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from pytest_ngraph.explain.places import lowest
-from pytest_ngraph.profile import Kernel, Node, Profile
+from pytest_ngraph.profile import SILENT, Kernel, Node, Profile
 
 MOST_OPERATORS = 5
 """Operators that a label names."""
-SILENT = ("getitem", "view", "reshape", "unsqueeze", "squeeze", "flatten", "detach", "alias", "dropout", "identity")
-"""Operators that compute nothing. A label leaves them out beside others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

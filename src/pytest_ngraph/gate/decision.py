@@ -12,8 +12,6 @@ from pytest_ngraph.gate.pooling import Pooled, pool
 from pytest_ngraph.gate.rule import LOOKS, Look, Rule, is_spent
 
 Decision = Literal["regressed", "improved", "unchanged", "undecided"]
-Explained = Literal["regressed", "all", "none"]
-"""Which cases are profiled beside their base, to explain where they differ."""
 
 
 class Finding(NamedTuple):

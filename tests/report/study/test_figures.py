@@ -6,7 +6,7 @@ import formula
 import polars as pl
 import pytest
 import vl_convert
-from drawing import colours, hostile_study, rows
+from drawing import UNDRAWN, colours, hostile_study, rows
 from launched import costs
 from synthetic import case, measured, noisy
 
@@ -29,10 +29,6 @@ def study_of(*records: Record, before: tuple[Record, ...] = ()) -> Study:
 def one(frame: pl.DataFrame, **values: object) -> dict[str, object]:
     (row,) = frame.filter(**values).rows(named=True)
     return row
-
-
-UNDRAWN = ("changes", "sizes", "tails", "pareto_serving", "pareto_cold_start")
-"""Figures for which the synthetic study has no data: no earlier run, no sizes of its own, no single calls, no costs."""
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -5,7 +5,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from drawing import HOSTILE, hostile_study
+from drawing import HOSTILE, UNDRAWN, hostile_study
 
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import FIGURES
@@ -67,7 +67,7 @@ def test_nothing_on_the_page_comes_from_elsewhere(page: Page) -> None:
 def test_the_page_holds_every_figure_as_data(page: Page, synthetic: Study) -> None:
     specs = [json.loads(text) for text in page.data]
     drawn = [attributes["data-figure"] for tag, attributes in page.elements if tag == "figure"]
-    assert drawn == [name for name in FIGURES if name not in ("changes", "sizes", "tails")]
+    assert drawn == [name for name in FIGURES if name not in UNDRAWN]
     assert len(specs) == len(drawn)
     assert all({"name": "show_intervals", "value": True} in spec["params"] for spec in specs)
     assert "Not drawn: needs an earlier store to compare with" in page.text

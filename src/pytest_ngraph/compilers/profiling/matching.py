@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from pytest_ngraph.explain.fusions import SILENT
-from pytest_ngraph.profile import Kernel, Node
+from pytest_ngraph.profile import SILENT, Kernel, Node
 
 TRAILING = frozenset(
     (

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.compilers.profiling.matching import TRAILING, Known, aligned, located
-from pytest_ngraph.explain.fusions import SILENT
-from pytest_ngraph.profile import Kernel
+from pytest_ngraph.profile import SILENT, Kernel
 
 if TYPE_CHECKING:
     from pytest_ngraph.profile import Node

@@ -7,8 +7,8 @@ from typing import cast, get_args
 import pytest
 
 from pytest_ngraph.against.options import GateOptions, Policy
+from pytest_ngraph.comparison import Explained
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.gate.decision import Explained
 from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, named, share, whole
 
 DEFAULTS = GateOptions()
