@@ -21,7 +21,7 @@ from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.explain import Explanation, explain
+from pytest_ngraph.explain.explanation import Explanation, explain
 from pytest_ngraph.machine.devices import load_inventory
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.record import Phase, Record

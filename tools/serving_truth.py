@@ -38,10 +38,11 @@ from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.metrics import DEFINITIONS
 from pytest_ngraph.metrics.text import quantity, with_interval
 from pytest_ngraph.record import Record
-from pytest_ngraph.serving.launches import LAUNCHES, Place, bound, in_turn
+from pytest_ngraph.serving.launches import LAUNCHES, Place, in_turn
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.stats import Estimate, median_interval
 from pytest_ngraph.store import Run
+from pytest_ngraph.system.affinity import on_cores
 from pytest_ngraph.system.files import compiled_folder
 
 DOCS = markdown_output.ROOT / "docs"
@@ -189,7 +190,7 @@ def find(record: Record, run: Run, folder: Path, launches: int, checks: int) -> 
 def _rate(place: Place) -> float:
     """Return the samples per second that a check of this folder prints."""
     command = [place.python, "-I", "-B", "serve.py", "--check"]
-    with bound(place.cores):
+    with on_cores(place.cores):
         done = subprocess.run(command, cwd=place.folder, capture_output=True, text=True, check=True)
     return float(RATE.findall(done.stdout)[0])
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pytest_ngraph.compilers import CompiledModel, Compiler, program
     from pytest_ngraph.compilers.serving import Serving
     from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
+    from pytest_ngraph.explain.profile import Kernel
     from pytest_ngraph.gate import Threshold
     from pytest_ngraph.metrics import Metric, Scope
-    from pytest_ngraph.profile import Kernel
     from pytest_ngraph.record import Record
     from pytest_ngraph.stats import Estimate
     from pytest_ngraph.workloads import Built, Family
@@ -62,9 +62,9 @@ if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any nam
         "compilers": ("CompiledModel", "Compiler", "program"),
         "compilers.serving": ("Serving",),
         "errors": ("NgraphError", "Unsupported", "UsageError"),
+        "explain.profile": ("Kernel",),
         "gate": ("Threshold",),
         "metrics": ("Metric", "Scope"),
-        "profile": ("Kernel",),
         "record": ("Record",),
         "stats": ("Estimate",),
         "workloads": ("Built", "Family"),

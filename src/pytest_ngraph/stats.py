@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -244,6 +244,15 @@ def _at_ranks(ordered: Floats, medians: Floats, shifts: Floats) -> Floats:
     factors = 2 * np.abs(shifts[beyond]) / last
     found[beyond] = _stretched(np.broadcast_to(medians, shifts.shape)[beyond], found[beyond], factors)
     return found
+
+
+def without_infinities(data: Any) -> Any:
+    """Return data as JSON has them: lists for tuples, and null for numbers that are not finite."""
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, dict):
+        return {name: without_infinities(value) for name, value in data.items()}
+    return [without_infinities(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 def _deviates(count: int, draws: int) -> Floats:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from explained import kernel, node, profile
 
-from pytest_ngraph.explain import Explanation, explain
-from pytest_ngraph.profile import Block, Kernel, Profile
+from pytest_ngraph.explain.explanation import Explanation, explain
+from pytest_ngraph.explain.profile import Block, Kernel, Profile
 
 NODES = [node("conv2d", "body.conv"), node("relu", "body.act", inputs=["conv2d"]), node("linear", "head")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from explained import kernel, node, profile
 
-from pytest_ngraph.explain import explain
+from pytest_ngraph.explain.explanation import explain
 
 NODES = [
     node("conv2d", "conv1"),

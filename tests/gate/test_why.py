@@ -7,9 +7,9 @@ from typing import Any
 
 from explained import kernel, node, profile
 
-from pytest_ngraph.explain import explain
+from pytest_ngraph.explain.explanation import explain
+from pytest_ngraph.explain.profile import Kernel, Node
 from pytest_ngraph.gate.why import why
-from pytest_ngraph.profile import Kernel, Node
 
 NODES = [node("conv", "layer1.conv", "conv2d"), node("relu", "layer1.act"), node("linear", "head")]
 KERNELS = [kernel("a", 0.4, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.5, ["linear"])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from explained import kernel, node, profile
 
-from pytest_ngraph.explain import explain
+from pytest_ngraph.explain.explanation import explain
 from pytest_ngraph.report.explained import lines
 
 NODES = [node("conv2d", "body.conv"), node("relu", "body.act", inputs=["conv2d"]), node("linear", "head")]

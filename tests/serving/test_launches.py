@@ -72,7 +72,9 @@ def test_streams_answer_side_by_side(tmp_path: Path) -> None:
         "import threading\nfrom concurrent.futures import ThreadPoolExecutor\n"
         "STREAMS, POOL, both, first = 2, ThreadPoolExecutor(2), threading.Barrier(2, timeout=30), []"
     )
-    launch(made_up.folder(tmp_path, imported, answer="both.wait() if first else first.append(1)"))
+    answers = "(both.wait(), open(threading.current_thread().name, 'w').close()) if first else first.append(1)"
+    launch(made_up.folder(tmp_path, imported, answer=answers))
+    assert len([path for path in tmp_path.iterdir() if path.name != "serve.py"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case
+from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
 from pytest_ngraph.machine.devices import BUILT_IN
-from pytest_ngraph.profile import Block, Kernel, Node, Profile
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal
 from pytest_ngraph.system.files import compiled_folder

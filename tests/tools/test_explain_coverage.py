@@ -5,7 +5,7 @@ from __future__ import annotations
 import explain_coverage
 from explained import kernel, node, profile
 
-from pytest_ngraph.explain import explain
+from pytest_ngraph.explain.explanation import explain
 
 
 def test_each_compiler_has_a_row_and_each_refusal_its_reason() -> None:

@@ -17,8 +17,8 @@ from gate_trials.repository import Version, write_networks
 from gate_trials.results import Injection
 from pytest_ngraph.comparison import BASE, HEAD, Build, Launch, PairedRound, Quad
 from pytest_ngraph.gate.launches import effect
+from pytest_ngraph.metrics.student import t_quantile
 from pytest_ngraph.stats import Estimate
-from pytest_ngraph.student import t_quantile
 
 ROWS = (24, 48, 96, 192)
 """Numbers of excess rows to measure: slowdowns of 1 to 8 %."""

@@ -17,7 +17,7 @@ from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.workers import Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
-from pytest_ngraph.profile import Profile
+from pytest_ngraph.explain.profile import Profile
 from pytest_ngraph.settings import Settings
 
 

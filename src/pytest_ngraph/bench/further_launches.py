@@ -26,7 +26,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, CallLaunch, Comparison, Launch
 from pytest_ngraph.costs import Costs
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.explain import explain
+from pytest_ngraph.explain.explanation import explain
 from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.settings import Settings
 

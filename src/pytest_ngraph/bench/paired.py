@@ -19,7 +19,7 @@ from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, is_disturbed
 from pytest_ngraph.compilers import runs_module
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.profile import Profile
+from pytest_ngraph.explain.profile import Profile
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.worker.measure import iterations_per_round

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
-from pytest_ngraph.profile import Block, Kernel, Node, Profile
+from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
 from pytest_ngraph.stats import FEWEST_ROUNDS
 from pytest_ngraph.worker.measure import iterations_per_round
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from pytest_ngraph.cli.arguments import path
+from pytest_ngraph.cli.arguments import add_store, path
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import baselines
 from pytest_ngraph.wording import counted
@@ -21,7 +20,7 @@ def declare(commands: Any) -> None:
         action: argparse.ArgumentParser = actions.add_parser(name, help=help_, description=help_)
         for argument in arguments:
             action.add_argument(argument.lower(), metavar=argument, type=path if argument == "FILE" else str)
-        action.add_argument("--store", type=path, default=Path(".ngraph"), metavar="DIR", help="default: .ngraph")
+        add_store(action)
         action.set_defaults(run=run)
         return action
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.cli.arguments import INTERRUPTED, path
+from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store, path
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import NgraphError
@@ -38,8 +38,8 @@ def declare(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", type=path, required=True, metavar="DIR", help="new folder; with --best, it gets one for each"
     )
-    parser.add_argument("--store", type=path, default=Path(".ngraph"), metavar="DIR", help="default: .ngraph")
-    parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
+    add_store(parser)
+    add_devices(parser)
     parser.set_defaults(run=_run)
 
 

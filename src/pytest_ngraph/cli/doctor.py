@@ -6,14 +6,14 @@ import argparse
 from typing import Any
 
 from pytest_ngraph import compilers
-from pytest_ngraph.cli.arguments import path
+from pytest_ngraph.cli.arguments import add_devices
 from pytest_ngraph.machine.devices import load_inventory
 from pytest_ngraph.machine.machine import environment
 
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser("doctor", help="show this machine, its devices and compilers, and what is missing")
-    parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
+    add_devices(parser)
     parser.set_defaults(run=_run)
 
 

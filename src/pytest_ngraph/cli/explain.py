@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.cli.arguments import INTERRUPTED, path
+from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import UsageError
@@ -36,8 +36,8 @@ def declare(commands: Any) -> None:
         "cases", nargs="+", metavar="CASE", help="a case by its id or a part of it, resnet18-openvino-b1; or two"
     )
     parser.add_argument("--run", default=store.LATEST, dest="run_id", metavar="RUN", help="default: the latest")
-    parser.add_argument("--store", type=path, default=Path(".ngraph"), metavar="DIR", help="default: .ngraph")
-    parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
+    add_store(parser)
+    add_devices(parser)
     parser.add_argument(
         "--depth", type=_depth, metavar="N", help="names along a module's path; default: where something happens"
     )
@@ -56,7 +56,7 @@ def _run(parsed: argparse.Namespace) -> int:
     sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
 
     from pytest_ngraph.bench.explaining import explaining
-    from pytest_ngraph.explain import explain
+    from pytest_ngraph.explain.explanation import explain
     from pytest_ngraph.report.explained import lines
 
     live = Live(sys.stderr)

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case, CompilerSpec
-from pytest_ngraph.cli.arguments import INTERRUPTED, path
+from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, load_inventory
@@ -41,7 +41,7 @@ def declare(commands: Any) -> None:
         "--size", action="append", default=[], metavar="AXIS=N[,N...]", help="sizes of your own axes; repeatable"
     )
     parser.add_argument("--device", default="cpu", metavar="NAME", help="device profile; default: cpu")
-    parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
+    add_devices(parser)
     parser.add_argument(
         "--trials",
         type=_count,

@@ -11,6 +11,8 @@ from pytest_ngraph.compilers import cuda
 from pytest_ngraph.workloads.tensors import to_array
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
 
 ELEMENT_TYPES = {
@@ -29,6 +31,18 @@ ELEMENT_TYPES = {
     "bfloat16": 16,
 }
 """`onnx.TensorProto.DataType` by PyTorch's name of the type."""
+
+
+def save_optimized(options: Any, file: Path, *, weights_apart: bool) -> None:
+    """Let a session with these options write the graph as it optimized it.
+
+    Args:
+        options: an `onnxruntime.SessionOptions`.
+        weights_apart: large weights come into a file beside it, `NAME.data`.
+    """
+    options.optimized_model_filepath = str(file)
+    if weights_apart:
+        options.add_session_config_entry("session.optimized_model_external_initializers_file_name", f"{file.name}.data")
 
 
 class OnnxSessionModel:

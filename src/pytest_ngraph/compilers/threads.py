@@ -20,6 +20,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ngraph.system.affinity import on_cores
+
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Target
 
@@ -103,14 +105,10 @@ def bind(helpers: Iterable[int], cores: tuple[int, ...]) -> None:
 
 @contextmanager
 def _on(cores: Iterable[int]) -> Iterator[None]:
-    if not is_bound() or sys.platform != "linux":
+    if not is_bound():
         yield
         return
     # Importing torch binds this thread. Imported first, it cannot undo the change from inside the context.
     import_module("torch")
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
+    with on_cores(cores):
         yield
-    finally:
-        os.sched_setaffinity(0, before)

@@ -5,8 +5,3 @@ Profiles enter (`profile.py`, plain data); an `Explanation` leaves. Pure functio
 that are computed together, `modules.py` chooses the modules that are worth a row, `rows.py` makes rows with intervals.
 `graphs.py` and `fusions.py` compare what was compiled, without any time.
 """
-
-from pytest_ngraph.explain.explanation import Explanation, explain
-from pytest_ngraph.explain.rows import Row
-
-__all__ = ["Explanation", "Row", "explain"]

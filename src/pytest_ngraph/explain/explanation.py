@@ -11,9 +11,9 @@ import numpy as np
 from pytest_ngraph.explain import fusions, graphs
 from pytest_ngraph.explain.fusions import CompiledDifference
 from pytest_ngraph.explain.graphs import GraphDifference
-from pytest_ngraph.explain.rows import Row, Series, plain
-from pytest_ngraph.profile import Profile
-from pytest_ngraph.stats import Estimate
+from pytest_ngraph.explain.profile import Profile
+from pytest_ngraph.explain.rows import Row, Series
+from pytest_ngraph.stats import Estimate, without_infinities
 
 LEAST_COVERAGE = 0.8
 """Below this share of the latency, profiles do not say enough of a call to name modules."""
@@ -52,7 +52,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data. An estimate is `[value, low, high]`, with null for a bound not known."""
-        data = {name: plain(value) for name, value in asdict(self).items()}
+        data: dict[str, Any] = without_infinities(asdict(self))
         parts = {"graph": self.graph, "compiled": self.compiled}
         return data | {name: part.to_dict() if part else None for name, part in parts.items()}
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from pytest_ngraph.explain.places import lowest
-from pytest_ngraph.profile import SILENT, Kernel, Node, Profile
+from pytest_ngraph.explain.profile import SILENT, Kernel, Node, Profile
 
 MOST_OPERATORS = 5
 """Operators that a label names."""

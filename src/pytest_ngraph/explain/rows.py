@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,8 +11,8 @@ import numpy as np
 from pytest_ngraph.explain.fusions import Work, label, works
 from pytest_ngraph.explain.modules import Chosen, Times, choose
 from pytest_ngraph.explain.places import LAYOUT, UNATTRIBUTED, Place, is_within, paths_of, place, place_of_main
+from pytest_ngraph.explain.profile import Kernel, Profile
 from pytest_ngraph.explain.siblings import Siblings, Spanning, spanned
-from pytest_ngraph.profile import Kernel, Profile
 from pytest_ngraph.stats import Estimate, Floats, median_interval
 
 SMALL = 0.01
@@ -180,15 +179,6 @@ class Series:
                     found = summed.setdefault(key(case, kernel), np.zeros_like(self.latency))
                     found[case, index] += kernel.seconds
         return summed
-
-
-def plain(value: Any) -> Any:
-    """Return data as JSON has them, with null for numbers that are not finite."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: plain(each) for name, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _weight(seconds: Floats) -> float:

@@ -12,9 +12,9 @@ from pytest_ngraph.gate.pooling import Pooled, Prior, pool
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.stored_runs import FEWEST_ROUNDS, Against, RunOf, StoredRuns, is_busy, is_known, log_seconds
 from pytest_ngraph.gate.verdict import Verdict, VerdictName
+from pytest_ngraph.metrics.student import t_quantile
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate
-from pytest_ngraph.student import t_quantile
 from pytest_ngraph.wording import counted
 
 TOO_FEW = f"too few rounds to estimate their error (at least {FEWEST_ROUNDS} are needed)"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_ngraph.gate.launches import Effect
-from pytest_ngraph.student import f_tail, t_quantile, t_tail
+from pytest_ngraph.metrics.student import f_tail, t_quantile, t_tail
 
 IMPROBABLE = 0.25
 """The prior loses weight where launches spread so much that, by the prior, fewer than this share of cells would do so.

@@ -13,8 +13,8 @@ from pytest_ngraph.gate.decision import Evidence, weigh
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import LOOKS, Rule
 from pytest_ngraph.gate.why import why
+from pytest_ngraph.metrics.student import t_quantile
 from pytest_ngraph.stats import Estimate
-from pytest_ngraph.student import t_quantile
 from pytest_ngraph.wording import counted
 
 VerdictName = Literal["improved", "unchanged", "regressed", "inconclusive", "lost", "new", "missing"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_ngraph.metrics.text import with_interval
+from pytest_ngraph.metrics.text import signed
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import listed
 
@@ -44,9 +44,8 @@ def _part(row: Mapping[str, Any], *, slower: bool) -> str:
     name += ", between its parts," if row["kind"] == "between" else ""
     value, low, high = row["difference"]
     difference = Estimate(value, -float("inf") if low is None else low, float("inf") if high is None else high)
-    sign = "+" if value > 0 else ""
     what = "slowdown" if slower else "gain"
-    return f"{name} {sign}{with_interval(difference, 's')}, {100 * row['share']:.0f} % of the {what}"
+    return f"{name} {signed(difference, 's')}, {100 * row['share']:.0f} % of the {what}"
 
 
 def _graph(graph: Mapping[str, Any] | None) -> Iterator[str]:

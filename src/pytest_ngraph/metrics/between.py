@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
 
+from pytest_ngraph.metrics.student import t_quantile, t_tail
 from pytest_ngraph.stats import LEVEL, Estimate
-from pytest_ngraph.student import t_quantile, t_tail
 
 TAIL = (1 - LEVEL) / 2
 """The probability at either side of an interval."""

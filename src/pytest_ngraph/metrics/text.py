@@ -36,6 +36,11 @@ def with_interval(estimate: Estimate, unit: Unit = "ratio") -> str:
     return f"{shown}{label} [{lowest}, {highest}]"
 
 
+def signed(difference: Estimate, unit: Unit) -> str:
+    """Return a difference with its interval, and with a plus where it is above zero: `+2.1 ms [1.9, 2.3]`."""
+    return f"{'+' if difference.value > 0 else ''}{with_interval(difference, unit)}"
+
+
 def quantity(value: float, unit: Unit = "ratio") -> str:
     """Return a number with its unit: `5.21 ms`, `1.20 GiB`, `88.0 %`."""
     if math.isinf(value):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from pytest_ngraph.explain import Explanation, Row
+from pytest_ngraph.explain.explanation import Explanation
 from pytest_ngraph.explain.fusions import CompiledDifference, Work
-from pytest_ngraph.metrics.text import quantity, with_interval
+from pytest_ngraph.explain.rows import Row
+from pytest_ngraph.metrics.text import quantity, signed, with_interval
+from pytest_ngraph.report.lines import shortened
 from pytest_ngraph.report.table import Column, fitting, row
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import counted, listed
@@ -31,7 +33,7 @@ def lines(workload: str, explained: Explanation, width: int) -> list[str]:
         found.append("")
     found += [*_table(explained, width), ""]
     found += _coverage(explained)
-    return [_cut(line, width) for line in found]
+    return [shortened(line, width) for line in found]
 
 
 def _headline(workload: str, explained: Explanation) -> Iterator[str]:
@@ -50,10 +52,6 @@ def is_sure(explained: Explanation) -> bool:
     """Return whether there is a difference of two cases whose interval excludes zero."""
     difference = explained.difference_s
     return difference is not None and not difference.low <= 0 <= difference.high
-
-
-def _signed(estimate: Estimate) -> str:
-    return f"{'+' if estimate.value > 0 else ''}{with_interval(estimate, 's')}"
 
 
 def _compiled(names: Sequence[str], compiled: CompiledDifference) -> Iterator[str]:
@@ -84,7 +82,7 @@ def _table(explained: Explanation, width: int) -> Iterator[str]:
         for index, name in enumerate(explained.names):
             seconds = [_seconds(each.seconds[index].value) for each in rows]
             columns.append(Column(heading=name, cells=seconds, rank=1))
-        differences = [_signed(each.difference) if each.difference else "" for each in rows]
+        differences = [signed(each.difference, "s") if each.difference else "" for each in rows]
         columns.append(Column(heading="difference", cells=differences))
         columns.append(Column(heading="share", cells=shares, rank=2))
     shown = fitting(columns, width)
@@ -108,7 +106,8 @@ def _names(rows: Sequence[Row]) -> list[str]:
             "unattributed": "unattributed",
             "outside": "outside of kernels",
         }
-        return _cut(texts.get(each.kind, where), LONGEST_NAME, keep_end=True)
+        text = texts.get(each.kind, where)
+        return text if len(text) <= LONGEST_NAME else f"...{text[3 - LONGEST_NAME :]}"
 
     return [name(each) for each in rows]
 
@@ -152,9 +151,3 @@ def _coverage(explained: Explanation) -> Iterator[str]:
         yield "Too little of the time was profiled to name modules, so the rows are kinds of operators."
     elif is_sure(explained):
         yield f"Modules and layout changes explain {100 * explained.explained:.0f} % of the difference."
-
-
-def _cut(text: str, width: int, *, keep_end: bool = False) -> str:
-    if len(text) <= width:
-        return text
-    return f"...{text[3 - width :]}" if keep_end else f"{text[: width - 3]}..."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.record import NOT_FAILED, Record
+from pytest_ngraph.stats import without_infinities
 from pytest_ngraph.store import Run
 
 SCHEMA = 1
@@ -103,7 +103,7 @@ class RunResult:
             "problems": list(self.problems),
             "notes": self.remarks,
         }
-        finite: dict[str, Any] = _finite(data)
+        finite: dict[str, Any] = without_infinities(data)
         return finite
 
     def _result(self, record: Record) -> dict[str, Any]:
@@ -121,12 +121,3 @@ class RunResult:
 
 def _estimate(metric: Metric) -> dict[str, float] | None:
     return metric.estimate._asdict() if metric.estimate else None
-
-
-def _finite(data: Any) -> Any:
-    """Return the same data without infinities, which JSON does not have."""
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -11,14 +11,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_ngraph.costs import ServingLaunch
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.serving import client
+from pytest_ngraph.system.affinity import on_cores
 
 LAUNCHES = 6
 """Launches that count: the fewest with a 95 % interval of the median, from the smallest to the largest. One more comes
@@ -79,7 +79,7 @@ def launched(place: Place, timeout_s: float) -> ServingLaunch:
     with os.fdopen(reads, "rb") as figures, tempfile.TemporaryFile() as stderr:
         command = [place.python, "-I", "-B", client.__file__, str(place.folder), str(writes)]
         try:
-            with bound(place.cores):
+            with on_cores(place.cores):
                 started = time.monotonic()
                 process = subprocess.Popen(
                     command,
@@ -130,17 +130,3 @@ def _end(status: int) -> str:
 def _last_line(stderr: bytes) -> str:
     lines = stderr.decode(errors="replace").strip().splitlines()
     return f": {lines[-1].strip()}" if lines else ""
-
-
-@contextmanager
-def bound(cores: Sequence[int]) -> Iterator[None]:
-    """Bind this thread to these cores, and so what it starts; where the system cannot, do nothing."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_ngraph.artifact import Artifact, Target
     from pytest_ngraph.compilers.interface import Compiler
-    from pytest_ngraph.profile import Kernel
+    from pytest_ngraph.explain.profile import Kernel
 
 
 class ProfiledModel(Protocol):

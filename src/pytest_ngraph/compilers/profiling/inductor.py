@@ -19,7 +19,7 @@ from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.profiling.matching import Known, aligned, located
 from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.profiling.pytorch import recorded_calls
-from pytest_ngraph.profile import Kernel
+from pytest_ngraph.explain.profile import Kernel
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Artifact

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from pytest_ngraph.profile import SILENT, Kernel, Node
+from pytest_ngraph.explain.profile import SILENT, Kernel, Node
 
 TRAILING = frozenset(
     (
@@ -93,6 +93,11 @@ def aligned(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[int, 
         yield from zip(range(block.a, block.a + block.size), range(block.b, block.b + block.size), strict=True)
 
 
+def begins_kernel(node: Node) -> bool:
+    """Return whether an operation has a kernel of its own, or others follow it in one."""
+    return node.operator not in TRAILING and node.operator not in SILENT
+
+
 class _Matching:
     def __init__(self, known: Mapping[str, Known], nodes: Sequence[Node]) -> None:
         self._known = known
@@ -112,7 +117,7 @@ class _Matching:
         for name in reversed(list(self._readers)):
             further = (self._reached.get(reader, set()) for reader in self._readers[name])
             self._reached[name] = {name}.union(self._readers[name], *further)
-        begins = {node.name for node in nodes if node.operator not in TRAILING and node.operator not in SILENT}
+        begins = {node.name for node in nodes if begins_kernel(node)}
         self._empty = {name for name, each in known.items() if not each.nodes}
         self._begun = {kernel for name, kernels in self._of.items() if name in begins for kernel in kernels}
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.compilers import program
-from pytest_ngraph.profile import Node
+from pytest_ngraph.explain.profile import Node
 from pytest_ngraph.workloads.export import FLATTENED
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ def _attributes(node: torch.fx.Node) -> Iterator[str]:
 
     for argument in (*node.args, *node.kwargs.values()):
         if not isinstance(argument, torch.fx.Node):
-            text = str(argument)
-            yield text if len(text) <= LONGEST_ATTRIBUTE else f"{text[:LONGEST_ATTRIBUTE]}..."
+            yield _short(str(argument))
         elif argument.op in ("placeholder", "get_attr"):
             yield "x".join(map(str, _shape(argument.meta.get("val")))) or "scalar"
 
@@ -138,7 +137,9 @@ def _onnx_attributes(node: Any) -> Iterator[str]:
 
     for attribute in node.attribute:
         value = onnx.helper.get_attribute_value(attribute)
-        text = (
-            f"{attribute.name}={list(value) if hasattr(value, '__len__') and not isinstance(value, bytes) else value}"
-        )
-        yield text if len(text) <= LONGEST_ATTRIBUTE else f"{text[:LONGEST_ATTRIBUTE]}..."
+        is_list = hasattr(value, "__len__") and not isinstance(value, bytes)
+        yield _short(f"{attribute.name}={list(value) if is_list else value}")
+
+
+def _short(attribute: str) -> str:
+    return attribute if len(attribute) <= LONGEST_ATTRIBUTE else f"{attribute[:LONGEST_ATTRIBUTE]}..."

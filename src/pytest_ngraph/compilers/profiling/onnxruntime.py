@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.compilers.onnx_export import ORIGIN
+from pytest_ngraph.compilers.onnx_session import save_optimized
 from pytest_ngraph.compilers.profiling.matching import Known, located
-from pytest_ngraph.profile import Kernel
+from pytest_ngraph.explain.profile import Kernel
 
 if TYPE_CHECKING:
     import torch
 
-    from pytest_ngraph.profile import Node
+    from pytest_ngraph.explain.profile import Node
 
 OPTIMIZED = "optimized.onnx"
 LAYOUT = {"ReorderInput", "ReorderOutput", "Transpose", "Reshape", "Cast", "Identity", "MemcpyToHost", "MemcpyFromHost"}
@@ -67,9 +68,7 @@ class ProfiledSession:
         del self._inputs
 
     def _save_optimized(self, options: Any) -> None:
-        options.optimized_model_filepath = str(self._optimized)
-        key = "session.optimized_model_external_initializers_file_name"
-        options.add_session_config_entry(key, f"{OPTIMIZED}.data")
+        save_optimized(options, self._optimized, weights_apart=True)
 
     def _write_profile(self, options: Any) -> None:
         import onnxruntime as ort

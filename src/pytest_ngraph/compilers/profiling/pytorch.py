@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph.compilers.profiling.nodes import without_wrapper
 from pytest_ngraph.compilers.profiling.timeline import Span, nested
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.profile import Kernel
+from pytest_ngraph.explain.profile import Kernel
 
 if TYPE_CHECKING:
     import torch
 
     from pytest_ngraph.artifact import Target
-    from pytest_ngraph.profile import Node
+    from pytest_ngraph.explain.profile import Node
 
 CALL, MODULE, NODE = "ngraph call", "ngraph module ", "ngraph node "
 """Our spans: the name of one around a call, and the prefixes of those around modules and nodes."""

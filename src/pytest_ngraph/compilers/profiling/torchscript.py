@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_ngraph.compilers.profiling.matching import Known, aligned, located
 from pytest_ngraph.compilers.profiling.pytorch import recorded_calls
 from pytest_ngraph.compilers.profiling.timeline import Span
-from pytest_ngraph.profile import Kernel
+from pytest_ngraph.explain.profile import Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ngraph.profile import Node
+    from pytest_ngraph.explain.profile import Node
 
 PARAMETER = re.compile(r"^(?:self\.)?(?P<module>[\w.]*?)\.(?:weight|bias)\b|^(?:self\.)?(?P<fused>[\w.]*?)\.weight_")
 SAME = {
@@ -29,7 +29,7 @@ SAME = {
 """Names of one operator, as the program has it and as the graph has it."""
 LAYOUT = ("to_mkldnn", "to_dense", "contiguous", "to")
 """Operators that only change a layout or a type."""
-SILENT = (
+UNTIMED = (
     *("Constant", "ConstantMKLDNNTensor", "BroadcastMKLDNNTensors", "NumToTensor"),
     *("ListConstruct", "ListUnpack", "TupleConstruct", "TupleUnpack"),
 )
@@ -103,7 +103,7 @@ def steps(graph: Any) -> list[Step]:
         library, _, name = node.kind().rpartition("::")
         reads = [each for value in node.inputs() for each in passed.get(value.debugName(), [value.debugName()])]
         makes = [value.debugName() for value in node.outputs()]
-        if name in SILENT:
+        if name in UNTIMED:
             passed |= dict.fromkeys(makes, reads) if reads else {}
             continue
         named = (match["module"] or match["fused"] for value in reads if (match := PARAMETER.match(value)))

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.compilers.profiling.matching import TRAILING, Known, aligned, located
-from pytest_ngraph.profile import SILENT, Kernel
+from pytest_ngraph.compilers.profiling.matching import Known, aligned, begins_kernel, located
+from pytest_ngraph.explain.profile import Kernel
 
 if TYPE_CHECKING:
-    from pytest_ngraph.profile import Node
+    from pytest_ngraph.explain.profile import Node
 
 BUILT_IN = "vm.builtin."
 """Prefix of what the machine does by itself: allocating, checking shapes."""
@@ -93,7 +93,7 @@ def known(names: Sequence[str], operands: Sequence[Sequence[int]], nodes: Sequen
     Args:
         operands: addresses of the tensors of each, the result last.
     """
-    begins = [node for node in nodes if node.operator not in TRAILING and node.operator not in SILENT]
+    begins = [node for node in nodes if begins_kernel(node)]
     called = [CALLED.get(node.operator, node.operator) for node in begins]
     pattern = re.compile("|".join(sorted(map(re.escape, set(called)), key=len, reverse=True)) or "$^")
     found = [(index, operator) for index, name in enumerate(names) for operator in pattern.findall(name)]

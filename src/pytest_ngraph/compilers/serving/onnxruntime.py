@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.compilers.onnx_session import save_optimized
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx import values as onnx_values
@@ -90,9 +91,7 @@ def _optimize(folder: Path, level: str) -> None:
 
     options: Any = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
-    options.optimized_model_filepath = str(folder / OPTIMIZED)
     options.log_severity_level = 3  # it warns that the file is for this processor
-    if sum(file.stat().st_size for file in folder.iterdir()) > LARGEST_BYTES:
-        key = "session.optimized_model_external_initializers_file_name"
-        options.add_session_config_entry(key, f"{OPTIMIZED}.data")
+    is_large = sum(file.stat().st_size for file in folder.iterdir()) > LARGEST_BYTES
+    save_optimized(options, folder / OPTIMIZED, weights_apart=is_large)
     ort.InferenceSession(folder / GRAPH, options, providers=["CPUExecutionProvider"])

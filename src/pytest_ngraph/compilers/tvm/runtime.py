@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
 
     from pytest_ngraph.artifact import Array, Target
-    from pytest_ngraph.profile import Node
+    from pytest_ngraph.explain.profile import Node
 
 ALIGNMENT_BYTES = 64
 

@@ -40,7 +40,10 @@ class Cost(NamedTuple):
     labels: str
 
 
-FRONT = "The line joins the points that no other beats in both (the Pareto front); the numbers at it are batch sizes."
+NOTE = (
+    "Every compiler and batch size of a model: throughput with its 95 % interval over {}. The line joins the points "
+    "that no other beats in both (the Pareto front); the numbers at it are batch sizes."
+)
 MEMORY = Cost("memory [MiB]", alt.Scale(zero=False), ",.0f")
 COLD_START = Cost("cold start [s]", alt.Scale(zero=False), ".2~f")
 NEEDS_COSTS = "needs a model measured with --ngraph-serving"
@@ -50,8 +53,7 @@ def pareto_memory(study: Study) -> Figure:
     figure = Figure(
         name="pareto_memory",
         title="Throughput against peak memory",
-        note="Every compiler and batch size of a model: throughput with its 95 % interval over the resident peak of "
-        f"the process that measures, or the accelerator's where there is one. {FRONT}",
+        note=NOTE.format("the resident peak of the process that measures, or the accelerator's where there is one"),
     )
     memory = pl.coalesce("device_memory_bytes", "worker_memory_bytes") / MIB
     return _of_cases(figure, study, memory, MEMORY, "needs a measured model whose memory was recorded")
@@ -61,8 +63,7 @@ def pareto_serving(study: Study) -> Figure:
     figure = Figure(
         name="pareto_serving",
         title="Throughput against serving memory",
-        note="Every compiler and batch size of a model: throughput with its 95 % interval over the resident memory of "
-        f"a process that only serves it, the median of several launches. {FRONT}",
+        note=NOTE.format("the resident memory of a process that only serves it, the median of several launches"),
     )
     return _of_cases(figure, study, pl.col("serving_memory_bytes") / MIB, MEMORY, NEEDS_COSTS)
 
@@ -71,8 +72,9 @@ def pareto_cold_start(study: Study) -> Figure:
     figure = Figure(
         name="pareto_cold_start",
         title="Throughput against cold start",
-        note="Every compiler and batch size of a model: throughput with its 95 % interval over the seconds from exec "
-        f"to the first answer of a process that only serves it, the median of several launches. {FRONT}",
+        note=NOTE.format(
+            "the seconds from exec to the first answer of a process that only serves it, the median of several launches"
+        ),
     )
     return _of_cases(figure, study, pl.col("cold_start_s"), COLD_START, NEEDS_COSTS)
 

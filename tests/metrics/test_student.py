@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ngraph.student import f_tail, incomplete_beta, t_quantile, t_tail
+from pytest_ngraph.metrics.student import f_tail, incomplete_beta, t_quantile, t_tail
 
 
 @pytest.mark.parametrize(
