@@ -4,8 +4,9 @@ python tools/coverage.py                                   # every family; takes
 python tools/coverage.py --family transformers --minutes 30
 python tools/coverage.py --minutes 0 --write               # only write the tables into docs/coverage.md
 
-Nothing is measured: each model is built, exported, compiled, verified and run once at batch size 1. What was found is
-kept in a file, so that a run that was ended goes on where it stopped. Several models run at once, each on one core.
+Nothing is measured: each model is built, exported, compiled, verified and run once at batch size 1. Several models run
+at once, each on one core. What was found is kept in docs/coverage, so that a run that was ended goes on where it
+stopped, on any machine.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from model_coverage.results import Outcome, Result, Results
 from pytest_ngraph.machine import machine
 
 PAGE = ROOT / "docs" / "coverage.md"
+RESULTS = ROOT / "docs" / "coverage"
 FOLDER = ROOT / ".ngraph" / "coverage"
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
@@ -38,7 +40,7 @@ CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 def main() -> None:
     options = _options()
     options.folder.mkdir(parents=True, exist_ok=True)
-    results = Results(options.folder / "results.jsonl", again=options.again)
+    results = Results(options.results, again=options.again)
     listed = entries(options.family, options.folder)
     if options.minutes > 0:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -65,7 +67,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--again", action="append", default=[], choices=get_args(Outcome), help="run again what ended like this"
     )
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="where results are kept")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where results are kept; default: docs/coverage")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="keeps what takes long to find")
     parser.add_argument("--write", action="store_true", help=f"write the tables into {PAGE.name}")
     options = parser.parse_args()
     options.family = options.family or list(FAMILIES)

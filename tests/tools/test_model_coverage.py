@@ -93,7 +93,7 @@ def test_only_what_does_not_run_here_runs_in_a_bare_script(
     here = [_result("a", "ours", "agrees" if name in agree else "fails", "", name) for name in compilers]
     monkeypatch.setattr(ours, "run", lambda *_: iter(here))
     monkeypatch.setattr(missing, "_bare", lambda entry, name, _: _result("a", "bare", "fails", "", name))
-    results = Results(tmp_path / "results.jsonl")
+    results = Results(tmp_path)
     entry = Entry(family="timm", name="a", workload="a")
     ran = []
     for result in missing.run_missing(entry, compilers, results, LIMITS, bare_all=bare_all):
@@ -109,11 +109,12 @@ def test_equal_reasons_are_one_line() -> None:
     assert "- tvm: MODEL: shape N at N (m0, m1, m2, m3, m4, m5 and 2 more)" in page
 
 
-def test_results_are_kept_line_by_line(tmp_path: Path) -> None:
-    path = tmp_path / "results.jsonl"
+def test_results_are_kept_in_a_line_for_each_model(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
     Results(path).add(_result("a", "ours", "stopped"))
     Results(path).add(_result("a", "ours", "agrees"))
     Results(path).add(_result("b", "ours", "stopped"))
+    assert (path / "timm.jsonl").read_text().count("\n") == 2
     read = Results(path)
     assert read.has("timm", "a", "tvm", "ours")
     assert not read.has("timm", "a", "tvm", "bare")

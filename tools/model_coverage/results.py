@@ -1,12 +1,14 @@
-"""What was found, one line of JSON for each model, compiler and side. A run that was ended goes on where it stopped."""
+"""What was found, one line of JSON for each model. A run that was ended goes on where it stopped."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
+
+from pytest_ngraph.system.files import write_whole
 
 Outcome = Literal["agrees", "fails", "skipped", "stopped"]
 Side = Literal["ours", "bare"]
@@ -45,17 +47,20 @@ class Result:
 
 
 class Results:
-    """A file of results. The last line of a key counts.
+    """A folder with one file for each family, and in it one line of JSON for each model.
+
+    Every line has the results of a model under all compilers, so that the files are read and compared line by line.
 
     Args:
-        path: the file.
+        folder: the folder.
         again: outcomes that `has` takes for missing if they are of an earlier run.
     """
 
-    def __init__(self, path: Path, again: Collection[Outcome] = ()) -> None:
-        self._path = path
-        lines = path.read_text().splitlines() if path.exists() else []
-        self._found = {result.key: result for result in (Result(**json.loads(line)) for line in lines)}
+    def __init__(self, folder: Path, again: Collection[Outcome] = ()) -> None:
+        self._folder = folder
+        files = sorted(folder.glob("*.jsonl"))
+        every = [result for file in files for line in file.read_text().splitlines() for result in _parsed(line)]
+        self._found = {result.key: result for result in every}
         self._again = {key for key, result in self._found.items() if result.outcome in again}
 
     def has(self, family: str, model: str, compiler: str, side: Side) -> bool:
@@ -73,5 +78,33 @@ class Results:
     def add(self, result: Result) -> None:
         self._found[result.key] = result
         self._again.discard(result.key)
-        with self._path.open("a") as file:
-            file.write(json.dumps(asdict(result)) + "\n")
+        by_model: dict[str, list[Result]] = {}
+        for each in self._found.values():
+            if each.family == result.family:
+                by_model.setdefault(each.model, []).append(each)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        lines = (_line(by_model[model]) + "\n" for model in sorted(by_model))
+        write_whole(self._folder / f"{result.family}.jsonl", "".join(lines).encode())
+
+
+def _line(results: Sequence[Result]) -> str:
+    """Return the results of one model: `{"model": "gpt2", "family": ..., "ours": {"tvm": ["agrees", "", 9.1]}}`."""
+    data: dict[str, Any] = {"model": results[0].model, "family": results[0].family}
+    for each in results:
+        data.setdefault(each.side, {})[each.compiler] = [each.outcome, each.reason, each.seconds]
+    return json.dumps(data)
+
+
+def _parsed(line: str) -> Iterator[Result]:
+    data = json.loads(line)
+    for side in get_args(Side):
+        for compiler, (outcome, reason, seconds) in data.get(side, {}).items():
+            yield Result(
+                family=data["family"],
+                model=data["model"],
+                compiler=compiler,
+                side=side,
+                outcome=outcome,
+                reason=reason,
+                seconds=seconds,
+            )
