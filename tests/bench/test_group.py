@@ -25,6 +25,7 @@ class CountingArm:
     fails_in: int = 10**9
     running: bool = True
     rounds: list[Round] = field(default_factory=list)
+    after_others: list[bool] = field(default_factory=list)
 
     @property
     def satisfied(self) -> bool:
@@ -38,8 +39,9 @@ class CountingArm:
     def measured_s(self) -> float:
         return float(len(self.rounds))
 
-    def measure_round(self) -> None:
+    def measure_round(self, *, after_others: bool) -> None:
         self.turns.append(self.case.compiler)
+        self.after_others.append(after_others)
         self.rounds.append(Round(1, 1.0))
         self.running = len(self.rounds) < self.fails_in
 
@@ -50,6 +52,14 @@ def arm(compiler: str, enough: int, turns: list[str], **keywords: Any) -> Counti
 
 def run(*arms: CountingArm, **settings: float) -> None:
     interleave(arms, Settings(**settings), Silent())  # type: ignore[arg-type]  # stand-ins with what is asked of them
+
+
+def test_only_an_arm_that_measures_alone_finds_the_caches_as_it_left_them() -> None:
+    alone, one, other = arm("a", 3, []), arm("b", 3, []), arm("c", 3, [], fails_in=2)
+    run(alone, budget_s=100)
+    run(one, other, budget_s=100)
+    assert alone.after_others == [False] * 3
+    assert one.after_others == [True, True, False]
 
 
 def test_arms_take_turns_until_all_are_satisfied() -> None:

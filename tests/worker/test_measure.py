@@ -16,6 +16,7 @@ from pytest_ngraph.worker.measure import (
     iterations_per_round,
     time_round,
     until_disturbed,
+    untimed_calls,
     warm_up,
 )
 
@@ -43,6 +44,15 @@ def test_a_round_is_the_time_of_all_its_iterations() -> None:
     burst = time_round(machine.run, machine.stopwatch(), 3)
     assert burst.iterations == 3
     assert burst.elapsed_s == pytest.approx(0.6)
+
+
+def test_calls_before_a_round_are_not_timed() -> None:
+    """They fill the caches again after another model's turn."""
+    machine = FakeMachine(0.9, 0.9, 0.1)
+    burst = time_round(machine.run, machine.stopwatch(), 3, untimed=2)
+    assert burst.elapsed_s == pytest.approx(0.3)
+    assert (burst.iterations, machine.calls) == (3, 5)
+    assert [untimed_calls(calls) for calls in (1, 2, 39, 40, 250)] == [1, 1, 1, 2, 12]
 
 
 def test_warm_up_ends_when_times_are_steady() -> None:

@@ -19,7 +19,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
 from pytest_ngraph.serving.written import Written
 from pytest_ngraph.settings import Settings
-from pytest_ngraph.worker.measure import is_precise, is_settled, iterations_per_round
+from pytest_ngraph.worker.measure import LONG_CALL_S, is_precise, is_settled, iterations_per_round, untimed_calls
 from pytest_ngraph.worker.protocol import TIMES
 
 RELEASE_S = 60.0
@@ -115,10 +115,15 @@ class Arm:
         """What came of preparing: the record, still without rounds."""
         return self._record
 
-    def measure_round(self) -> None:
-        """Time one more round."""
+    def measure_round(self, *, after_others: bool = False) -> None:
+        """Time one more round.
+
+        Args:
+            after_others: another arm has worked since the last round, and filled the caches.
+        """
         calls = iterations_per_round(self._seconds_per_call, self._settings.aim_s)
-        answer = self._ask("measure", calls=calls)
+        is_cold = after_others and self._seconds_per_call < LONG_CALL_S
+        answer = self._ask("measure", calls=calls, untimed=untimed_calls(calls) if is_cold else 0)
         if answer is None:
             return
         self._count(answer)

@@ -33,7 +33,7 @@ def interleave(
     order = random.Random(0)
     while running := [arm for arm in arms if arm.running]:
         for arm in order.sample(running, len(running)):
-            arm.measure_round()
+            arm.measure_round(after_others=len(running) > 1)
             progress.measuring(arm.case, share_of_budget(running, settings))
         running = [arm for arm in running if arm.running]
         if all(arm.satisfied for arm in running) or budget_spent(running, settings):

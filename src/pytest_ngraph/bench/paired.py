@@ -142,8 +142,8 @@ class PairedArm(Arm):
         super().prepare(on_phase, on_progress)
         self._seconds_per_call = max(base_s, self._seconds_per_call)
 
-    def measure_round(self) -> None:
-        """Time quads for one more round.
+    def measure_round(self, *, after_others: bool = False) -> None:
+        """Time quads for one more round. Each burst comes after another arm's, so that caches are alike for both.
 
         When half of the launch is over, both arms are built again first. If other work disturbed the last round, that
         work is given a moment to end.

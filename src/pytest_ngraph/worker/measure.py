@@ -21,7 +21,9 @@ WINDOWS = 3
 LOOK_GROWTH = 1.4
 """Looks at the precision are planned after 12, 17, 24, 34, 48, ... rounds: few, and none much later than needed."""
 UNTIMED = 20
-"""Of a block of single calls, one in so many runs before it, untimed."""
+"""Of the calls of a turn, one in so many runs before them, untimed."""
+LONG_CALL_S = 0.25
+"""A call of at least this length fills the caches again in a small part of its time."""
 SLOW_IN_A_ROW = 3
 """One slow quad also occurs on a quiet machine; this many in a row are caused by other work."""
 
@@ -38,8 +40,18 @@ class Timed(Protocol):
     def stopwatch(self) -> Stopwatch: ...
 
 
-def time_round(run: Run, stopwatch: Stopwatch, iterations: int) -> Round:
-    """Time one burst of `iterations` calls."""
+def untimed_calls(calls: int) -> int:
+    """Return how many calls run untimed before so many timed ones.
+
+    The first calls of a turn find caches that other work has filled.
+    """
+    return max(1, calls // UNTIMED)
+
+
+def time_round(run: Run, stopwatch: Stopwatch, iterations: int, untimed: int = 0) -> Round:
+    """Time one burst of `iterations` calls, after some that are not timed."""
+    for _ in range(untimed):
+        run()
     stopwatch.start()
     for _ in range(iterations):
         run()
@@ -49,10 +61,9 @@ def time_round(run: Run, stopwatch: Stopwatch, iterations: int) -> Round:
 def time_calls(run: Run, stopwatch: Stopwatch, calls: int, every: int = 1) -> list[float]:
     """Time `calls` calls one by one, of every so many the last, and return their seconds.
 
-    The first calls after a pause find caches that other work has filled. So a twentieth as many, at least one, run
-    before, untimed. Nothing that Python's garbage collector would look at is kept from one call to the next.
+    Some run before, untimed. Nothing that Python's garbage collector would look at is kept from one call to the next.
     """
-    for _ in range(max(1, calls * every // UNTIMED)):
+    for _ in range(untimed_calls(calls * every)):
         run()
     seconds = []
     for _ in range(calls):

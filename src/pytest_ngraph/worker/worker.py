@@ -149,10 +149,10 @@ class Worker:
             "concurrency": model.concurrency,
         }
 
-    def measure(self, *, calls: int, arm: str = HEAD) -> Answer:
-        """Time one round of `calls` calls of the model."""
+    def measure(self, *, calls: int, untimed: int = 0, arm: str = HEAD) -> Answer:
+        """Time one round of `calls` calls of the model, after some that are not timed."""
         model = self._models[arm]
-        timed, used = _with_usage(lambda: time_round(model, model.stopwatch, calls))
+        timed, used = _with_usage(lambda: time_round(model, model.stopwatch, calls, untimed))
         idle.wait()
         return {"elapsed_s": timed.elapsed_s, **used}
 

@@ -1,0 +1,67 @@
+"""An arm's requests to its worker, which is simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from synthetic import case
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.settings import Settings
+
+CASE = case("openvino", 8)
+
+
+class Process:
+    """Compiles a model whose calls take `call_s`, and notes what it is to measure."""
+
+    def __init__(self, call_s: float) -> None:
+        self._call_s = call_s
+        self.read: dict[str, str] = {}
+        self.measured: list[tuple[int, int]] = []
+
+    def request(self, do: str, **arguments: Any) -> dict[str, Any]:
+        if do == "measure":
+            self.measured.append((arguments["calls"], arguments["untimed"]))
+            return {"elapsed_s": 0.05, "wall_s": 0.05, "cpu_s": 0.05, "involuntary_switches": 0}
+        return {
+            "agreement": {"error": 0.0, "tolerance": 1e-4},
+            "convert_s": 0.5,
+            "compile_s": 1.0,
+            "compile_cores": 2,
+            "load_s": 1.0,
+            "cached_at": None,
+            "warmup": {"iterations": 1, "elapsed_s": 0.1, "steady": True},
+            "concurrency": 1,
+            "seconds_per_call": self._call_s,
+            "facts": {},
+        }
+
+
+@pytest.mark.parametrize(
+    ("call_s", "alone", "in_turn"),
+    [
+        pytest.param(0.02, (2, 0), (2, 1), id="a call that is short against what fills the caches again"),
+        pytest.param(0.0002, (250, 0), (250, 12), id="many calls"),
+        pytest.param(0.4, (1, 0), (1, 0), id="a long call, of which that is a small part"),
+    ],
+)
+def test_after_another_arm_the_first_calls_are_not_timed(
+    call_s: float, alone: tuple[int, int], in_turn: tuple[int, int]
+) -> None:
+    process = Process(call_s)
+    ours = Arm(
+        CASE,
+        Artifact(folder=Path(), case=CASE),
+        Target(),
+        Settings(round_s=0.05),
+        lambda: cast("WorkerProcess", process),
+    )
+    ours.prepare(on_phase=lambda _: None, on_progress=lambda _: None)
+    ours.measure_round()
+    ours.measure_round(after_others=True)
+    assert process.measured == [alone, in_turn]
