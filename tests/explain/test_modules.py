@@ -11,9 +11,10 @@ from pytest_ngraph.explain.modules import Chosen, Times, choose
 PATHS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4).map(".".join)
 
 
-def times(*cases: dict[str, float]) -> Times:
+def times(*cases: dict[str, float], fuses_alike: bool = False) -> Times:
     paths = dict.fromkeys(path for case in cases for path in case)
-    return Times({path: np.array([[case.get(path, 0.0)] * 3 for case in cases]) for path in paths})
+    own = {path: np.array([[case.get(path, 0.0)] * 3 for case in cases]) for path in paths}
+    return Times(own, fuses_alike=fuses_alike)
 
 
 def test_heavy_modules_are_opened_and_light_ones_are_not() -> None:
@@ -45,6 +46,14 @@ def test_rows_have_all_the_time_once(own: dict[str, float], depth: int | None) -
     rows = choose(spent, depth)
     total = sum(float((spent.itself if opened else spent.within)(module)[0, 0]) for module, opened in rows)
     np.testing.assert_allclose(total, sum(own.values()))
+
+
+def test_a_layer_that_has_become_a_module_of_several_is_one_row() -> None:
+    """Else the layer of before is a gain, and the same layer at its new path a loss."""
+    base, head = {"a.conv": 5.0, "b.conv": 5.0}, {"a.conv.inner": 5.0, "a.conv.added": 3.0, "b.conv": 5.0}
+    found = choose(times(base, head, fuses_alike=True))
+    assert Chosen("a.conv") in found
+    assert not any(module.startswith("a.conv.") for module, _ in found)
 
 
 def test_two_cases_by_one_compiler_are_opened_down_to_the_module_that_differs() -> None:

@@ -62,9 +62,16 @@ class Times:
         return list(self._children.get(module, ()))
 
     def can_be_opened(self, module: str) -> bool:
-        """Return whether the parts of a module show where the time of each case is spent."""
+        """Return whether the parts of a module show where the time of each case is spent.
+
+        A module that is a single layer in one of two cases, and has parts in the other, stays closed: it differs as a
+        whole.
+        """
         across, inside = (np.median(seconds, axis=1) for seconds in (self.itself(module), self.within(module)))
-        return bool(self.children(module)) and bool(np.all(across <= self._most_across * inside))
+        is_layer = (across >= inside) & (inside > 0)
+        return (
+            bool(self.children(module)) and not np.any(is_layer) and bool(np.all(across <= self._most_across * inside))
+        )
 
     def _weight(self, module: str) -> float:
         """Return how much a module matters: its seconds, or by how many those of two cases differ, also in parts."""
