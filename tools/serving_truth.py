@@ -123,7 +123,9 @@ SCRIPTS = {
     "openvino": Bare(
         "https://docs.openvino.ai/2025/openvino-workflow/running-inference.html",
         "import openvino as ov",
-        '    return ov.Core().compile_model(HERE / "model.xml", "CPU")',
+        """\
+    precision = {"INFERENCE_PRECISION_HINT": "f32"}  # processors with AMX or AVX512_BF16 would compute in bfloat16
+    return ov.Core().compile_model(HERE / "model.xml", "CPU", precision)""",
         "    return model(inputs)[0]",
     ),
     "tvm": Bare(
