@@ -1,10 +1,12 @@
 """Plant changes in known modules of networks, gate them, and count how often the explanation names the module.
 
-    python tools/explain_truth.py [--networks=NAME,...] [--compilers=NAME,...] [--rounds=1,2,3,4,unchanged] [--write]
+    python tools/explain_truth.py [--networks=NAME,...] [--compilers=NAME,...] [--rounds=1,2,3,4,unchanged]
+        [--results=FILE] [--write]
 
 Each round is one commit of a test repository: it changes the weights of every network, and plants something behind one
 layer of each (`PLANTS`), so that every case is measured beside the commit before. In the round `unchanged` only the
-weights differ, and every case is explained. `--write` puts the tables into docs/explain.md.
+weights differ, and every case is explained. `--results` keeps what was found, so that a later call goes on with what is
+missing. `--write` puts the tables into docs/explain.md.
 """
 
 from __future__ import annotations
@@ -86,6 +88,10 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
 """What each network has planted in the first round, the second and so on."""
 
 
+Key = tuple[str, str, Plant | None]
+"""Network, compiler, and what was planted."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What the gate and its explanation said of a case.
@@ -107,6 +113,10 @@ class Outcome:
     named: bool = False
     covers: bool = False
     coverage: float = 0.0
+
+    @property
+    def key(self) -> Key:
+        return self.network, self.compiler, self.plant
 
     @property
     def is_found(self) -> bool:
@@ -184,6 +194,20 @@ def _explained(found: Outcome, explanation: dict[str, Any]) -> Outcome:
     )
 
 
+def read(path: Path | None) -> dict[Key, Outcome]:
+    """Return what was kept in a file; nothing where there is none."""
+    lines = path.read_text().splitlines() if path and path.exists() else []
+    found = (json.loads(line) for line in lines)
+    kept = (Outcome(**each | {"plant": Plant(*each["plant"]) if each["plant"] else None}) for each in found)
+    return {each.key: each for each in kept}
+
+
+def keep(path: Path, outcomes: Iterable[Outcome]) -> None:
+    """Add outcomes to a file, one line of JSON each."""
+    with path.open("a") as file:
+        file.writelines(json.dumps(dataclasses.asdict(each)) + "\n" for each in outcomes)
+
+
 def by_compiler(outcomes: Sequence[Outcome]) -> str:
     """Return how often the module was found, by compiler, of the cases that the gate calls regressed."""
     rows = []
@@ -235,22 +259,29 @@ def main() -> None:
     parser.add_argument("--networks", type=lambda text: text.split(","), default=list(PLANTS))
     parser.add_argument("--compilers", type=lambda text: text.split(","), default=list(COMPILERS))
     parser.add_argument("--rounds", type=lambda text: text.split(","), default=[*rounds, UNCHANGED])
+    parser.add_argument("--results", type=Path, metavar="FILE", help="where results are kept")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     for name, known in (("networks", [*PLANTS]), ("rounds", [*rounds, UNCHANGED])):
         if unknown := sorted({*getattr(asked, name)} - {*known}):
             parser.error(f"--{name}: there is no {', '.join(unknown)}. Choose of {', '.join(known)}.")
     names = [name for name in asked.compilers if not compilers.missing_library(name)]
-    outcomes: list[Outcome] = []
-    with tempfile.TemporaryDirectory(prefix="ngraph-explain-") as folder:
-        repository = Repository(Path(folder), asked.networks, names)
-        for seed, number in enumerate(asked.rounds, start=1):
-            planted_now = (
-                {} if number == UNCHANGED else {each: PLANTS[each][int(number) - 1] for each in asked.networks}
-            )
-            records = repository.run(planted_now, seed)
-            outcomes += filter(None, (outcome(record, planted_now) for record in records))
-    text = "\n\n".join(filter(None, [by_compiler(outcomes), not_found(outcomes)]))
+    outcomes = read(asked.results)
+    for seed, number in enumerate(asked.rounds, start=1):
+        planted_now = {each: None if number == UNCHANGED else PLANTS[each][int(number) - 1] for each in asked.networks}
+        missing = [
+            each for each, plant in planted_now.items() if any((each, name, plant) not in outcomes for name in names)
+        ]
+        if not missing:
+            continue
+        plants = {each: plant for each in missing if (plant := planted_now[each])}
+        with tempfile.TemporaryDirectory(prefix="ngraph-explain-") as folder:
+            records = Repository(Path(folder), missing, names).run(plants, seed)
+        found = [each for each in (outcome(record, plants) for record in records) if each]
+        outcomes |= {each.key: each for each in found}
+        if asked.results:
+            keep(asked.results, found)
+    text = "\n\n".join(filter(None, [by_compiler([*outcomes.values()]), not_found([*outcomes.values()])]))
     markdown_output.publish(environment(), text, "explain truth" if asked.write else "", PAGE)
 
 
