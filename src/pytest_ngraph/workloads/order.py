@@ -1,7 +1,8 @@
 """Bring outputs of data-dependent size into the order of the reference.
 
 A detector returns boxes, scores and labels of what it found, best first. Where two scores are next to equal, rounding
-decides which comes first, so that such outputs are compared as sets: row by row, each with its nearest.
+decides which comes first, so that such outputs are compared as sets: row by row, each with its nearest. If a detector
+keeps only the best hundred, rounding also decides which of those that tie with the last are kept (`without_ties`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pytest_ngraph.artifact import Array
 
 MOST_ROWS = 4096
 """More are compared in the order that they have: comparing all pairs would take too long."""
+MOST_TIED = 0.2
+"""Share of the rows that may be others because they tie with the last one: enough is compared even so."""
 LAST_KEY = re.compile(r"(\[[^\[\]]*\]|\.\w+)$")
 
 
@@ -36,6 +39,40 @@ def in_order_of(reference: Sequence[Array], outputs: Sequence[Array], names: Seq
             for index in group:
                 ordered[index] = outputs[index][order]
     return ordered
+
+
+def without_ties(
+    reference: Sequence[Array], outputs: Sequence[Array], names: Sequence[str], tolerance: float
+) -> list[Array]:
+    """Return the outputs with the reference's rows where rounding decided which rows were kept.
+
+    Such a row differs from the reference's, and the scores of both are within the tolerance of the lowest that was
+    kept. A score is a floating-point output with one value a row, which never rises. Only a few rows may be such.
+
+    Args:
+        outputs: in the order of the reference.
+        tolerance: relative to the largest value of each output.
+    """
+    found = list(outputs)
+    for group in _groups(reference, names):
+        scores = [index for index in group if _falls(reference[index])]
+        if not scores or any(reference[index].shape != outputs[index].shape for index in group):
+            continue
+        expected, given = ([arrays[index] for index in group] for arrays in (reference, outputs))
+        tied = np.abs(_rows(expected, expected) - _rows(given, expected)).max(axis=1) > tolerance
+        for index in scores:
+            reach = tolerance * np.abs(reference[index]).max()
+            for array in (reference[index], outputs[index]):
+                tied &= array <= array.min() + reach
+        if 0 < np.count_nonzero(tied) <= MOST_TIED * len(tied):
+            for index in group:
+                found[index] = outputs[index].copy()
+                found[index][tied] = reference[index][tied]
+    return found
+
+
+def _falls(array: Array) -> bool:
+    return array.ndim == 1 and array.dtype.kind == "f" and bool(np.all(np.diff(array) <= 0))
 
 
 def _groups(reference: Sequence[Array], names: Sequence[str]) -> Iterator[list[int]]:

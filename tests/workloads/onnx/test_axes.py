@@ -71,6 +71,13 @@ def test_the_batch_may_be_any_axis() -> None:
     assert shapes_of(model, batch_size=3) == [(3, 4), (2, 3, 8)]
 
 
+def test_an_axis_that_says_batch_is_the_batch_wherever_it_is() -> None:
+    """A recurrent network has the time first: (time, batch, features)."""
+    model = models.sums(x=["time", "batch", 4], state=[1, "batch", 8])
+    assert shapes_of(model, batch_size=3, sizes={"time": 6}) == [(6, 3, 4), (1, 3, 8)]
+    assert "leaves open: axis 0 of 'x' (time)." in refusal(model, batch_size=3)
+
+
 def test_inputs_without_a_batch_axis_stay_as_they_are() -> None:
     assert shapes_of(models.sums(x=["N", 4], rate=[], table=[5, 6]), batch_size=3) == [(3, 4), (), (5, 6)]
 

@@ -143,11 +143,11 @@ class _Axes:
         return self._sizes[given]
 
     def _take_batch(self) -> None:
-        """Find the names of the batch: those of the first axes, or of these the ones that say so."""
-        first = {name_of(axis) for _, index, axis in self._axes() if index == 0 and is_open(axis)}
-        names = first - self.symbols.keys() - {""}
-        own = {name for name in names if BATCH in name.lower() or name.lower() in BATCH_NAMES}
-        self._batch_names |= own or names
+        """Find the names of the batch: those that say so, of first axes also by a letter, or else all of first axes."""
+        open_ = {(name_of(axis), index == 0) for _, index, axis in self._axes() if is_open(axis)}
+        left = {(name, is_first) for name, is_first in open_ if name and name not in self.symbols}
+        own = {name for name, is_first in left if BATCH in name.lower() or (is_first and name.lower() in BATCH_NAMES)}
+        self._batch_names |= own or {name for name, is_first in left if is_first}
 
     def _settle(self, value: Any, index: int, axis: Any) -> None:
         """Set an axis where its name, its place or the graph says its size."""
