@@ -174,9 +174,10 @@ class _Axes:
             if is_open(axis)
         ]
         if left:
+            line = self._line()
+            batch = f' Write "{BATCH}" for an axis that is the batch.' if "shapes=" in line else ""
             raise UsageError(
-                f"{self._file} leaves open: {', '.join(left)}. Give their sizes in the mark, for example "
-                f'{self._line()}. Write "{BATCH}" for an axis that is the batch.'
+                f"{self._file} leaves open: {', '.join(left)}. Give their sizes in the mark, for example {line}.{batch}"
             )
 
     def _line(self) -> str:
