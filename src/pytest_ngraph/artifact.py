@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "npt.NDArray[Any]"
 Kind = Literal["cpu", "cuda"]
-LISTS = ("unrelated", "input_names", "output_names", "input_types", "precisions", "hidden")
+LISTS = ("unrelated", "input_names", "output_names", "input_types", "precisions", "hidden", "random")
 """Fields of `Artifact` that are tuples."""
 Step = Literal["", "prefill", "decode"]
 """What one iteration of a model that generates text does: the whole prompt, or one token after it."""
@@ -92,6 +92,7 @@ class Artifact:
         input_types: PyTorch's name of each input's type, `bfloat16`; empty where all floats have the case's precision.
         precisions: what a module that is left as it is computes in, `bf16`, `fp32`; empty for the case's precision.
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
+        random: which of `output_names` have values that are drawn in each call.
     """
 
     folder: Path
@@ -112,6 +113,7 @@ class Artifact:
     input_types: tuple[str, ...] = ()
     precisions: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    random: tuple[str, ...] = ()
 
     @property
     def own_files(self) -> dict[str, str]:

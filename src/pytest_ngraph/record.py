@@ -25,6 +25,8 @@ NOT_FAILED = ("unchanged", "skipped")
 """Outcomes of cases without a measurement that nobody has to look at."""
 HIDDEN = "hidden"
 """The fact that names the parameters next to zero: what they scale may be wrong, and the outputs would still agree."""
+RANDOM = "random"
+"""The fact that names the outputs whose values are drawn in each call, so that they are not compared."""
 DRAWN = "inputs"
 """The fact that says what integer and Boolean inputs were drawn as, and why: `ids: ids below 1000 (index embed)`."""
 Phase = Literal["build", "compile", "warm-up", "verify", "measure"]

@@ -18,6 +18,19 @@ class Nested(nn.Module):
         return {"sum": x + y, "parts": [x, y]}
 
 
+class Sampled(nn.Module):
+    """Draws around what it computes, as a variational autoencoder does."""
+
+    def __init__(self, returns_mean):
+        super().__init__()
+        self.linear, self.returns_mean = nn.Linear(4, 4), returns_mean
+
+    def forward(self, x):
+        mean = self.linear(x)
+        sample = mean + torch.randn_like(mean)
+        return {"sample": sample, "mean": mean} if self.returns_mean else sample
+
+
 class Cached(nn.Module):
     def __init__(self):
         super().__init__()
@@ -155,6 +168,14 @@ def scaled(factor):
     with torch.no_grad():
         linear.weight *= factor
     return linear, torch.ones(1, 4)
+
+
+def sampled():
+    return Sampled(returns_mean=True), torch.ones(1, 4)
+
+
+def only_sampled():
+    return Sampled(returns_mean=False), torch.ones(1, 4)
 
 
 def branches():

@@ -9,6 +9,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target, save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.serving.requirements import install_bytes
 from pytest_ngraph.worker.deploy import deploy
 
@@ -41,6 +42,13 @@ def written(folders: Path, **fields: object) -> dict[str, object]:
     return deploy(
         CASE, artifact, Target(), folders / "compiled", lambda: [np.full((2, 3), 4, np.float32)], 1e-3, folders / "out"
     )
+
+
+def test_a_folder_that_could_not_check_itself_is_refused(folders: Path) -> None:
+    with pytest.raises(
+        Unsupported, match=r"net draws output\['y'\] at random in each call, so that a folder"
+    ):
+        written(folders, output_names=("output['y']",), random=("output['y']",))
 
 
 def arrays(path: Path) -> list[list[float]]:

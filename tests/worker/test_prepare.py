@@ -16,7 +16,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target, save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import WallStopwatch
-from pytest_ngraph.record import DRAWN, HIDDEN, Agreement
+from pytest_ngraph.record import DRAWN, HIDDEN, RANDOM, Agreement
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.prepare import Prepared, prepare
 
@@ -142,8 +142,8 @@ def test_what_disagrees_is_not_kept(compiler: Counting, tmp_path: Path) -> None:
 def test_the_record_says_what_hides(compiler: Counting, tmp_path: Path) -> None:
     ready, _ = run(tmp_path, None)
     assert ready.facts == {}
-    artifact = dataclasses.replace(ready.artifact, hidden=("scale", "gate"))
-    assert dataclasses.replace(ready, artifact=artifact).facts == {HIDDEN: "scale, gate"}
+    artifact = dataclasses.replace(ready.artifact, hidden=("scale", "gate"), random=("output[0]",))
+    assert dataclasses.replace(ready, artifact=artifact).facts == {HIDDEN: "scale, gate", RANDOM: "output[0]"}
 
 
 def test_the_record_says_what_inputs_were_drawn_as(compiler: Counting, tmp_path: Path) -> None:

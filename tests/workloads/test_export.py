@@ -12,11 +12,13 @@ import plain
 import pytest
 import torch
 
-from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.artifact import Array, Artifact
 from pytest_ngraph.case import PRECISIONS, Case, Precision, Scalar
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.record import Agreement
 from pytest_ngraph.workloads import build
 from pytest_ngraph.workloads.export import export
+from pytest_ngraph.workloads.verify import verify
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,12 +181,28 @@ def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
             r"input ids\['text'\] holds 10, but the table that it indexes, words\.weight, has 10 rows\. Give",
         ),
         ("negative_ids", r"input ids\['text'\] holds -1, but the table .* has 10 rows\. Give it ids from 0 to 9, or"),
+        ("only_sampled", "it draws random numbers in each call, and all of its outputs depend on them, so that none"),
         ("scripted", "returned a ScriptModule, which is compiled already"),
     ],
 )
 def test_modules_that_cannot_be_compared_are_refused(function: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
         export(_of_user(function), tmp_path)
+
+
+@pytest.mark.usefixtures("nets")
+def test_outputs_that_are_drawn_in_each_call_are_named_and_the_others_compared(tmp_path: Path) -> None:
+    artifact = export(_of_user("sampled"), tmp_path)
+    assert artifact.random == ("output['sample']",)
+    sample, mean = artifact.reference()
+
+    def agreement(*outputs: Array) -> Agreement:
+        names = artifact.output_names
+        return verify(outputs, artifact.reference(), "fp32", names=names, random=artifact.random)
+
+    assert agreement(sample + 1, mean).agrees
+    assert agreement(sample, mean + 1).problem.startswith("output['mean'] differs by")
+    assert agreement(sample[:1], mean).problem == "output['sample'] has shape (1, 4), expected (2, 4)"
 
 
 @pytest.mark.usefixtures("nets")

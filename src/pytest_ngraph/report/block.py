@@ -12,7 +12,7 @@ from pytest_ngraph.metrics.between import surely_above
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.metrics.percentiles import seconds_for
 from pytest_ngraph.metrics.text import number, quantity
-from pytest_ngraph.record import HIDDEN, NOT_FAILED, Contention, Record
+from pytest_ngraph.record import HIDDEN, NOT_FAILED, RANDOM, Contention, Record
 from pytest_ngraph.report.lines import INDENT, Line, Style, shortened, wrapped
 from pytest_ngraph.report.table import GAP, Column, fitting, row
 from pytest_ngraph.stats import Estimate, relative_half_width
@@ -231,6 +231,8 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
             f"error: {listed([*dict.fromkeys(names)], MOST_NAMED)} next to 0: what they scale may be wrong without "
             "showing in the outputs. Load trained weights, or call pytest_ngraph.draw_constants on the module"
         )
+    for random in dict.fromkeys(record.facts[RANDOM] for record in measured if RANDOM in record.facts):
+        yield f"error: without {random}, which eager PyTorch draws at random in each call"
     cached = dict.fromkeys(record.case.compiler for record in measured if record.cached_at is not None)
     if cached and "compile" in shown:
         yield f"compile: for {', '.join(cached)}, the seconds of the first compilation; this run used the cache"

@@ -11,6 +11,7 @@ from pytest_ngraph.artifact import Array, Artifact, Target, save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import serving
 from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.serving.requirements import FILE, install_bytes, requirements
 from pytest_ngraph.serving.script import INPUTS, REFERENCE, SCRIPT, script
 
@@ -34,6 +35,11 @@ def deploy(
     Raises:
         Unsupported: the compiler cannot deploy this model.
     """
+    if artifact.random:
+        raise Unsupported(
+            f"{case.workload} draws {', '.join(artifact.random)} at random in each call, so that a folder could not "
+            "check itself. Let forward take what it draws as an input, and measure that."
+        )
     found = serving.deploy(case.compiler, compilers.resolve(case.compiler), artifact, target, compiled, folder)
     artifact_bytes = _bytes_read(found, folder)
     # Where values decide how large outputs are, eager PyTorch's may be in another order: then the verified model's own.

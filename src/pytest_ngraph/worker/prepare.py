@@ -18,7 +18,7 @@ from pytest_ngraph.compilers import CompiledModel, Compiler
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import provenance, source_files
 from pytest_ngraph.machine.source_files import FilesRead
-from pytest_ngraph.record import DRAWN, HIDDEN, Agreement
+from pytest_ngraph.record import DRAWN, HIDDEN, RANDOM, Agreement
 from pytest_ngraph.system.installed import variables
 from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.cache import Cache, Entry
@@ -63,11 +63,12 @@ class Prepared:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the record says about the model: what it reports itself, and which parameters hide what they scale."""
+        """What the record says about the model: what it reports itself, and what verifying does not see."""
         facts = {str(name): str(value) for name, value in self.model.facts.items()}
         drawn = "; ".join(f"{name}: {what}" for name, what in self.artifact.drawn.items())
-        hidden = ", ".join(self.artifact.hidden)
-        return facts | ({HIDDEN: hidden} if hidden else {}) | ({DRAWN: drawn} if drawn else {})
+        hidden, random = ", ".join(self.artifact.hidden), ", ".join(self.artifact.random)
+        known = {HIDDEN: hidden, RANDOM: random, DRAWN: drawn}
+        return facts | {name: text for name, text in known.items() if text}
 
     def verify(self) -> Agreement:
         """Compare the outputs of a call with the reference; if they agree, keep what was compiled in the cache."""
@@ -78,6 +79,7 @@ class Prepared:
             quantized=self.artifact.quantized,
             names=self.artifact.output_names,
             data_dependent=self.artifact.data_dependent,
+            random=self.artifact.random,
         )
         if agreement.agrees:
             self.keep()

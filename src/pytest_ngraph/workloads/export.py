@@ -19,6 +19,7 @@ from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.empty_tensors import drop_empty
 from pytest_ngraph.workloads.flat import flattened, is_flat
 from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions
+from pytest_ngraph.workloads.randomness import run_twice_if_random
 from pytest_ngraph.workloads.structure import leaves
 from pytest_ngraph.workloads.tensors import cast, dtype, flatten, to_array
 from pytest_ngraph.workloads.vocabulary import unknown_id
@@ -64,7 +65,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     from pytest_ngraph.workloads.verify import tolerance_of
 
     inputs_digest = save_arrays(folder / "inputs.npz", [to_array(tensor) for tensor in built.inputs])
-    outputs = _run(built, case)
+    outputs, random = _run(built, case)
     save_arrays(folder / "reference.npz", flatten(outputs))
     near_zero = hidden(built.module, tolerance_of(case.precision))
     artifact = Artifact(
@@ -75,6 +76,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
         output_names=tuple(leaf.path for leaf in leaves(outputs, "output")),
         model=count(built, case.batch_size),
         hidden=tuple(near_zero),
+        random=random,
         quantized=is_quantized(built.module),
     )
     if built.as_is:
@@ -131,15 +133,21 @@ def first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
 
 
-def _run(built: Built, case: Case) -> object:
-    """Return the module's outputs. Raise `UsageError` where they cannot be compared, or a call cannot be repeated."""
+def _run(built: Built, case: Case) -> tuple[object, tuple[str, ...]]:
+    """Return the module's outputs, and the paths of those that are drawn at random.
+
+    Raises:
+        UsageError: they cannot be compared, or a call cannot be repeated.
+    """
     import torch
 
     names, versions = built.input_names, [tensor._version for tensor in built.inputs]
     # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
     try:
         with torch.no_grad():
-            outputs = built.module(*built.args, **built.kwargs)
+            outputs, random = run_twice_if_random(lambda: built.module(*built.args, **built.kwargs))
+    except UsageError as error:
+        raise UsageError(f"{case.workload}: {error}") from error
     except IndexError as error:
         if problem := unknown_id(built):
             raise UsageError(f"{case.workload}: {problem}.") from error
@@ -160,7 +168,7 @@ def _run(built: Built, case: Case) -> object:
             f"{case.workload} changes its input {changed[0]} in place, so that each call would start from the changed "
             f"values of the call before. Work on a copy: x = x.clone()."
         )
-    return outputs
+    return outputs, random
 
 
 def _lower(built: Built, case: Case) -> Built:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -35,6 +35,7 @@ def verify(
     quantized: bool = False,
     names: Sequence[str] = (),
     data_dependent: bool = False,
+    random: Collection[str] = (),
 ) -> Agreement:
     """Compare outputs with the reference, one by one, and report the worst.
 
@@ -47,6 +48,8 @@ def verify(
         precision: precision of the compiled model.
         quantized: whether the graph rounds to eight bits.
         names: what the user knows each output by, such as `output['logits']`; without them they are numbered.
+        random: names of the outputs whose values eager PyTorch draws in each call. Only their types and shapes are
+            compared.
         data_dependent: whether values decide how many rows an output has. Rows are then compared in any
             order, and a few may be others that tie with the last ones kept.
     """
@@ -54,6 +57,13 @@ def verify(
     if len(outputs) != len(reference):
         problem = f"gave {counted(len(outputs), 'output')}, but eager gives {counted(len(reference), 'output')}"
         return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
+    if random:
+        drawn = [index for index, name in enumerate(names) if name in random]
+        for index in drawn:
+            if problem := _other_form(outputs[index], reference[index]):
+                return Agreement(error=np.inf, tolerance=tolerance, problem=f"{names[index]} {problem}")
+        kept = [index for index in range(len(names)) if index not in drawn]
+        outputs, reference, names = ([each[index] for index in kept] for each in (outputs, reference, names))
     if unusable := unverifiable(reference, names):
         return Agreement(error=np.inf, tolerance=tolerance, problem=unusable)
     agreement = _worst(outputs, reference, tolerance, names)
@@ -64,6 +74,12 @@ def verify(
         if problem := _other_number(outputs, reference, names):
             return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
     return agreement
+
+
+def differing(outputs: Sequence[Array], reference: Sequence[Array], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the outputs that do not agree with the reference in fp32."""
+    compared = zip(names, outputs, reference, strict=True)
+    return tuple(name for name, *pair in compared if _compare(*pair, TOLERANCES["fp32"])[1])
 
 
 def _other_number(outputs: Sequence[Array], reference: Sequence[Array], names: Sequence[str]) -> str:
@@ -130,10 +146,8 @@ def _without_finite(array: Array) -> str:
 
 def _compare(output: Array, reference: Array, tolerance: float) -> tuple[float, str]:
     """Return the error and the problem in words. The error is infinite if they cannot be compared."""
-    if output.shape != reference.shape:
-        return np.inf, f"has shape {output.shape}, expected {reference.shape}"
-    if _kind(output) != _kind(reference):
-        return np.inf, f"has {_kind(output)} values ({output.dtype}), expected {_kind(reference)} ({reference.dtype})"
+    if problem := _other_form(output, reference):
+        return np.inf, problem
     if reference.size == 0:
         return 0.0, ""
     if _kind(reference) == "complex":
@@ -148,6 +162,15 @@ def _compare(output: Array, reference: Array, tolerance: float) -> tuple[float, 
     if error > tolerance:
         return error, f"differs by {error:.1e} relative to its largest value; at most {tolerance:.0e} is allowed"
     return error, ""
+
+
+def _other_form(output: Array, reference: Array) -> str:
+    """Describe another shape or kind of values than the reference has; empty where both are the same."""
+    if output.shape != reference.shape:
+        return f"has shape {output.shape}, expected {reference.shape}"
+    if _kind(output) != _kind(reference):
+        return f"has {_kind(output)} values ({output.dtype}), expected {_kind(reference)} ({reference.dtype})"
+    return ""
 
 
 def _kind(array: Array) -> str:
