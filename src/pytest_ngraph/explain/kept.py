@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
@@ -12,7 +12,7 @@ from pytest_ngraph.explain.places import paths_of
 from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
 
 DIGITS = 4
-"""Significant digits of the seconds that are kept."""
+"""Significant digits of the numbers that are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +23,13 @@ class KeptProfile:
         latency_s: seconds per call, timed beside the profile without a profiler.
         modules: paths of the modules that have operations, in the order of the program.
         kernels: with the program's operators as `operator`, and the modules that went into each.
+        counters: what the processor did in a call, by event; empty where the kernel counts nothing.
     """
 
     latency_s: float
     modules: tuple[str, ...]
     kernels: tuple[Kernel, ...]
+    counters: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, profile: Profile) -> KeptProfile:
@@ -55,6 +57,10 @@ class KeptProfile:
             latency_s=_rounded([block.latency_s for block in profile.blocks]),
             modules=tuple(dict.fromkeys(node.module for node in profile.nodes)),
             kernels=tuple(kernels),
+            counters={
+                name: _rounded([block.counters.get(name, 0.0) for block in profile.blocks])
+                for name in profile.blocks[-1].counters
+            },
         )
 
     @property
@@ -82,7 +88,7 @@ class KeptProfile:
             for each in self.kernels
         ]
         texts = {"modules": [*modules], "operators": [*operators], "kinds": [*kinds]}
-        return {"latency_s": self.latency_s, **texts, "kernels": kernels}
+        return {"latency_s": self.latency_s, **texts, "kernels": kernels, "counters": self.counters}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> KeptProfile:
@@ -91,6 +97,7 @@ class KeptProfile:
         return cls(
             latency_s=data["latency_s"],
             modules=tuple(modules),
+            counters=data["counters"],
             kernels=tuple(
                 Kernel(
                     name=str(number),
@@ -115,5 +122,5 @@ class _Numbers(dict[str, int]):
         return self.setdefault(text, len(self))
 
 
-def _rounded(seconds: Sequence[float]) -> float:
-    return float(f"{median(seconds):.{DIGITS}g}")
+def _rounded(values: Sequence[float]) -> float:
+    return float(f"{median(values):.{DIGITS}g}")

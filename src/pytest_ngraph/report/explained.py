@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from pytest_ngraph.explain.counters import CLOCK, in_words
 from pytest_ngraph.explain.explanation import Explanation
 from pytest_ngraph.explain.fusions import CompiledDifference, Work
 from pytest_ngraph.explain.rows import Kind, Row
@@ -33,6 +34,8 @@ def lines(workload: str, explained: Explanation, width: int) -> list[str]:
         found.append("")
     found += [*_table(explained, width), ""]
     found += _coverage(explained)
+    for line in _counters(explained):
+        found += textwrap.wrap(line, width, subsequent_indent="    ")
     return [shortened(line, width) for line in found]
 
 
@@ -154,3 +157,23 @@ def _coverage(explained: Explanation) -> Iterator[str]:
         yield "Too little of the time was profiled to name modules, so the rows are kinds of operators."
     elif is_sure(explained):
         yield f"Modules and layout changes explain {100 * explained.explained:.0f} % of the difference."
+
+
+def _counters(explained: Explanation) -> Iterator[str]:
+    """Yield what the processor did in a call, and why some of it is not known."""
+    for counter in explained.counters:
+        unit = "clock" if counter.name == CLOCK else f"{counter.name.replace('_', ' ')} a call"
+        values = ", ".join(
+            f"{name} {_scaled(value.value)}{'Hz' if counter.name == CLOCK else ''}"
+            for name, value in zip(explained.names, counter.values, strict=True)
+        )
+        yield f"{unit}: {values}"
+    if explained.counters and (words := [*in_words(explained.to_dict()["counters"])]):
+        yield f"{explained.names[-1]} beside {explained.names[0]}: {', '.join(words)}"
+    if explained.uncounted:
+        yield f"Not counted: {explained.uncounted}."
+
+
+def _scaled(value: float) -> str:
+    factor, prefix = next((each for each in ((1e9, " G"), (1e6, " M"), (1e3, " k")) if value >= each[0]), (1.0, " "))
+    return f"{value / factor:.3g}{prefix}".rstrip()
