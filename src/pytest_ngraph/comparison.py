@@ -16,7 +16,7 @@ Subject = Literal["", "program", "module", "compiler"]
 code differs, each model compiled by its own side's. Empty for all others, of which only the graph can differ."""
 
 Explained = Literal["regressed", "all", "none"]
-"""Which cases are profiled beside their base, to explain where they differ."""
+"""Which cases are profiled beside their base, to explain where they differ. All: also those that have no base."""
 
 HEAD, BASE = "head", "base"
 """Names of the two arms."""

@@ -142,6 +142,8 @@ class Record:
             this plugin.
         device_memory_bytes: peak on the accelerator; None on a CPU.
         serving: what a process costs that only serves this; None where that was not asked for.
+        profile: where a call spends its time, as `KeptProfile.to_dict` writes it, or `problem`: why that is not known.
+            Of an instrumented copy of the model, after the rounds. Empty where nobody asked.
         facts: what the compiled model reports about itself (version, precision really used, provider, threads).
         arms: the compilers whose rounds were interleaved with these.
         cycles: id of the cycles in which the arms took turns: the n-th rounds of all records with this id ran one after
@@ -172,6 +174,7 @@ class Record:
     contention: Contention = field(default_factory=Contention)
     serving: Costs | None = None
     model: Model = field(default_factory=Model)
+    profile: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     arms: tuple[str, ...] = ()
     cycles: str = ""
@@ -257,6 +260,11 @@ class Record:
     def lacks_costs(self) -> bool:
         """Whether the case was measured, and not what serving it costs."""
         return self.outcome == "measured" and self.serving is None
+
+    @property
+    def lacks_profile(self) -> bool:
+        """Whether the case was measured, and it was not profiled where its time goes."""
+        return self.outcome == "measured" and not self.profile
 
     @property
     def threads(self) -> int | None:

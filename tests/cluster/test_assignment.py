@@ -44,6 +44,7 @@ def test_a_task_arrives_as_it_was_sent() -> None:
         calls=(0, 1),
         tails=(1,),
         served=(0,),
+        profiled=(0,),
         figures=(0,),
         retry_failed=True,
     )

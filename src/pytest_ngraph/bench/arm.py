@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.profiled import ProfiledModel
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import Unsupported
@@ -51,6 +52,7 @@ class Arm:
         self.case = case
         self.rounds: list[Round] = []
         self.calls: list[float] = []
+        self.profile: dict[str, Any] = {}
         self.involuntary_switches = 0
         self.measured_s = 0.0
         self._record = Record(
@@ -146,6 +148,16 @@ class Arm:
         answer = self._ask("time_calls", **block._asdict())
         return rounded(answer["seconds"]) if answer else []
 
+    def instrument(self) -> ProfiledModel:
+        """Instrument the model once more, beside the one that is loaded. That does not count to its peak memory.
+
+        Raises:
+            Unsupported: its compiler cannot profile it.
+            WorkerFailed: instrumenting fails.
+        """
+        self._note_peaks()
+        return ProfiledModel(self.case.compiler, self._request, self.case, self._artifact, self._target)
+
     def deploy(self, folder: Path) -> Written:
         """Write the folder that serves the model, which is loaded. What that takes does not count to its peak memory.
 
@@ -158,8 +170,7 @@ class Arm:
         """
         agreement = self._record.agreement
         assert agreement is not None, "only a model that was prepared is deployed"
-        self._update(**self._request("peaks", kind=self._target.kind))
-        self._has_peaks = True
+        self._note_peaks()
         preparation = self._preparation()
         given = {name: preparation[name] for name in ("case", "artifact", "target")}
         answer = self._request("deploy", **given, tolerance=agreement.tolerance, folder=str(folder))
@@ -173,6 +184,7 @@ class Arm:
             self._update(
                 rounds=tuple(self.rounds),
                 calls=tuple(self.calls),
+                profile=self.profile,
                 stable=self._stable,
                 cpu_percent=100 * self._cpu_s / (self.measured_s * (os.cpu_count() or 1)),
                 contention=dataclasses.replace(contention, involuntary_switches=self.involuntary_switches),
@@ -180,6 +192,12 @@ class Arm:
                 cycles=cycles,
             )
         return self._record
+
+    def _note_peaks(self) -> None:
+        """Note the peak memory so far, before more is asked of the worker than measuring."""
+        if not self._has_peaks:
+            self._update(**self._request("peaks", kind=self._target.kind))
+            self._has_peaks = True
 
     def _release(self) -> None:
         """Free the model and note its peak memory. If that fails, the measurements stay valid."""

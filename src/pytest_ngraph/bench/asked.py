@@ -17,12 +17,14 @@ class Asked:
         calls: single calls are timed one by one.
         tails: single calls of head and base are timed in turn as well, in further launches.
         served: what serving them costs is measured, beside a base also what serving that costs.
+        profiled: it is profiled where their time goes.
     """
 
     alone: Collection[Case] = ()
     calls: Collection[Case] = ()
     tails: Collection[Case] = ()
     served: Collection[Case] = ()
+    profiled: Collection[Case] = ()
 
 
 NOTHING = Asked()

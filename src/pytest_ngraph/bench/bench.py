@@ -20,6 +20,7 @@ from pytest_ngraph.bench.further_launches import FurtherLaunches
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.headroom import Headroom
 from pytest_ngraph.bench.home import OWN_HOME, Home
+from pytest_ngraph.bench.keeping import keep_profile
 from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
@@ -149,6 +150,8 @@ class Bench:
             paired = [(arm, arm.finish(contention, names, cycles)) for arm in arms if isinstance(arm, PairedArm)]
             for arm in arms:
                 if not isinstance(arm, PairedArm):
+                    if not self._settings.smoke:
+                        keep_profile(arm, self._asked.profiled, self._progress)
                     yield self._costs.finished(arm, contention, names, cycles)
             yield from (self._compared(record, arm) for arm, record in paired)
             if self._settings.isolation == "case":

@@ -15,6 +15,7 @@ from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.draws import DrawingLaunches
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.home import OWN_HOME
+from pytest_ngraph.bench.keeping import keep_profile
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
@@ -27,6 +28,7 @@ from pytest_ngraph.comparison import BASE, HEAD, CallLaunch, Comparison, Launch
 from pytest_ngraph.costs import Costs
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.explain.explanation import explain
+from pytest_ngraph.explain.kept import KeptProfile
 from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.settings import Settings
 
@@ -71,6 +73,7 @@ class FurtherLaunches:
         """Return the record of the head, measured without its base."""
         head = arm.single()
         contention = self._measured(head, self._settings)
+        keep_profile(head, self._asked.profiled, self._progress)
         return self._costs.finished(head, contention, (head.case.compiler,))
 
     def confirmed(self, record: Record, arm: PairedArm) -> Record:
@@ -85,9 +88,11 @@ class FurtherLaunches:
         if comparison.module and not comparison.problem:
             module, failed = self._decided(comparison.module, arm.of_kind(ApartArm, comparison.module))
             comparison = dataclasses.replace(comparison, module=module)
+        profile: dict[str, Any] = {}
         if self._base.explains(comparison):
-            comparison = dataclasses.replace(comparison, explanation=self._explained(arm))
-        record = dataclasses.replace(failed or record, comparison=comparison)
+            explanation, profile = self._explained(arm)
+            comparison = dataclasses.replace(comparison, explanation=explanation)
+        record = dataclasses.replace(failed or record, comparison=comparison, profile=profile)
         if arm.case in self._asked.tails:
             record = self._with_calls(record, arm)
         if arm.case in self._asked.alone:
@@ -121,19 +126,19 @@ class FurtherLaunches:
             return dataclasses.replace(again.launch, fresh=True)
         return record
 
-    def _explained(self, arm: PairedArm) -> dict[str, Any]:
-        """Return what head and base differ in, by profiling both in fresh processes."""
+    def _explained(self, arm: PairedArm) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what head and base differ in, and where the head's time goes, by profiling both in fresh processes."""
         with self._in_fresh_processes(arm) as (again, _):
             self._prepare(again)
             if not again.running:
-                return {"problem": again.problem or again.prepared.skip_reason}
+                problem = again.problem or again.prepared.skip_reason
+                return {"problem": problem}, {"problem": problem}
             try:
                 profiles = again.profiled()
-            except Unsupported as error:
-                return {"problem": str(error)}
-            except WorkerFailed as error:
-                return {"problem": error.failure.in_one_line}
-        return explain(profiles, fuses_alike=True).to_dict()
+            except (Unsupported, WorkerFailed) as error:
+                problem = error.failure.in_one_line if isinstance(error, WorkerFailed) else str(error)
+                return {"problem": problem}, {"problem": problem}
+        return explain(profiles, fuses_alike=True).to_dict(), KeptProfile.of(profiles[1]).to_dict()
 
     @contextmanager
     def _in_fresh_processes(self, arm: PairedArm) -> Iterator[tuple[PairedArm, Settings]]:

@@ -38,6 +38,7 @@ class ProfiledModel:
         self._name = name
         self._ask = ask
         self._blocks: list[Block] = []
+        self._uncounted = ""
         described: dict[str, Any] = {"case": case.to_dict(), "artifact": artifact.to_dict(), "target": target.to_dict()}
         self._nodes = tuple(map(Node.from_dict, ask("instrument", **described)["nodes"]))
         self._calls = 1
@@ -46,13 +47,20 @@ class ProfiledModel:
     @property
     def profile(self) -> Profile:
         """What was profiled so far."""
-        return Profile(name=self._name, nodes=self._nodes, blocks=tuple(self._blocks))
+        return Profile(name=self._name, nodes=self._nodes, blocks=tuple(self._blocks), uncounted=self._uncounted)
 
     def run_block(self) -> None:
         """Time some calls, then profile as many."""
-        latency_s = self._latency_s()
+        timed = self._ask("measure", calls=self._calls, counts=True)
         kernels = self._ask("profile", calls=self._calls)["kernels"]
-        self._blocks.append(Block(latency_s=latency_s, kernels=tuple(map(Kernel.from_dict, kernels))))
+        self._uncounted = timed["uncounted"]
+        self._blocks.append(
+            Block(
+                latency_s=timed["elapsed_s"] / self._calls,
+                kernels=tuple(map(Kernel.from_dict, kernels)),
+                counters={name: count / self._calls for name, count in timed["counters"].items()},
+            )
+        )
 
     def _latency_s(self) -> float:
         seconds: float = self._ask("measure", calls=self._calls)["elapsed_s"]

@@ -100,6 +100,7 @@ class Task:
         calls: indices of the cases of which single calls are timed.
         tails: indices of the cases of which single calls are compared with the base's.
         served: indices of the cases of which it is measured what serving them costs.
+        profiled: indices of the cases of which it is profiled where their time goes.
         figures: indices of the cases that are measured even if they equal their base's, because something reads them.
         retry_failed: whether a case is measured again if its stored failure may have been chance.
     """
@@ -112,6 +113,7 @@ class Task:
     calls: tuple[int, ...]
     tails: tuple[int, ...]
     served: tuple[int, ...]
+    profiled: tuple[int, ...]
     figures: tuple[int, ...]
     retry_failed: bool
 
@@ -126,6 +128,7 @@ class Task:
             "calls": list(self.calls),
             "tails": list(self.tails),
             "served": list(self.served),
+            "profiled": list(self.profiled),
             "figures": list(self.figures),
             "retry_failed": self.retry_failed,
         }
@@ -142,6 +145,7 @@ class Task:
             calls=tuple(data["calls"]),
             tails=tuple(data["tails"]),
             served=tuple(data["served"]),
+            profiled=tuple(data["profiled"]),
             figures=tuple(data["figures"]),
             retry_failed=data["retry_failed"],
         )

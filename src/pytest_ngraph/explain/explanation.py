@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pytest_ngraph.explain import fusions, graphs
+from pytest_ngraph.explain.counters import Counter, counted
 from pytest_ngraph.explain.fusions import CompiledDifference
 from pytest_ngraph.explain.graphs import GraphDifference
 from pytest_ngraph.explain.profile import Profile
@@ -33,6 +34,8 @@ class Explanation:
         explained: share of the latency, or of the difference, in rows about modules, operators and layout changes.
         graph: what differs between the two programs; None for one case, and for two of one program.
         compiled: what compiling made differently of the two; None for one case.
+        counters: what the processor did in a call.
+        uncounted: why that is not known, or not all of it; empty where it is.
     """
 
     names: tuple[str, ...]
@@ -44,6 +47,8 @@ class Explanation:
     explained: float
     graph: GraphDifference | None
     compiled: CompiledDifference | None
+    counters: tuple[Counter, ...] = ()
+    uncounted: str = ""
 
     @property
     def names_modules(self) -> bool:
@@ -78,6 +83,8 @@ def explain(profiles: Sequence[Profile], depth: int | None = None, *, fuses_alik
         mapped=series.mapped(),
         rows=(*sorted(rows, key=lambda row: abs(row.share), reverse=True), series.outside()),
         explained=sum(known),
+        counters=counted(profiles),
+        uncounted=profiles[-1].uncounted,
         **_differences(*profiles),
     )
 

@@ -17,9 +17,13 @@ MOST_ROWS_ALIKE = 100
 """The same for two cases by one compiler, of which only a few modules differ, at any depth."""
 WORTH_OPENING = 0.08
 """A module is opened while its weight is at least this share of the whole."""
+WORTH_SHOWING = 0.02
+"""Of cases side by side, a module stays closed whose parts are mostly smaller than this share of each case."""
 MOST_ACROSS = 0.3
 """A module stays closed in which more than this share of a case's time is in kernels that span several of its parts:
 its parts would show little of that case."""
+SHORTEST_S = 1e-12
+"""In place of no time at all, where something is divided by it."""
 
 
 class Times:
@@ -28,10 +32,13 @@ class Times:
     Args:
         own: by the module's path, what counts for itself and not for a part of it; shape (cases, blocks) each.
         fuses_alike: whether two cases are by one compiler, so that what spans parts does so in both.
+        side_by_side: whether each case is shown by itself. A module then matters by its largest share of a case's time;
+            else, of two cases, by how much they differ in it.
     """
 
-    def __init__(self, own: Mapping[str, Floats], *, fuses_alike: bool = False) -> None:
+    def __init__(self, own: Mapping[str, Floats], *, fuses_alike: bool = False, side_by_side: bool = False) -> None:
         self._own = own
+        self._side_by_side = side_by_side
         self._most_across = 1.0 if fuses_alike else MOST_ACROSS
         self.most_rows = MOST_ROWS_ALIKE if fuses_alike else MOST_ROWS
         self._within: dict[str, Floats] = {}
@@ -69,15 +76,20 @@ class Times:
         """
         across, inside = (np.median(seconds, axis=1) for seconds in (self.itself(module), self.within(module)))
         is_layer = (across >= inside) & (inside > 0)
-        return (
-            bool(self.children(module)) and not np.any(is_layer) and bool(np.all(across <= self._most_across * inside))
-        )
+        if not self.children(module) or np.any(is_layer) or np.any(across > self._most_across * inside):
+            return False
+        return not self._side_by_side or self._has_parts_to_show(module)
+
+    def _has_parts_to_show(self, module: str) -> bool:
+        weights = [self.weight(part) for part in self.children(module)]
+        return sum(weight for weight in weights if weight >= WORTH_SHOWING) >= 0.5 * sum(weights)
 
     def _weight(self, module: str) -> float:
-        """Return how much a module matters: its seconds, or by how many those of two cases differ, also in parts."""
+        """Return how much a module matters: its share of a case, or by how much two cases differ, also in parts."""
         medians = np.median(self.within(module), axis=1)
-        if len(medians) == 1:
-            return float(medians[0])
+        if self._side_by_side or len(medians) == 1:
+            wholes = np.median(self.within(""), axis=1)
+            return float(np.max(medians / np.maximum(wholes, SHORTEST_S)))
         whole = float(abs(medians[1] - medians[0]))
         in_parts = sum(map(self.weight, self.children(module))) if self.can_be_opened(module) else 0.0
         return max(whole, in_parts)

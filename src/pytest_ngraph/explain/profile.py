@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 Group = Literal["module", "layout", "unattributed"]
@@ -88,10 +88,12 @@ class Block:
     Attributes:
         latency_s: seconds per call of the model that is not profiled.
         kernels: kernels with their seconds per call.
+        counters: what the processor did in a call of the model that is not profiled, by event (`system.perf_events`).
     """
 
     latency_s: float
     kernels: tuple[Kernel, ...]
+    counters: dict[str, float] = field(default_factory=dict)
 
     @property
     def profiled_s(self) -> float:
@@ -107,11 +109,13 @@ class Profile:
         name: what it is called where it is shown: the compiler.
         nodes: what was compiled.
         blocks: in the order in which they ran.
+        uncounted: why the processor's events are not known, or not all of them; empty where they are.
     """
 
     name: str
     nodes: tuple[Node, ...]
     blocks: tuple[Block, ...]
+    uncounted: str = ""
 
     @property
     def modules(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pytest_ngraph.explain.fusions import Work, label, works
-from pytest_ngraph.explain.modules import Chosen, Times, choose
+from pytest_ngraph.explain.modules import SHORTEST_S, Chosen, Times, choose
 from pytest_ngraph.explain.places import LAYOUT, UNATTRIBUTED, Place, is_within, paths_of, place, place_of_main
 from pytest_ngraph.explain.profile import Kernel, Profile
 from pytest_ngraph.explain.siblings import Siblings, Spanning, spanned
@@ -48,14 +48,16 @@ class Series:
 
     Args:
         fuses_alike: whether two cases are by one compiler.
+        side_by_side: whether each case is shown by itself; there may be any number of them then.
 
     Attributes:
         latency: seconds per call without a profiler; shape (cases, blocks).
         profiled: seconds per call of all kernels; likewise.
     """
 
-    def __init__(self, profiles: Sequence[Profile], *, fuses_alike: bool = False) -> None:
+    def __init__(self, profiles: Sequence[Profile], *, fuses_alike: bool = False, side_by_side: bool = False) -> None:
         self._profiles = profiles
+        self._side_by_side = side_by_side
         self._fuses_alike = fuses_alike
         self._nodes = [{node.name: node for node in profile.nodes} for profile in profiles]
         self.latency = np.array([[block.latency_s for block in profile.blocks] for profile in profiles])
@@ -69,7 +71,7 @@ class Series:
         own = {at.module: seconds for at, seconds in self._by_place.items() if at.group == "module"}
         rows: list[tuple[Chosen, Floats]] = []
         small: list[tuple[Chosen, Floats]] = []
-        for each in choose(times := Times(own, fuses_alike=self._fuses_alike), depth) if own else []:
+        for each in choose(times := self._times(own), depth) if own else []:
             seconds = times.itself(each.module) if each.opened else times.within(each.module)
             (small if self._is_small(seconds) and depth is None else rows).append((each, seconds))
         made = [self._of_module(each, seconds) for each, seconds in rows]
@@ -101,7 +103,7 @@ class Series:
     def mapped(self) -> tuple[float, ...]:
         """Return the share of each case's profiled time that has a module or is a layout change."""
         unknown = self._by_place.get(UNATTRIBUTED, np.zeros_like(self.profiled))
-        return tuple(1 - float(np.median(each)) for each in unknown / np.maximum(self.profiled, 1e-12))
+        return tuple(1 - float(np.median(each)) for each in unknown / np.maximum(self.profiled, SHORTEST_S))
 
     def of_each(self, seconds: Floats) -> tuple[Estimate, ...]:
         """Return the medians over blocks with their intervals."""
@@ -169,6 +171,9 @@ class Series:
         own = {at.module: seconds for at, seconds in by_place.items() if at.group == "module"}
         order = [node.module for profile in self._profiles for node in profile.nodes]
         return Siblings(spanning, Times(own).medians() if own else {}, order)
+
+    def _times(self, own: dict[str, Floats]) -> Times:
+        return Times(own, fuses_alike=self._fuses_alike, side_by_side=self._side_by_side)
 
     def _summed(self, key: Callable[[int, Kernel], Any]) -> dict[Any, Floats]:
         """Return the seconds of all kernels with the same key; shape (cases, blocks) each."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_ngraph.explain.counters import in_words
 from pytest_ngraph.metrics.text import signed
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import listed
@@ -28,6 +29,7 @@ def why(explanation: Mapping[str, Any]) -> str:
     parts = parts or ["no part of it differs beyond chance"]
     parts += _graph(explanation.get("graph"))
     parts += _compiled(explanation["compiled"])
+    parts += in_words(explanation.get("counters", ()))
     return "; ".join([*parts, f"{100 * min(explanation['coverage']):.0f} % of a call was profiled"])
 
 

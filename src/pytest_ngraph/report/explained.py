@@ -5,9 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from pytest_ngraph.explain.counters import CLOCK, in_words
 from pytest_ngraph.explain.explanation import Explanation
 from pytest_ngraph.explain.fusions import CompiledDifference, Work
-from pytest_ngraph.explain.rows import Row
+from pytest_ngraph.explain.rows import Kind, Row
 from pytest_ngraph.metrics.text import quantity, signed, with_interval
 from pytest_ngraph.report.lines import shortened
 from pytest_ngraph.report.table import Column, fitting, row
@@ -33,6 +34,8 @@ def lines(workload: str, explained: Explanation, width: int) -> list[str]:
         found.append("")
     found += [*_table(explained, width), ""]
     found += _coverage(explained)
+    for line in _counters(explained):
+        found += textwrap.wrap(line, width, subsequent_indent="    ")
     return [shortened(line, width) for line in found]
 
 
@@ -74,7 +77,8 @@ def _table(explained: Explanation, width: int) -> Iterator[str]:
     rows = explained.rows
     is_known = explained.difference_s is None or is_sure(explained)
     shares = [f"{round(100 * each.share, 1) + 0.0:.1f} %" if is_known else "" for each in rows]  # no -0.0
-    columns = [Column(heading="module" if explained.names_modules else "operator", cells=_names(rows), left=True)]
+    names = [fitting_name(titled(each.kind, each.name)) for each in rows]
+    columns = [Column(heading="module" if explained.names_modules else "operator", cells=names, left=True)]
     if explained.difference_s is None:
         times = [with_interval(each.seconds[0], "s") for each in rows]
         columns += [Column(heading="a call", cells=times), Column(heading="share", cells=shares)]
@@ -96,20 +100,22 @@ def _seconds(value: float) -> str:
     return quantity(value, "s") if value else "-"
 
 
-def _names(rows: Sequence[Row]) -> list[str]:
-    def name(each: Row) -> str:
-        where = each.name or "the network"
-        texts = {
-            "between": f"{where}, between its parts",
-            "others": f"{each.name} small modules",
-            "layout": "layout changes",
-            "unattributed": "unattributed",
-            "outside": "outside of kernels",
-        }
-        text = texts.get(each.kind, where)
-        return text if len(text) <= LONGEST_NAME else f"...{text[3 - LONGEST_NAME :]}"
+def titled(kind: Kind, name: str) -> str:
+    """Return what a row is about, in words."""
+    where = name or "the network"
+    texts = {
+        "between": f"{where}, between its parts",
+        "others": f"{name} small parts",
+        "layout": "layout changes",
+        "unattributed": "unattributed",
+        "outside": "outside of kernels",
+    }
+    return texts.get(kind, where)
 
-    return [name(each) for each in rows]
+
+def fitting_name(text: str, most: int = LONGEST_NAME) -> str:
+    """Return the end of a name that is too long, where modules differ."""
+    return text if len(text) <= most else f"...{text[3 - most :]}"
 
 
 def _kernels(names: Sequence[str], each: Row, width: int) -> Iterator[str]:
@@ -151,3 +157,23 @@ def _coverage(explained: Explanation) -> Iterator[str]:
         yield "Too little of the time was profiled to name modules, so the rows are kinds of operators."
     elif is_sure(explained):
         yield f"Modules and layout changes explain {100 * explained.explained:.0f} % of the difference."
+
+
+def _counters(explained: Explanation) -> Iterator[str]:
+    """Yield what the processor did in a call, and why some of it is not known."""
+    for counter in explained.counters:
+        unit = "clock" if counter.name == CLOCK else f"{counter.name.replace('_', ' ')} a call"
+        values = ", ".join(
+            f"{name} {_scaled(value.value)}{'Hz' if counter.name == CLOCK else ''}"
+            for name, value in zip(explained.names, counter.values, strict=True)
+        )
+        yield f"{unit}: {values}"
+    if explained.counters and (words := [*in_words(explained.to_dict()["counters"])]):
+        yield f"{explained.names[-1]} beside {explained.names[0]}: {', '.join(words)}"
+    if explained.uncounted:
+        yield f"Not counted: {explained.uncounted}."
+
+
+def _scaled(value: float) -> str:
+    factor, prefix = next((each for each in ((1e9, " G"), (1e6, " M"), (1e3, " k")) if value >= each[0]), (1.0, " "))
+    return f"{value / factor:.3g}{prefix}".rstrip()

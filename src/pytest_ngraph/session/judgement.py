@@ -59,7 +59,12 @@ class Judgement:
         self.judges = judges
         self._gate = options.gate
         self._is_smoke = options.settings.smoke
-        self._thresholds = SessionThresholds(options.thresholds, tails=options.tails, serving=options.serving)
+        self._thresholds = SessionThresholds(
+            options.thresholds,
+            tails=options.tails,
+            serving=options.serving,
+            profiles=options.gate.explain == "all",
+        )
         self._results = Results(extra_metrics, options.store)
         self._answered: set[tuple[str, str]] = set()
 

@@ -162,6 +162,8 @@ def _lacking(record: Record, asked: Asked) -> Iterator[str]:
     if record.case in asked.served and record.lacks_costs:
         yield "what serving costs was not measured"
     compared = record.comparison
+    if record.case in asked.profiled and record.lacks_profile and not (compared and compared.problem):
+        yield "it was not profiled where the time goes"
     if compared is None or not compared.launches:
         return
     if record.case in asked.alone and not (compared.alone or compared.alone_problem):

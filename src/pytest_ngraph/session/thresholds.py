@@ -43,15 +43,19 @@ class SessionThresholds:
         thresholds: those that apply to the whole run.
         tails: whether single calls of every case are timed, whatever the thresholds are.
         serving: whether it is measured what serving every case costs, likewise.
+        profiles: whether it is profiled where the time of every case goes.
 
     Attributes:
         asked: what has to be measured of the cases besides their rounds, once `to_bases` was called.
     """
 
-    def __init__(self, thresholds: Iterable[Threshold], *, tails: bool = False, serving: bool = False) -> None:
+    def __init__(
+        self, thresholds: Iterable[Threshold], *, tails: bool = False, serving: bool = False, profiles: bool = False
+    ) -> None:
         self._everywhere = list(thresholds)
         self._tails = tails
         self._serving = serving
+        self._profiles = profiles
         self.asked = NOTHING
         self._own: dict[Case, dict[str, list[Threshold]]] = defaultdict(lambda: defaultdict(list))
         self._gates: list[MetricGate] = []
@@ -96,7 +100,7 @@ class SessionThresholds:
 
             calls |= need_calls(self._every, self._cases)
             served |= need_costs(self._every, self._cases)
-        return Asked(calls=calls, served=served)
+        return Asked(calls=calls, served=served, profiled=set(self._cases if self._profiles else ()))
 
     @property
     def _every(self) -> list[tuple[Threshold, Case | None]]:

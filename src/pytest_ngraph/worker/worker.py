@@ -24,6 +24,7 @@ from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.machine import compiler_code, source_files
 from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.record import Phase
+from pytest_ngraph.system import perf_events
 from pytest_ngraph.system.relocation import refuse_foreign
 from pytest_ngraph.worker import idle, memory
 from pytest_ngraph.worker.cache import Cache
@@ -149,12 +150,22 @@ class Worker:
             "concurrency": model.concurrency,
         }
 
-    def measure(self, *, calls: int, untimed: int = 0, arm: str = HEAD) -> Answer:
-        """Time one round of `calls` calls of the model, after some that are not timed."""
+    def measure(self, *, calls: int, untimed: int = 0, arm: str = HEAD, counts: bool = False) -> Answer:
+        """Time one round of `calls` calls of the model, after some that are not timed.
+
+        Args:
+            counts: whether to count what the processor does meanwhile. Not where the times are the result.
+        """
         model = self._models[arm]
-        timed, used = _with_usage(lambda: time_round(model, model.stopwatch, calls, untimed))
+        if not counts:
+            timed, used = _with_usage(lambda: time_round(model, model.stopwatch, calls, untimed))
+            idle.wait()
+            return {"elapsed_s": timed.elapsed_s, **used}
+        for _ in range(untimed):
+            model()
+        timed, counted = perf_events.counting(lambda: time_round(model, model.stopwatch, calls))
         idle.wait()
-        return {"elapsed_s": timed.elapsed_s, **used}
+        return {"elapsed_s": timed.elapsed_s, "counters": counted.events, "uncounted": counted.refused}
 
     def time_calls(self, *, calls: int, every: int, arm: str = HEAD) -> Answer:
         """Time `calls` calls of a model one by one, of every so many the last."""

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import formula
 import polars as pl
+import profiled
 import pytest
 import vl_convert
 from drawing import UNDRAWN, colours, hostile_study, rows
@@ -11,6 +13,7 @@ from launched import costs
 from synthetic import case, measured, noisy
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.explain.blocks import seconds_of_blocks
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import FIGURES
@@ -249,3 +252,45 @@ def test_tails_over_the_middle() -> None:
     assert found["compiler"].to_list() == ["tvm"], "p99 takes more calls than those of identity"
     assert found["value"].to_list() == [pytest.approx(5.0)]
     assert found["panel"].to_list() == ["xeon, batch 1"]
+
+
+@pytest.mark.parametrize("compilers", [1, 2, 8])
+def test_parts_of_profiled_cases_have_a_panel_for_each_workload(compilers: int) -> None:
+    figure = FIGURES["parts"](profiled.study([*profiled.SPEED][:compilers]))
+    spec = figure.spec(PRINTED)
+    assert vl_convert.vegalite_to_vega(spec)["marks"]
+    assert [panel["title"]["text"] for panel in spec["concat"]] == [
+        ["resnet18", "batch 1 on xeon"],
+        ["conv-d4-w64", "batch 1 on xeon"],
+        ["huge", "batch 1 on xeon"],
+        ["long", "batch 8 on xeon"],
+        ["opaque", "batch 1 on xeon, by operator"],
+    ]
+    for panel in spec["concat"]:
+        scale = panel["layer"][0]["encoding"]["color"]["scale"]
+        assert len(set(scale["domain"])) == len(scale["domain"]) == len(set(scale["range"])) <= 20
+
+
+def test_the_bars_of_parts_are_as_long_as_the_calls() -> None:
+    study = profiled.study(["identity", "openvino"])
+    spec = FIGURES["parts"](study).spec({})
+    bars = pl.read_csv(io.StringIO(spec["datasets"][spec["concat"][2]["data"]["name"]]))
+    lengths = bars.group_by("bar", maintain_order=True).agg(pl.col("ms").sum(), pl.col("call_ms").first())
+    assert lengths["bar"].to_list() == ["identity  95 %", "openvino  95 %"]
+    assert lengths["ms"].to_list() == pytest.approx([400.0, 140.0], rel=1e-3)
+    assert lengths["call_ms"].to_list() == [400.0, 140.0]
+
+
+def test_repeated_blocks_have_their_own_time_and_their_share_of_the_call() -> None:
+    study = profiled.study(["openvino"])
+    of = "conv-openvino-b1-d4-w64-xeon"
+    block, call = rows("repeated", study, depth=4).sort("quantity").iter_rows(named=True)
+    seconds = seconds_of_blocks(study.profiles[of], 4)
+    assert block["value"] == pytest.approx(1e3 * sum(seconds) / 4, rel=1e-4)
+    assert (block["low"], block["high"]) == pytest.approx((1e3 * min(seconds), 1e3 * max(seconds)), rel=1e-4)
+    assert (call["quantity"], call["value"]) == ("whole call over depth", pytest.approx(1e3 * 0.05 * 0.35 / 4))
+
+
+def test_one_depth_shows_no_repetition() -> None:
+    one_depth = study_of(profiled.profiled(case(workload="conv", depth=1, width=64), profiled.stack(1), 0.1))
+    assert FIGURES["repeated"](one_depth).missing

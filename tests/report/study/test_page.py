@@ -3,14 +3,20 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
 
+import profiled
 import pytest
 from drawing import HOSTILE, UNDRAWN, hostile_study
+from synthetic import case, measured
 
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import FIGURES
-from pytest_ngraph.report.study.page import contents, render
+from pytest_ngraph.report.study.page import contents, render, write
+from pytest_ngraph.report.study.page.cases import file_of
 from pytest_ngraph.report.study.tables import TABLES
+from pytest_ngraph.store import Run
 
 
 class Page(HTMLParser):
@@ -114,3 +120,26 @@ def test_an_empty_study_makes_a_page_that_says_what_is_missing() -> None:
     page = page_of(Study())
     assert "Nothing yet" in page.text
     assert "Not drawn: needs a measured model" in page.text
+
+
+def test_the_page_leads_to_those_of_cases_and_says_why_one_has_none(tmp_path: Path) -> None:
+    refused = measured(case("tensorrt"), 0.1, profile={"problem": "only on a GPU"})
+    hostile = profiled.profiled(case(HOSTILE, workload="../../net"), profiled.residual(), 0.1)
+    study = Study.of([Run(id="1", environment={}, records=(hostile, refused, measured(case("tvm"), 0.1)))])
+    index, of_case = write(study, [], [], tmp_path)
+    shown = Page(index.read_text())
+    (link,) = [attributes["href"] for tag, attributes in shown.elements if tag == "a"]
+    assert link is not None
+    assert (tmp_path / unquote(link)).resolve() == of_case
+    assert of_case.parent == tmp_path / "cases"
+    assert "tensorrt was not profiled: only on a GPU" in shown.text
+    assert "tvm was not" not in shown.text
+    opened = Page(of_case.read_text())
+    assert HOSTILE in "".join(opened.visible)
+    assert "95 % of that was profiled" in opened.text
+    assert not [attributes for tag, attributes in opened.elements if tag == "script" and attributes]
+
+
+def test_ids_that_are_no_names_of_files_stay_apart() -> None:
+    assert file_of("resnet18-tvm-b1-cpu") == "resnet18-tvm-b1-cpu.html"
+    assert len({file_of(each) for each in ("a/b", "a:b", "a_b", "x" * 200, "x" * 201)}) == 5

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import profiled
 import pytest
 from drawing import UNDRAWN, hostile_study
 
@@ -41,15 +42,14 @@ def file(synthetic: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def written(study: Study, folder: Path) -> Path:
-    return page.write(
-        study, [make(study) for make in FIGURES.values()], [make(study) for make in TABLES.values()], folder
-    )
+    figures = [make(study) for make in FIGURES.values()]
+    return page.write(study, figures, [make(study) for make in TABLES.values()], folder)[0]
 
 
 class Opened:
     """An open page, with its requests and its complaints (errors and console messages)."""
 
-    def __init__(self, browser: Any, file: Path, viewport: dict[str, int], scheme: str) -> None:
+    def __init__(self, browser: Any, file: Path, viewport: dict[str, int], scheme: str = "light") -> None:
         self.tab = browser.new_page(viewport=viewport, color_scheme=scheme)
         self.requests: list[str] = []
         self.complaints: list[str] = []
@@ -119,3 +119,53 @@ def test_hostile_names_run_nothing(browser: Any, tmp_path: Path) -> None:
     assert "alert" in opened.tab.locator("#vg-tooltip-element").inner_text()
     assert asked == []
     assert opened.tab.locator("#vg-tooltip-element b, #vg-tooltip-element script").count() == 0
+
+
+@pytest.mark.parametrize("compilers", [1, 2, 8])
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_labels_of_parts_do_not_overlap(browser: Any, viewport: dict[str, int], compilers: int, tmp_path: Path) -> None:
+    study = profiled.study([*profiled.SPEED][:compilers])
+    opened = Opened(browser, page.write(study, [FIGURES["parts"](study)], [], tmp_path)[0], viewport)
+    figure = opened.figure("parts")
+    boxes = figure.locator("svg text").evaluate_all(
+        "texts => texts.filter((text) => text.textContent).map((text) => text.getBoundingClientRect().toJSON())"
+    )
+    assert len(boxes) > 10 * compilers
+    overlapping = [(one, other) for place, one in enumerate(boxes) for other in boxes[:place] if overlap(one, other)]
+    assert overlapping == []
+    assert figure.locator(".chart").evaluate("chart => chart.scrollWidth <= chart.clientWidth")
+    assert opened.complaints == []
+
+
+def overlap(one: dict[str, float], other: dict[str, float]) -> bool:
+    """Return whether two boxes share more than a pixel."""
+    return all(
+        min(one[end], other[end]) - max(one[begin], other[begin]) > 1
+        for begin, end in (("left", "right"), ("top", "bottom"))
+    )
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
+def test_a_page_of_a_case_opens_and_closes_its_modules(
+    browser: Any, viewport: dict[str, int], scheme: str, tmp_path: Path
+) -> None:
+    file, *_ = page.write(profiled.study(["identity", "openvino"]), [], [], tmp_path)
+    opened = Opened(browser, file, viewport, scheme)
+    opened.tab.locator(".workloads a", has_text="openvino").first.click()
+    opened.tab.locator("#tree").wait_for()
+    layer = opened.tab.locator("summary", has_text="layer1").first
+    kernels = opened.tab.locator(".kernels:visible")
+    opened.tab.locator("button[value=none]").click()
+    assert kernels.count() == 0
+    opened.tab.locator("button[value=all]").click()
+    everything = kernels.count()
+    layer.click()
+    assert 0 < kernels.count() < everything
+    bar, network = (opened.tab.locator("i.module").nth(place).bounding_box() for place in (1, 0))
+    assert network["x"] <= bar["x"]
+    assert bar["width"] < network["width"]
+    assert opened.tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    opened.tab.locator("a", has_text="identity").click()
+    opened.tab.locator("h1", has_text="identity").wait_for()
+    assert all(address.startswith(("data:", file.parent.as_uri())) for address in opened.requests)
+    assert opened.complaints == []

@@ -85,6 +85,7 @@ class Errands:
             calls=tuple(place for place, case in enumerate(cases) if case in asked.calls),
             tails=tuple(place for place, case in enumerate(cases) if case in asked.tails),
             served=tuple(place for place, case in enumerate(cases) if case in asked.served),
+            profiled=tuple(place for place, case in enumerate(cases) if case in asked.profiled),
             figures=tuple(place for place, case in enumerate(cases) if is_read(case)),
             retry_failed=self._work.retry_failed,
         )

@@ -88,6 +88,7 @@ class Agent:
         self._calls: set[Case] = set()
         self._tails: set[Case] = set()
         self._served: set[Case] = set()
+        self._profiled: set[Case] = set()
         self._figures: set[Case] = set()
         os.chdir(project / assignment.folder)
         # The first entry is the folder that this process was started in.
@@ -107,7 +108,13 @@ class Agent:
             terms.target,
             progress,
             self._base(assignment, assignment.base, base) if assignment.base and base else None,
-            asked=Asked(alone=self._alone, calls=self._calls, tails=self._tails, served=self._served),
+            asked=Asked(
+                alone=self._alone,
+                calls=self._calls,
+                tails=self._tails,
+                served=self._served,
+                profiled=self._profiled,
+            ),
         )
 
     def measure(self, task: Task) -> None:
@@ -121,6 +128,7 @@ class Agent:
             (self._calls, task.calls),
             (self._tails, task.tails),
             (self._served, task.served),
+            (self._profiled, task.profiled),
             (self._figures, task.figures),
         ):
             chosen.clear()
@@ -150,7 +158,7 @@ class Agent:
         """Return whether more is asked of a case than an earlier task has measured."""
         if record.outcome == "unchanged":
             return case in self._figures
-        if case in self._served and record.lacks_costs:
+        if (case in self._served and record.lacks_costs) or (case in self._profiled and record.lacks_profile):
             return True
         return case in self._calls and case.objective == "latency" and record.outcome == "measured" and not record.calls
 

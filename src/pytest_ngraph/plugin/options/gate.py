@@ -68,8 +68,8 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-explain",
         "ngraph_explain",
-        "Which cases are profiled beside their base, to say which module and kernel differ. Default: regressed; "
-        "without a value: all",
+        "Which cases are profiled, to say in which module and kernel they differ from their base; all also profiles "
+        "cases without a base, for the report. Default: regressed; without a value: all",
         metavar="regressed|all|none",
         nargs="?",
         const="all",

@@ -53,7 +53,7 @@ def write(study: Study, folder: Path) -> list[Path]:
     made_tables = [make(study) for make in tables.TABLES.values()]
     made_figures = [make(study) for make in figures.FIGURES.values()]
     return [
-        page.write(study, made_figures, made_tables, folder),
+        *page.write(study, made_figures, made_tables, folder),
         *write_figures(made_figures, folder / FIGURES),
         *write_tables(made_tables, folder / TABLES),
         *records.write(study, folder),

@@ -5,13 +5,14 @@ Of equal cases, the one begun last counts; `Study.records` has the others as wel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from pytest_ngraph.costs import COSTS
+from pytest_ngraph.explain.kept import KeptProfile
 from pytest_ngraph.metrics.between import IN_GENERAL, Between
 from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.metrics.history import learned
@@ -29,6 +30,8 @@ class Study:
 
     Attributes:
         records: one row per record, with raw samples.
+        profiles: where the time of cases goes, by their id. Only of those whose time was profiled.
+        unprofiled: why that is not known of cases that were to be profiled, by their id.
         between: how much processes of the same code differ; decisions take it into account.
         before: the cases of the earlier runs that this study is compared with; no rows without such runs.
     """
@@ -39,6 +42,8 @@ class Study:
     machines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.MACHINES))
     records: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.RECORDS))
     before: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.CASES))
+    profiles: Mapping[str, KeptProfile] = field(default_factory=dict)
+    unprofiled: Mapping[str, str] = field(default_factory=dict)
     between: Between = IN_GENERAL
 
     @classmethod
@@ -64,6 +69,8 @@ class Study:
         machines = recorded.machines.filter(pl.col("key") == "fingerprint")["value"].unique().to_list()
         known = learned(recorded.times, between(machines))
         cases = recorded.frame[newest].select(list(columns.CASES))
+        ids = cases["case"].to_list()
+        kept = {case: recorded.profiles.get(int(row), {}) for case, row in zip(ids, newest, strict=True)}
         computed = columns_of(recorded.cells.take(newest), known)
         has_costs = bool(computed.cells.costs)
         by_name = {name: column for name, column in computed.by_name.items() if has_costs or name not in COSTS}
@@ -74,6 +81,8 @@ class Study:
             inversions=frames.inversions(computed.inversions),
             machines=recorded.machines,
             records=recorded.frame,
+            profiles={case: KeptProfile.from_dict(data) for case, data in kept.items() if "kernels" in data},
+            unprofiled={case: data["problem"] for case, data in kept.items() if "problem" in data},
             before=earlier.frame[earlier.newest()].select(list(columns.CASES)),
             between=known,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,12 +25,14 @@ class Recorded:
         cells: the measurements of the same rows.
         machines: with the columns of `columns.MACHINES`.
         times: of the records that say what they depend on.
+        profiles: what records keep of their profiles, by the row; most have none.
     """
 
     frame: pl.DataFrame
     cells: Cells
     machines: pl.DataFrame
     times: Sequence[Timed]
+    profiles: Mapping[int, dict[str, Any]]
 
     @classmethod
     def of(cls, runs: Iterable[Run]) -> Recorded:
@@ -38,12 +41,14 @@ class Recorded:
         Of records begun at the same time, the one of the earlier run comes first.
         """
         times: list[Timed] = []
+        profiles: list[dict[str, Any]] = []
         parts, machines, cells = [pl.DataFrame(schema=columns.RECORDS)], [pl.DataFrame(schema=columns.MACHINES)], []
         for run in runs:
             cells.append(Cells.of_each(run.records))
             parts.append(frames.records(run.records, cells[-1]))
             machines.append(frames.machine(run))
             times += timed(run.records)
+            profiles += [record.profile for record in run.records]
         frame = pl.concat(parts)
         order = np.argsort(frame["started_at"].to_numpy(), kind="stable")
         return cls(
@@ -51,6 +56,7 @@ class Recorded:
             cells=Cells.joined(cells).take(order),
             machines=pl.concat(machines).sort("run", maintain_order=True),
             times=times,
+            profiles={row: profiles[place] for row, place in enumerate(order) if profiles[place]},
         )
 
     def newest(self) -> Rows:

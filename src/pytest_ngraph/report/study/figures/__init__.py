@@ -21,6 +21,8 @@ from pytest_ngraph.report.study.figures.pareto import (
     pareto_memory,
     pareto_serving,
 )
+from pytest_ngraph.report.study.figures.parts import parts
+from pytest_ngraph.report.study.figures.repeated import repeated
 from pytest_ngraph.report.study.figures.reversals import reversals
 from pytest_ngraph.report.study.figures.scaling import ase, bsr
 from pytest_ngraph.report.study.figures.sizes import sizes
@@ -38,6 +40,8 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
     "bsr": bsr,
     "ase_width": ase_width,
     "bsr_depth": bsr_depth,
+    "repeated": repeated,
+    "parts": parts,
     "cpu": cpu,
     "break_even": break_even,
     "friction": friction,

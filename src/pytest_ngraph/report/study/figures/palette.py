@@ -31,6 +31,15 @@ SPARE_COLOURS = ("#44aa99", "#882255", "#6699cc", "#997700", "#994455", "#88ccee
 SPARE_SYMBOLS = ("cross", "triangle-left", "triangle-right", "square", "diamond", "circle")
 """For unknown compilers: each pair is used once, then they repeat."""
 
+RAINBOW = {
+    9: "#882e72", 10: "#1965b0", 12: "#5289c7", 14: "#7bafde", 15: "#4eb265", 16: "#90c987", 17: "#cae0ab",
+    18: "#f7f056", 20: "#f6c141", 21: "#f4a736", 22: "#f1932d", 23: "#ee8026", 24: "#e8601c", 26: "#dc050c",
+    27: "#a5170e", 28: "#72190e",
+}  # fmt: skip
+"""Paul Tol's discrete rainbow, by his numbers: an order that colour-blind readers see as well."""
+LAYOUT_COLOUR, OTHERS_COLOUR, UNKNOWN_COLOUR, OUTSIDE_COLOUR = "#ff3ec9", "#cbbfa0", "#6e6e73", "#b5b5ba"
+"""Layout changes, which must be seen; small parts together; and in grey what is not known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Palette:
@@ -74,6 +83,12 @@ def looks(compilers: Iterable[str]) -> dict[str, Look]:
             candidates = list(_candidates(name))
             taken[name] = next((look for look in candidates if look not in taken.values()), candidates[0])
     return {name: taken[name] for name in names}
+
+
+def in_order(count: int) -> list[str]:
+    """Return colours for parts in their order, at most as many as `RAINBOW` has; fewer are further apart."""
+    colours = [*RAINBOW.values()]
+    return [colours[round(place * (len(colours) - 1) / max(1, count - 1))] for place in range(count)]
 
 
 def _candidates(name: str) -> Iterator[Look]:

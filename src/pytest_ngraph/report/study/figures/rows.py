@@ -52,6 +52,11 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
     return placed.sort("place", sizes, families, "label", "width", "depth", "sizes", "batch_size", "compiler")
 
 
+def profiled(study: Study) -> pl.DataFrame:
+    """Return the rows of the cases whose time was profiled, `named`."""
+    return named(study.cases.filter(pl.col("case").is_in([*study.profiles])))
+
+
 def of_models(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of whole models."""
     return rows.filter(pl.col("depth").is_null())

@@ -36,6 +36,7 @@ def _config(ink: str, background: str) -> dict[str, Any]:
         "legend": {**texts, "orient": "top", "columns": 6, "labelLimit": 260, "symbolOpacity": 1, "symbolSize": 60},
         "title": {"anchor": "start", "color": ink, "fontSize": 14, "subtitleColor": ink, "subtitleFontSize": 10},
         "rule": {"color": ink},
+        "tick": {"color": ink},
         "text": {"color": ink, "fontSize": 9},
         "facet": {"spacing": 18},
     }

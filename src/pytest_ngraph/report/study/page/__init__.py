@@ -1,7 +1,8 @@
 """The page: one file that shows the study in a browser, without a server or a network.
 
 `contents` prepares its data; `template.html` is its structure, `page.css` its style. `page.js` draws figures as they
-scroll into view and passes the reader's filters to them. `libraries` are inlined.
+scroll into view and passes the reader's filters to them. `libraries` are inlined. `cases` writes a further page for
+each case whose time was profiled, with `case.html` and `case.css`.
 """
 
 from __future__ import annotations
@@ -16,39 +17,48 @@ from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import Figure
 from pytest_ngraph.report.study.figures.filters import INTERVALS
 from pytest_ngraph.report.study.findings import findings
-from pytest_ngraph.report.study.page import contents, libraries
+from pytest_ngraph.report.study.page import cases, contents, libraries
 from pytest_ngraph.report.study.tables import Table
 
 NAME = "index.html"
 
 
-def write(study: Study, figures: Sequence[Figure], tables: Sequence[Table], folder: Path) -> Path:
-    """Write the page into a folder. Return the file."""
+def write(study: Study, figures: Sequence[Figure], tables: Sequence[Table], folder: Path) -> list[Path]:
+    """Write the page into a folder, and those of cases into a folder in it. Return the files, the page first."""
     path = folder / NAME
     path.write_text(render(study, figures, tables), encoding="utf-8")
-    return path
+    return [path, *cases.write(study, _environment(), folder)]
 
 
 def render(study: Study, figures: Sequence[Figure], tables: Sequence[Table]) -> str:
     """Return the page as HTML. Everything that comes from the study is escaped."""
-    environment = Environment(
+    return (
+        _environment()
+        .get_template("template.html")
+        .render(
+            summary=contents.summary(study),
+            findings=findings(study),
+            warnings=study.warnings,
+            controls=contents.controls(study),
+            intervals=INTERVALS,
+            figures=[contents.drawing(figure) for figure in figures],
+            workloads=cases.workloads(study),
+            folder_of_cases=cases.FOLDER,
+            tables=[contents.sheet(table) for table in tables if table.name != contents.FAILURES],
+            environment=contents.environment(study),
+            failures=[contents.sheet(table) for table in tables if table.name == contents.FAILURES],
+            # Code and style of the libraries and of this package; none of it comes from the study.
+            styles=Markup(libraries.styles()),
+            charts=Markup(libraries.charts()),
+            sorting=libraries.sorting(),
+        )
+    )
+
+
+def _environment() -> Environment:
+    return Environment(
         loader=PackageLoader("pytest_ngraph.report.study.page", "."),
         autoescape=select_autoescape(default=True),
         trim_blocks=True,
         lstrip_blocks=True,
-    )
-    return environment.get_template("template.html").render(
-        summary=contents.summary(study),
-        findings=findings(study),
-        warnings=study.warnings,
-        controls=contents.controls(study),
-        intervals=INTERVALS,
-        figures=[contents.drawing(figure) for figure in figures],
-        tables=[contents.sheet(table) for table in tables if table.name != contents.FAILURES],
-        environment=contents.environment(study),
-        failures=[contents.sheet(table) for table in tables if table.name == contents.FAILURES],
-        # Code and style of the libraries and of this package; none of it comes from the study.
-        styles=Markup(libraries.styles()),
-        charts=Markup(libraries.charts()),
-        sorting=libraries.sorting(),
     )

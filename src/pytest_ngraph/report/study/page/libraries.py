@@ -10,7 +10,7 @@ import vl_convert
 
 def charts() -> str:
     """Return Vega, Vega-Lite and Vega-Embed with `page.js`, as one script."""
-    return vl_convert.javascript_bundle(_own("page.js"))
+    return vl_convert.javascript_bundle(own("page.js"))
 
 
 def sorting() -> str:
@@ -22,8 +22,9 @@ def sorting() -> str:
 
 def styles() -> str:
     """Return the style sheets of DataTables and of the page."""
-    return files("itables").joinpath("html/dt_bundle.css").read_text(encoding="utf-8") + _own("page.css")
+    return files("itables").joinpath("html/dt_bundle.css").read_text(encoding="utf-8") + own("page.css")
 
 
-def _own(name: str) -> str:
+def own(name: str) -> str:
+    """Return a file of this package."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")

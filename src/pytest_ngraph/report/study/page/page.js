@@ -17,8 +17,19 @@ function apply(view) {
   return view.runAsync();
 }
 
+// Panels that stand by themselves go below each other where they do not fit side by side.
+function fit(spec, room) {
+  const beside = Math.max(...spec.concat.map((panel) => panel.width)) + 140;
+  spec.columns = Math.max(1, Math.min(spec.columns, Math.floor(room / beside)));
+  for (const panel of spec.concat) {
+    panel.width = Math.min(panel.width, Math.max(150, room - 140));
+    for (const { encoding } of panel.layer) if (encoding.color?.legend && room < beside) encoding.color.legend.columns = 1;
+  }
+}
+
 async function draw(figure) {
   const spec = JSON.parse(figure.querySelector("script").textContent);
+  if (spec.concat) fit(spec, figure.clientWidth);
   const actions = { export: true, source: false, compiled: false, editor: false };
   const { view } = await vegaEmbed(figure.querySelector(".chart"), spec, { mode: "vega-lite", renderer: "svg", actions });
   views.push(view);

@@ -1,0 +1,126 @@
+"""A profile as a record keeps it: the medians of its blocks, without the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from pytest_ngraph.explain.fusions import label
+from pytest_ngraph.explain.places import paths_of
+from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
+
+DIGITS = 4
+"""Significant digits of the numbers that are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptProfile:
+    """Where a call spends its time, small enough for a record.
+
+    Attributes:
+        latency_s: seconds per call, timed beside the profile without a profiler.
+        modules: paths of the modules that have operations, in the order of the program.
+        kernels: with the program's operators as `operator`, and the modules that went into each.
+        counters: what the processor did in a call, by event; empty where the kernel counts nothing.
+    """
+
+    latency_s: float
+    modules: tuple[str, ...]
+    kernels: tuple[Kernel, ...]
+    counters: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, profile: Profile) -> KeptProfile:
+        """Return the medians of a profile's blocks, of which it has at least one."""
+        nodes = {node.name: node for node in profile.nodes}
+        operators = {node.name: node.operator for node in profile.nodes}
+        seconds: dict[str, list[float]] = {}
+        described: dict[str, Kernel] = {}
+        for index, block in enumerate(profile.blocks):
+            for kernel in block.kernels:
+                described.setdefault(kernel.name, kernel)
+                seconds.setdefault(kernel.name, [0.0] * len(profile.blocks))[index] += kernel.seconds
+        kernels = (
+            Kernel(
+                name=name,
+                operator=label(kernel, operators),
+                seconds=_rounded(seconds[name]),
+                kind=kernel.kind,
+                modules=tuple(dict.fromkeys(paths_of(kernel, nodes))),
+                layout=kernel.layout,
+            )
+            for name, kernel in described.items()
+        )
+        return cls(
+            latency_s=_rounded([block.latency_s for block in profile.blocks]),
+            modules=tuple(dict.fromkeys(node.module for node in profile.nodes)),
+            kernels=tuple(kernels),
+            counters={
+                name: _rounded([block.counters.get(name, 0.0) for block in profile.blocks])
+                for name in profile.blocks[-1].counters
+            },
+        )
+
+    @property
+    def coverage(self) -> float:
+        """Profiled time over timed latency."""
+        return sum(kernel.seconds for kernel in self.kernels) / self.latency_s
+
+    def profile(self, name: str) -> Profile:
+        """Return it as a profile of one block, to be explained. Its nodes only say which modules there are."""
+        nodes = tuple(Node(name=path, operator="", module=path) for path in self.modules)
+        return Profile(name=name, nodes=nodes, blocks=(Block(latency_s=self.latency_s, kernels=self.kernels),))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data, in which texts stand once and kernels are lists of their numbers."""
+        modules = _Numbers(self.modules)
+        operators, kinds = _Numbers(), _Numbers()
+        kernels = [
+            [
+                operators[each.operator],
+                kinds[each.kind],
+                [modules[path] for path in each.modules],
+                each.seconds,
+                int(each.layout),
+            ]
+            for each in self.kernels
+        ]
+        texts = {"modules": [*modules], "operators": [*operators], "kinds": [*kinds]}
+        return {"latency_s": self.latency_s, **texts, "kernels": kernels, "counters": self.counters}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> KeptProfile:
+        """Return the profile that `to_dict` wrote. Its kernels are named by their numbers."""
+        modules = data["modules"]
+        return cls(
+            latency_s=data["latency_s"],
+            modules=tuple(modules),
+            counters=data["counters"],
+            kernels=tuple(
+                Kernel(
+                    name=str(number),
+                    operator=data["operators"][operator],
+                    kind=data["kinds"][kind],
+                    modules=tuple(modules[each] for each in within),
+                    seconds=seconds,
+                    layout=bool(layout),
+                )
+                for number, (operator, kind, within, seconds, layout) in enumerate(data["kernels"])
+            ),
+        )
+
+
+class _Numbers(dict[str, int]):
+    """Numbers for texts, in the order in which they are first asked for."""
+
+    def __init__(self, texts: Sequence[str] = ()) -> None:
+        super().__init__((text, number) for number, text in enumerate(texts))
+
+    def __missing__(self, text: str) -> int:
+        return self.setdefault(text, len(self))
+
+
+def _rounded(values: Sequence[float]) -> float:
+    return float(f"{median(values):.{DIGITS}g}")
