@@ -70,7 +70,9 @@ def test_a_drift_of_both_cases_cancels_in_their_difference() -> None:
         return replace(made, blocks=tuple(blocks))
 
     explained = explain([drifting(kernel("a", 0.25, ["linear"])), drifting(kernel("a", 0.75, ["linear"]))])
-    assert explained.difference_s == pytest.approx((0.5, 0.5, 0.5))
+    assert explained.difference_s is not None
+    assert explained.difference_s.value == pytest.approx(0.5)
+    assert explained.difference_s.low > 0.3, "the latencies themselves go from 1 to 6"
 
 
 def test_it_is_json_with_null_for_bounds_that_are_not_known() -> None:

@@ -23,14 +23,14 @@ def explained(head: Sequence[Kernel], nodes: Sequence[Node] = NODES, latency_s: 
 def test_the_module_that_became_slower_comes_first() -> None:
     head = [kernel("a", 0.6, ["conv", "relu"], kind="gemm"), kernel("b", 0.5, ["linear"])]
     assert why(explained(head, latency_s=1.2)) == (
-        "`layer1.conv` +200 ms, 100 % of the slowdown; "
+        "`layer1.conv` +200 ms [177, 223], 100 % of the slowdown; "
         "other kernels: conv2d+relu in `layer1`: jit_1x1, now gemm; 90 % of a call was profiled"
     )
 
 
 def test_a_faster_module_is_named_as_a_gain() -> None:
     head = [kernel("a", 0.4, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.3, ["linear"])]
-    assert why(explained(head, latency_s=0.8)).startswith("`head` -200 ms, 100 % of the gain; ")
+    assert why(explained(head, latency_s=0.8)).startswith("`head` -200 ms [-218, -182], 100 % of the gain; ")
 
 
 def test_operations_that_only_one_side_has_are_named_with_their_modules() -> None:
@@ -43,7 +43,7 @@ def test_operations_that_only_one_side_has_are_named_with_their_modules() -> Non
 def test_what_is_no_longer_fused_is_named() -> None:
     head = [kernel("a", 0.4, ["conv"]), kernel("r", 0.2, ["relu"]), kernel("b", 0.5, ["linear"])]
     found = why(explained(head, latency_s=1.2))
-    assert found.startswith("`layer1.act` +200 ms, 100 % of the slowdown; ")
+    assert found.startswith("`layer1.act` +200 ms [194, 206], 100 % of the slowdown; ")
     assert "no longer fused: conv2d+relu" in found
 
 

@@ -15,6 +15,7 @@ from pytest_ngraph.metrics.between import (
     RUN,
     Spread,
     Uncertainty,
+    of_difference,
     surely_above,
     total,
     with_between,
@@ -52,6 +53,15 @@ def test_an_interval_grows_on_both_sides_by_its_share() -> None:
     assert found == pytest.approx((2.0, 2 * math.exp(-0.0196), 2 * math.exp(0.0196)), rel=1e-4)
     few = Estimate(2.0, -math.inf, math.inf)
     assert with_between(few, PAIR) == few
+
+
+def test_the_interval_of_a_difference_has_what_other_processes_would_show() -> None:
+    """Independent errors add in squares: 3 within, and 1 % of 300 and of 400 between, are 5.83."""
+    within = Estimate(100.0, 100.0 - 1.96 * 3, 100.0 + 1.96 * 3)
+    value, low, high = of_difference(within, 300.0, 400.0, Spread(0.01, 1e6))
+    assert (value, low, high) == pytest.approx((100.0, 100 - 1.96 * 5.831, 100 + 1.96 * 5.831), rel=1e-3)
+    few = Estimate(2.0, -math.inf, math.inf)
+    assert of_difference(few, 1.0, 1.0, PAIR) == few
 
 
 @pytest.mark.parametrize("others", [1, 4])

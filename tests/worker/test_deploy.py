@@ -45,9 +45,7 @@ def written(folders: Path, **fields: object) -> dict[str, object]:
 
 
 def test_a_folder_that_could_not_check_itself_is_refused(folders: Path) -> None:
-    with pytest.raises(
-        Unsupported, match=r"net draws output\['y'\] at random in each call, so that a folder"
-    ):
+    with pytest.raises(Unsupported, match=r"net draws output\['y'\] at random in each call, so that a folder"):
         written(folders, output_names=("output['y']",), random=("output['y']",))
 
 

@@ -13,6 +13,7 @@ from pytest_ngraph.explain.modules import SHORTEST_S, Chosen, Times, choose
 from pytest_ngraph.explain.places import LAYOUT, UNATTRIBUTED, Place, is_within, paths_of, place, place_of_main
 from pytest_ngraph.explain.profile import Kernel, Profile
 from pytest_ngraph.explain.siblings import Siblings, Spanning, spanned
+from pytest_ngraph.metrics.between import IN_GENERAL, of_difference
 from pytest_ngraph.stats import Estimate, Floats, median_interval
 
 SMALL = 0.01
@@ -112,9 +113,13 @@ class Series:
     def difference(self, seconds: Floats) -> Estimate | None:
         """Return how much more the second case takes in the same block; None for one case.
 
-        Blocks of two cases ran in turn, so that a drift cancels.
+        Blocks of two cases ran in turn, so that a drift cancels. The interval includes how much the same code differs
+        from one process to another: each case was profiled in one.
         """
-        return median_interval(seconds[1] - seconds[0]) if len(seconds) == 2 else None
+        if len(seconds) != 2:
+            return None
+        first, second = np.median(seconds, axis=1).tolist()
+        return of_difference(median_interval(seconds[1] - seconds[0]), first, second, IN_GENERAL.process)
 
     def _of_module(self, chosen: Chosen, seconds: Floats) -> Row:
         def belongs(case: int, kernel: Kernel) -> bool:

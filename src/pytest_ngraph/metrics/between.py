@@ -144,6 +144,22 @@ def surely_above(best: Estimate, others: Sequence[Estimate], between: Between) -
     ]
 
 
+def of_difference(difference: Estimate, first_s: float, second_s: float, process: Spread) -> Estimate:
+    """Return a difference of two processes' times with the interval that both parts of its uncertainty give.
+
+    Args:
+        difference: with the interval within the two processes.
+        first_s, second_s: the two times.
+        process: how much the logarithm of a time differs from process to process.
+    """
+    between = Spread(process.deviation * math.hypot(first_s, second_s), process.dof)
+    value, low, high = difference
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return difference
+    below, above = (Uncertainty(abs(bound - value) / NORMAL, between).reach() for bound in (low, high))
+    return Estimate(value, value - below, value + above)
+
+
 def with_between(estimate: Estimate, spread: Spread) -> Estimate:
     """Return a positive number with the interval that both parts of its uncertainty give."""
     low, high = (

@@ -79,7 +79,7 @@ def verify(
 def differing(outputs: Sequence[Array], reference: Sequence[Array], names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the outputs that do not agree with the reference in fp32."""
     compared = zip(names, outputs, reference, strict=True)
-    return tuple(name for name, *pair in compared if _compare(*pair, TOLERANCES["fp32"])[1])
+    return tuple(name for name, output, expected in compared if _compare(output, expected, TOLERANCES["fp32"])[1])
 
 
 def _other_number(outputs: Sequence[Array], reference: Sequence[Array], names: Sequence[str]) -> str:
