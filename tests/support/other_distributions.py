@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import metadata
 
 import pytest
 
@@ -13,7 +14,7 @@ Distributed = Callable[[dict[str, str]], None]
 
 def pretend(monkeypatch: pytest.MonkeyPatch) -> Distributed:
     """Return a function that takes the distributions, with their versions, that are to have the module."""
-    by_module, number = installed.packages_distributions(), installed.version
+    by_module, number = installed.packages_distributions(), metadata.version
 
     def have(distributions: dict[str, str]) -> None:
         modules = {**by_module, "onnxruntime": [*distributions]}

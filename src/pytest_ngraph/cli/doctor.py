@@ -11,6 +11,7 @@ from pytest_ngraph.machine.devices import load_inventory
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.system import onnx_distributions
 from pytest_ngraph.system.installed import distributions_of
+from pytest_ngraph.system.support import cannot_measure
 
 
 def declare(commands: Any) -> None:
@@ -23,6 +24,8 @@ def _run(parsed: argparse.Namespace) -> int:
     inventory = load_inventory(parsed.devices)
     for name, value in environment().items():
         print(f"{name:18} {value}")
+    if reason := cannot_measure():
+        print(f"\n{reason}")
     print("\ndevices")
     for device in inventory.values():
         print(f"  {device.name:16} {device.absent() or 'this machine can be measured as this device'}")
