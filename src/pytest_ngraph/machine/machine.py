@@ -116,10 +116,7 @@ class Machine:
 
         gpus = tuple(Gpu(**gpu | {"capability": tuple(gpu["capability"])}) for gpu in data["gpus"])
         sets = frozenset(data["instruction_sets"])
-        lists = {
-            "cores": tuple(data["cores"]),
-        }
-        lists |= {name: tuple(data.get(name, ())) for name in ("accelerators", "power")}
+        lists = {name: tuple(data.get(name, ())) for name in ("cores", "accelerators", "power")}
         return cls(**data | lists | {"instruction_sets": sets, "gpus": gpus})
 
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Case
+from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.comparison import BASE, HEAD
 from pytest_ngraph.compilers import CompiledModel, InHostTime, profiling, resolve
 from pytest_ngraph.compilers.profiling import ProfiledModel
@@ -128,7 +129,8 @@ class Worker:
         finally:
             self.read = files.digests(kept.folder if kept else None)
         self.read |= ready.read
-        waits = on.kind != "cpu" and on.objective == "latency"
+        returns_early = on.kind != "cpu" and type(ready.model.stopwatch) is not WallStopwatch
+        waits = returns_early and on.objective == "latency"
         model = self._models[arm] = InHostTime(ready.model) if waits else ready.model
         memory.trim()
         self._announce("warm-up")
