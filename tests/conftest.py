@@ -16,6 +16,7 @@ import plain
 import pytest
 from forking import TorchServer
 from hypothesis import HealthCheck, settings
+from other_distributions import Distributed, pretend
 from repository import Repository
 
 from pytest_ngraph import compilers
@@ -52,6 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("numprocesses", None):  # not in the process that only distributes tests
         bytecode.only_read()
         os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} {plain.WITHOUT_PLUGINS}"
+
+
+@pytest.fixture
+def distributed(monkeypatch: pytest.MonkeyPatch) -> Distributed:
+    """Return a function that has other distributions provide the module `onnxruntime`."""
+    return pretend(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -143,6 +143,8 @@ def _given(function: Any) -> str:
 
 def _meaning(named: Any) -> str:
     """Return the first sentence of a docstring; for an alias, the type that it stands for."""
+    if isinstance(named, type) and named.__module__ == "builtins":
+        return f"`{named.__name__}`"
     if isinstance(named, type) or inspect.ismodule(named) or inspect.isfunction(named):
         return re.split(r"(?<=[.:])\s", _paragraphs(named)[0])[0].rstrip(":.") + "."
     return f"`{str(named).replace('typing.', '').replace('|', chr(92) + '|')}`"

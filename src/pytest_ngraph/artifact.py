@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 Array: TypeAlias = "npt.NDArray[Any]"
-Kind = Literal["cpu", "cuda"]
+Kind = str
+"""A kind of device: `cpu`, `cuda`, `xpu`, ..., each a file of `compilers/kinds/`."""
 LISTS = ("unrelated", "input_names", "output_names", "input_types", "precisions", "hidden", "random")
 """Fields of `Artifact` that are tuples."""
 Step = Literal["", "prefill", "decode"]
@@ -26,13 +27,15 @@ class Target:
     """The hardware and goal to compile for.
 
     Attributes:
-        kind: `cpu` or `cuda`.
+        kind: the kind of device.
+        index: which of the machine's devices of that kind, from 0.
         cores: the logical CPUs that compute, one thread bound to each.
         draw: for compilers that search. Each number above 0 is a search of its own, which starts from nothing that
             another has found; 0 allows what earlier searches have found.
     """
 
     kind: Kind = "cpu"
+    index: int = 0
     cores: tuple[int, ...] = (0,)
     precision: Precision = "fp32"
     objective: Objective = "latency"

@@ -53,6 +53,7 @@ class PairedRound:
         pressure_percent: as in `record.Contention`.
         steal_percent: as in `record.Contention`.
         involuntary_switches: as in `record.Contention`.
+        throttled_by: as in `record.Contention`.
     """
 
     quads: tuple[Quad, ...]
@@ -60,6 +61,7 @@ class PairedRound:
     pressure_percent: float | None = None
     steal_percent: float | None = None
     involuntary_switches: int | None = None
+    throttled_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,10 +227,10 @@ iteration switch about 200 times a second. A thread that shares its core is swit
 
 
 def is_disturbed(measured: PairedRound) -> bool:
-    """Return whether the kernel reports other work on the cores during the round. A missing value (None) is ignored."""
+    """Return whether other work held the cores during the round, or heat held clocks down. None is ignored."""
     most_switches = MOST_SWITCHES_PER_S * measured.elapsed_s
     crowded = measured.pressure_percent is None and (measured.involuntary_switches or 0) > most_switches
-    return crowded or is_contended(measured.pressure_percent, measured.steal_percent)
+    return crowded or bool(measured.throttled_by) or is_contended(measured.pressure_percent, measured.steal_percent)
 
 
 def is_contended(pressure_percent: float | None, steal_percent: float | None) -> bool:

@@ -27,6 +27,8 @@ HIDDEN = "hidden"
 """The fact that names the parameters next to zero: what they scale may be wrong, and the outputs would still agree."""
 RANDOM = "random"
 """The fact that names the outputs whose values are drawn in each call, so that they are not compared."""
+CAVEAT = "caveat"
+"""The fact that says what a reader of the figures must know of how the model ran: the summary shows it."""
 DRAWN = "inputs"
 """The fact that says what integer and Boolean inputs were drawn as, and why: `ids: ids below 1000 (index embed)`."""
 Phase = Literal["build", "compile", "warm-up", "verify", "measure"]
@@ -98,6 +100,9 @@ class Contention:
         involuntary_switches: how often the worker was taken off a core (`ru_nivcsw`).
         throttles: how often a core or processor was slowed down because it was hot (`thermal_throttle`).
         asleep_s: seconds that the machine was suspended. They are not part of any measured time.
+        throttled_rounds: rounds at whose end clocks were held down by heat; 0 also where nothing reports it.
+        throttled_by: what held them down, such as `GPU hardware thermal slowdown, cpufreq-cpu0`.
+        others_on_gpu: other processes that computed on the GPU when the rounds began; None where that is not known.
     """
 
     pressure_percent: float | None = None
@@ -105,6 +110,9 @@ class Contention:
     involuntary_switches: int | None = None
     throttles: int | None = None
     asleep_s: float | None = None
+    throttled_rounds: int = 0
+    throttled_by: str = ""
+    others_on_gpu: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +134,9 @@ class Record:
         started_at: seconds since the epoch.
         calls: seconds of single calls that were timed one by one after the rounds, in that order, to four digits. Empty
             where nothing asked for them.
+        pipelined_s: on an accelerator, seconds per iteration where calls are issued without waiting for each other, by
+            the device's clock. The rounds and `calls` time calls that are waited for. None on a CPU, and where not
+            recorded.
         stable: whether both ends of the median's 95 % interval reached the precision target before the budget ended.
         convert_s: seconds from the exported program to what the compiler itself takes (an ONNX graph, OpenVINO's
             representation, a TorchScript graph, or the program read back), in a cold start. None where nothing is
@@ -160,6 +171,7 @@ class Record:
     started_at: float = 0.0
     rounds: tuple[Round, ...] = ()
     calls: tuple[float, ...] = ()
+    pipelined_s: float | None = None
     stable: bool = False
     convert_s: float | None = None
     compile_s: float | None = None

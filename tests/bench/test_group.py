@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.group import budget_spent, interleave
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case
-from pytest_ngraph.machine import contention
+from pytest_ngraph.machine import contention, throttling
 from pytest_ngraph.record import Round
 from pytest_ngraph.settings import Settings
 
@@ -24,6 +26,7 @@ class CountingArm:
     turns: list[str]
     fails_in: int = 10**9
     running: bool = True
+    target: Target = field(default_factory=Target)
     rounds: list[Round] = field(default_factory=list)
     after_others: list[bool] = field(default_factory=list)
 
@@ -116,3 +119,11 @@ def test_what_the_kernel_does_not_report_is_unknown(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(contention, what, lambda: None)
     found = interleave([arm("a", 2, [])], Settings(), Silent())  # type: ignore[list-item]  # a stand-in
     assert getattr(found, what) is None
+
+
+def test_rounds_in_which_heat_held_clocks_down_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    reasons = iter([("cpufreq-cpu4",), (), ("cpufreq-cpu4", "GPU power brake")])
+    watch = SimpleNamespace(now=reasons.__next__, others=lambda own: 2)
+    monkeypatch.setattr(throttling, "of", lambda kind, index: watch)
+    found = interleave([arm("a", 3, [])], Settings(), Silent())  # type: ignore[list-item]  # a stand-in
+    assert (found.throttled_rounds, found.throttled_by, found.others_on_gpu) == (2, "cpufreq-cpu4, GPU power brake", 2)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph.bench.headroom import Headroom
+from pytest_ngraph.bench.headroom import DeviceMemory, Headroom
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,17 @@ from pytest_ngraph.bench.headroom import Headroom
 def test_another_arm_fits_while_as_much_as_the_largest_needs_is_left(in_use: list[float], fit: list[bool]) -> None:
     room = Headroom(iter(in_use).__next__)
     assert [room.is_left() for _ in in_use] == fit
+
+
+@pytest.mark.parametrize(
+    ("after_each", "fit"),
+    [
+        pytest.param([DeviceMemory(0.1, 0.1), DeviceMemory(0.2, 0.1)], [True, True, True], id="small arms all fit"),
+        pytest.param([DeviceMemory(0.5, 0.4)], [True, False], id="another as large as the first does not"),
+        pytest.param([DeviceMemory(0.4, 0.05)], [True, True], id="what others hold is no arm's"),
+        pytest.param([DeviceMemory(0.3, 0.3), DeviceMemory(0.55, 0.1)], [True, True, False], id="the largest counts"),
+    ],
+)
+def test_the_memory_of_a_gpu_counts_as_the_machines(after_each: list[DeviceMemory], fit: list[bool]) -> None:
+    room = Headroom(lambda: 0.1)
+    assert [room.is_left(device) for device in (None, *after_each)] == fit

@@ -16,7 +16,7 @@ import pytest
 from pytest_ngraph.artifact import Artifact, Target, save_arrays
 from pytest_ngraph.bench.family import family
 from pytest_ngraph.bench.home import Home
-from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess, _Ended
 from pytest_ngraph.case import Case
 from pytest_ngraph.record import Failure
 
@@ -256,3 +256,18 @@ def test_a_workload_that_leaves_the_folder_takes_no_other_with_it(
             assert process.request("export", timeout_s=60, case=case.to_dict(), folder=str(folder))["digest"]
     finally:
         process.close()
+
+
+def test_where_the_gpu_uses_the_machines_memory_that_counts_to_the_limit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The process itself holds little; the board comes to hold 3 GiB more, as when a GPU allocates."""
+    in_use = iter([2**30])
+    monkeypatch.setattr("pytest_ngraph.bench.process.in_use_bytes", lambda: next(in_use, 4 * 2**30))
+    monkeypatch.setattr("pytest_ngraph.bench.process.holds_more", lambda members, limit: False)
+    worker = WorkerProcess(cores=(0,), temporary=tmp_path, memory_bytes=2 * 2**30, unified=True)
+    with pytest.raises(_Ended, match="grew over the limit of 2 GiB") as ended:
+        worker._bound_memory()
+    assert ended.value.kind == "out of memory"
+    assert not worker.alive
+    worker.close()

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from other_distributions import Distributed
 
 from pytest_ngraph.cli import main
 
@@ -11,7 +13,24 @@ def test_doctor_names_devices_and_compilers(capsys: pytest.CaptureFixture[str]) 
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
     assert "orin" in printed
-    assert "identity         installed" in printed
+    assert f"identity         installed: torch {version('torch')}" in printed
+
+
+def test_doctor_says_which_distribution_the_module_onnxruntime_is_from(
+    capsys: pytest.CaptureFixture[str], distributed: Distributed
+) -> None:
+    pytest.importorskip("onnxscript")
+    distributed({"onnxruntime-gpu": "1.23.0"})
+    main(["doctor"])
+    assert "onnxruntime      installed: onnxruntime-gpu 1.23.0\n" in capsys.readouterr().out
+    distributed({"onnxruntime": "1.22.0", "onnxruntime-gpu": "1.23.0"})
+    main(["doctor"])
+    printed = capsys.readouterr().out
+    assert "onnxruntime      installed: onnxruntime 1.22.0, onnxruntime-gpu 1.23.0\n" in printed
+    assert printed.endswith(
+        "onnxruntime and onnxruntime-gpu have written the module onnxruntime over each other: pip uninstall -y "
+        'onnxruntime onnxruntime-gpu, then pip install "pytest-ngraph[onnxruntime-gpu]"\n'
+    )
 
 
 def test_doctor_knows_devices_of_the_users_own(

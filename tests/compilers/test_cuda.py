@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 import torch
+from torch._dynamo.utils import counters
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.clock import Stopwatch
 from pytest_ngraph.compilers import cuda, pytorch
+from pytest_ngraph.compilers.inductor import InductorModel
+from pytest_ngraph.record import CAVEAT
 
 
 class Stream:
@@ -75,6 +79,46 @@ def test_a_model_on_a_gpu_is_timed_there(current: list[object]) -> None:
     assert isinstance(model.stopwatch, cuda.CudaStopwatch)
     assert model.facts["provider"] == "cuda"
     assert "threads" not in model.facts
+
+
+def test_what_pytorch_was_told_is_recorded_and_the_same_for_every_compiler(current: list[object]) -> None:
+    target = Target(kind="cuda", cores=(0,))
+    pytorch.set_up(target)
+    model = pytorch.PytorchModel(lambda x: x, (torch.ones(1),), target)
+    chosen = {"tf32": "False", "cudnn_autotune": "True", "cuda_graphs": "off"}
+    assert {name: model.facts[name] for name in chosen} == chosen
+
+
+@pytest.mark.parametrize(
+    ("mode", "skips", "graphs"),
+    [("default", 0, "off"), ("reduce-overhead", 0, "replayed"), ("reduce-overhead", 2, "skipped 2 times")],
+)
+def test_cuda_graphs_that_inductor_leaves_out_are_noticed(
+    mode: str, skips: int, graphs: str, current: list[object]
+) -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        counters["inductor"]["cudagraph_skips"] += skips
+        return x
+
+    counters["inductor"]["cudagraph_skips"] += 5  # of another model
+    model = InductorModel(run, (torch.ones(1),), Target(kind="cuda"), mode=mode)
+    model.outputs()
+    assert model.facts["cuda_graphs"] == graphs
+    assert (CAVEAT in model.facts) == (skips > 0)
+    model.close()
+
+
+def test_calls_of_tvm_run_on_pytorchs_stream(current: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    tvm_ffi = pytest.importorskip("tvm_ffi")
+    from pytest_ngraph.compilers.tvm.runtime import _compute_on
+
+    entered: list[tuple[object, int]] = []
+    monkeypatch.setattr(tvm_ffi, "use_raw_stream", lambda *on: SimpleNamespace(__enter__=lambda: entered.append(on)))
+    _compute_on.cache_clear()
+    for _ in range(2):  # two models of a process
+        _compute_on("cuda:0", cuda.own_stream().cuda_stream)
+    assert entered == [("cuda:0", 7)]
+    _compute_on.cache_clear()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")

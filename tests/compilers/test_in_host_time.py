@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_ngraph.artifact import Array
+from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import InHostTime
 
 
@@ -40,6 +41,7 @@ def test_a_call_returns_when_its_work_is_done() -> None:
     model = InHostTime(late)
     model()
     assert late.events == ["start", "issued", "done"]
+    assert isinstance(model.stopwatch, WallStopwatch)  # the host's clock, not the device's
     assert (model.concurrency, model.facts, model.outputs()) == (4, {"provider": "late"}, ())
     model.close()
     assert late.events[-1] == "closed"

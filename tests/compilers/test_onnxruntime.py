@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import cuda, resolve
 from pytest_ngraph.compilers.onnx_session import ELEMENT_TYPES
 from pytest_ngraph.compilers.onnxruntime import PROVIDERS, OnnxRuntime, _providers
-from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.workloads.onnx.file import OnnxFile
 from pytest_ngraph.workloads.verify import verify
 
@@ -96,7 +97,32 @@ def test_every_output_of_an_onnx_file_is_returned(
 def test_facts_show_threads_and_provider(load: Load) -> None:
     facts = load(CASE).facts
     assert facts["provider"] == "CPUExecutionProvider"
+    assert facts["nodes"].startswith("CPUExecutionProvider 100.0 % of ")
+    assert facts["distribution"]
     assert facts["threads"] == str(CPU.threads)
+
+
+def test_a_graph_that_runs_elsewhere_in_part_fails_where_that_is_not_allowed(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strict = Case.from_dict(CASE.to_dict() | {"compiler": "onnxruntime:fallback=false"})
+    assert load(strict).facts["provider"] == "CPUExecutionProvider"  # which runs all of it
+    placed = [SimpleNamespace(ep_name="CPUExecutionProvider", get_nodes=lambda: [1] * 39)]
+    placed += [SimpleNamespace(ep_name="OtherExecutionProvider", get_nodes=lambda: [1])]
+    monkeypatch.setattr(
+        ort.InferenceSession, "get_provider_graph_assignment_info", lambda session: placed, raising=False
+    )
+    share = "CPUExecutionProvider 97.5 %, OtherExecutionProvider 2.5 % of 40 nodes"
+    facts = load(CASE).facts
+    assert facts["nodes"] == share
+    assert facts["caveat"] == f"runs on {share}"
+    with pytest.raises(NgraphError, match=f"CPUExecutionProvider does not run the whole graph: {share}") as raised:
+        load(strict)
+    assert not isinstance(raised.value, Unsupported)  # which would skip
+    monkeypatch.setattr(ort.InferenceSession, "get_provider_graph_assignment_info", None)  # an earlier version
+    assert load(CASE).facts["nodes"] == "unknown before ONNX Runtime 1.24"
+    with pytest.raises(Unsupported, match=r"fallback=false needs ONNX Runtime 1\.24"):
+        load(strict)
 
 
 def test_a_provider_for_another_kind_of_device_is_refused(exported: Export, tmp_path: Path) -> None:
@@ -137,6 +163,9 @@ def test_a_provider_that_the_build_lacks_is_refused(
     monkeypatch.setattr(ort, "get_available_providers", lambda: ["CPUExecutionProvider"])
     with pytest.raises(Unsupported, match="lacks DnnlExecutionProvider; it has CPUExecutionProvider"):
         OnnxRuntime(provider="dnnl").compile(exported(CASE), CPU, tmp_path)
+    instead = r'pip uninstall -y onnxruntime, then pip install "pytest-ngraph\[onnxruntime-gpu\]"'
+    with pytest.raises(Unsupported, match=instead):
+        OnnxRuntime(provider="cuda").compile(exported(CASE), Target(kind="cuda"), tmp_path)
 
 
 def test_falling_back_to_the_cpu_is_refused(exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +194,18 @@ def test_gpu_providers_compute_on_our_stream(
     named: list[tuple[str, dict[str, Any]]] = list(_providers(provider, Target(kind="cuda"), tmp_path))
     assert [name for name, _ in named] == [first, *others]
     assert all(options["user_compute_stream"] == "7" for _, options in named)
-    assert named[-1][1]["use_tf32"] == "0"
+    on_cuda = named[-1][1]
+    assert (on_cuda["use_tf32"], on_cuda["cudnn_conv_algo_search"], on_cuda["enable_cuda_graph"]) == (
+        "0",
+        "EXHAUSTIVE",
+        "0",
+    )
+    if provider == "tensorrt":
+        assert named[0][1]["trt_engine_cache_path"] == str(tmp_path)
+        times = Path(named[0][1]["trt_timing_cache_path"])
+        assert times.is_dir()
+        assert not times.is_relative_to(tmp_path), "the times are for every model"
+        assert (named[0][1]["trt_timing_cache_enable"], named[0][1]["trt_cuda_graph_enable"]) == ("1", "0")
 
 
 def test_element_types_are_those_of_onnx() -> None:
@@ -177,5 +217,5 @@ def test_element_types_are_those_of_onnx() -> None:
 
 def test_a_missing_library_is_named(exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(Unsupported, match=r"pip install \"pytest-ngraph\[onnxruntime\]\""):
+    with pytest.raises(Unsupported, match=r"pip install --force-reinstall --no-deps onnxruntime"):
         OnnxRuntime().compile(exported(CASE), CPU, tmp_path)

@@ -8,7 +8,7 @@ from compiled import CPU, THROUGHPUT, Export, Load
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers.openvino import FILE, OpenVino
+from pytest_ngraph.compilers.openvino import FILE, OpenVino, _refuse_device
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.workloads.verify import verify
 
@@ -57,7 +57,7 @@ def test_a_precision_that_the_device_lacks_is_refused(
     case = Case.from_dict(CASE.to_dict() | {"precision": "bf16"})
     target = Target.from_dict(CPU.to_dict() | {"precision": "bf16"})
     OpenVino().compile(exported(case), target, tmp_path)
-    monkeypatch.setattr(OpenVino, "_precisions", lambda self, core: ("fp32",))
+    monkeypatch.setattr(OpenVino, "_precisions", lambda self, core, device: ("fp32",))
     with pytest.raises(Unsupported, match="openvino does not run bf16 on cpu"):
         load(case, target, folder=tmp_path)
 
@@ -95,3 +95,30 @@ def test_a_device_that_is_not_there_is_refused(load: Load, monkeypatch: pytest.M
     monkeypatch.setattr(openvino.Core, "available_devices", ["CPU"])
     with pytest.raises(Unsupported, match="openvino finds no NPU here; it finds CPU"):
         load(Case.from_dict(CASE.to_dict() | {"compiler": "openvino:device=NPU"}))
+
+
+@pytest.mark.parametrize(
+    ("target", "option", "device"),
+    [
+        (Target(), "kind", "CPU"),
+        (Target(kind="xpu"), "kind", "GPU"),
+        (Target(kind="xpu", index=1), "kind", "GPU.1"),
+        (Target(kind="npu"), "kind", "NPU"),
+        (Target(kind="xpu"), "GPU.2", "GPU.2"),
+        (Target(), "AUTO", "AUTO"),
+    ],
+)
+def test_the_device_is_that_of_the_profile(target: Target, option: Any, device: str) -> None:
+    assert OpenVino(device=option)._device(target) == device
+
+
+def test_a_device_of_another_kind_is_refused() -> None:
+    with pytest.raises(Unsupported, match="device=NPU is not of kind xpu: leave it out"):
+        OpenVino(device="NPU")._device(Target(kind="xpu"))
+
+
+def test_of_several_gpus_one_that_is_not_there_is_refused() -> None:
+    for there in ("GPU", "GPU.0", "GPU.1"):
+        _refuse_device(there, ["CPU", "GPU.0", "GPU.1"])
+    with pytest.raises(Unsupported, match=r"openvino finds no GPU\.2 here; it finds CPU, GPU\.0, GPU\.1"):
+        _refuse_device("GPU.2", ["CPU", "GPU.0", "GPU.1"])

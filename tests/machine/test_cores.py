@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ngraph.machine import cgroup, machine
-from pytest_ngraph.machine.cores import Core, allowed, chosen, idle_shares, to_compile_on
+from pytest_ngraph.machine.cores import Core, allowed, capacities, chosen, idle_shares, to_compile_on
 
 EIGHT = [Core(cpu, (cpu, cpu + 8), package=str(cpu // 4)) for cpu in range(8)]
 
@@ -71,6 +71,21 @@ def test_one_logical_cpu_of_each_physical_core_is_allowed(tmp_path: Path, monkey
         (tmp_path / f"cpu{cpu}" / "topology" / "physical_package_id").write_text("0\n")
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {1, 2, 6, 7, 9}, raising=False)
     assert allowed(tmp_path) == [Core(1, (0, 1), "0"), Core(2, (2, 6), "0"), Core(7, (7,), "0"), Core(9, (9,), "")]
+
+
+def test_cores_of_arm_have_no_siblings_but_may_differ_in_strength(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an RK3588 lists them: four Cortex-A55 before four Cortex-A76, and no folder `physical_package_id`."""
+    for cpu in range(8):
+        (tmp_path / f"cpu{cpu}" / "topology").mkdir(parents=True)
+        (tmp_path / f"cpu{cpu}" / "topology" / "thread_siblings_list").write_text(f"{cpu}\n")
+        (tmp_path / f"cpu{cpu}" / "cpu_capacity").write_text("446\n" if cpu < 4 else "1024\n")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+    assert allowed(tmp_path) == [Core(cpu, (cpu,)) for cpu in range(8)]
+    assert capacities(range(8), tmp_path) == "4 of 446, 4 of 1024"
+    assert capacities((4, 5), tmp_path) == ""
+    assert capacities((0, 9), tmp_path) == "", "a system that does not list them"
 
 
 @pytest.fixture

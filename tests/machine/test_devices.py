@@ -70,7 +70,7 @@ def test_a_profile_survives_being_written_and_read(tmp_path: Path) -> None:
         ("[xeon", "cannot read"),
         ("[xeon]\nthread = 2\n", "unknown setting of device xeon.*'thread'.*'threads'"),
         ("[xeon]\nthreads = 0\n", "threads = 0 of device xeon is not a whole number from 1 up"),
-        ("[xeon]\nkind = 'tpu'\n", "unknown kind of device xeon.*'tpu'.*cpu, cuda"),
+        ("[xeon]\nkind = 'qpu'\n", "unknown kind of device xeon.*'qpu'.*cpu, cuda"),
         ("[xeon]\ncores = ['a']\n", "is not a list of logical CPU numbers"),
         ("[xeon]\nthreads = 2\ncores = [0, 1, 2]\n", r"threads = 2 and cores = \[0, 1, 2\] of device xeon contradict"),
         ("xeon = 3\n", "'xeon' is not a table"),
@@ -138,7 +138,7 @@ def test_requirement(arguments: dict[str, object], reason: str) -> None:
     ("arguments", "message"),
     [
         ({"knd": "cuda"}, "unknown argument of requires_device 'knd'. Did you mean 'kind'?"),
-        ({"kind": "tpu"}, "unknown kind"),
+        ({"kind": "qpu"}, "unknown kind"),
         ({"memory": "lots"}, "'lots' is not a size"),
         ({"capability": 8}, r"give a pair such as \(8, 0\)"),
     ],

@@ -10,8 +10,8 @@ from pytest_ngraph.machine import gpus
 from pytest_ngraph.machine.gpus import Gpu
 
 FOUND = [
-    Gpu(name="NVIDIA H100", capability=(9, 0), memory_bytes=80 * 2**30),
-    Gpu(name="Orin", capability=(8, 7), memory_bytes=2**33),
+    Gpu(name="NVIDIA H100", capability=(9, 0), memory_bytes=80 * 2**30, bus="0000:41:00.0"),
+    Gpu(name="Orin", capability=(8, 7), memory_bytes=2**33, unified=True),
 ]
 
 
@@ -36,8 +36,13 @@ class Driver:
         memory._obj.value = FOUND[index].memory_bytes
         return 0
 
+    def cuDeviceGetPCIBusId(self, bus: Any, length: int, index: int) -> int:  # noqa: N802
+        bus.value = FOUND[index].bus.encode()
+        return 0
+
     def cuDeviceGetAttribute(self, value: Any, attribute: int, index: int) -> int:  # noqa: N802
-        value._obj.value = dict(zip((75, 76), FOUND[index].capability, strict=True))[attribute]
+        gpu = FOUND[index]
+        value._obj.value = {75: gpu.capability[0], 76: gpu.capability[1], 18: int(gpu.unified)}[attribute]
         return 0
 
 

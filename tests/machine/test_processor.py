@@ -56,6 +56,17 @@ def test_the_kinds_of_cores_are_all_named_in_whatever_order_they_come() -> None:
     assert found.count("part") == 2
 
 
+def test_a_board_with_big_and_little_cores_has_both_in_name_and_model() -> None:
+    """An RK3588's `/proc/cpuinfo` has no model name, no "physical id", and a paragraph for each core."""
+    little = "processor\t: 0\nFeatures\t: fp asimd dotprod\nCPU implementer\t: 0x41\nCPU part\t: 0xd05\n"
+    big = little.replace(": 0\n", ": 4\n", 1).replace("0xd05", "0xd0b")
+    found = described(f"{little}\n{big}", "Radxa ROCK 5B")
+    assert found.name == "Radxa ROCK 5B"
+    assert described(f"{little}\n{big}", "").name == "implementer 0x41, part 0xd05, 0xd0b"
+    assert found.model == "implementer 0x41 part 0xd05, implementer 0x41 part 0xd0b"
+    assert "dotprod" in for_computing(found.instruction_sets, "aarch64")
+
+
 def test_of_the_flags_those_are_for_computing_that_code_is_chosen_by() -> None:
     flags = frozenset({"fpu", "avx512f", "avx2", "amx_tile", "fma", "bhi_ctrl", "hypervisor", "sha_ni"})
     assert for_computing(flags, "x86_64") == ["amx_tile", "avx2", "avx512f", "fma", "sha_ni"]

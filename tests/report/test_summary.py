@@ -8,7 +8,7 @@ from pytest_ngraph.artifact import Model
 from pytest_ngraph.costs import Costs
 from pytest_ngraph.gate import Threshold, check
 from pytest_ngraph.metrics import Metric, compute
-from pytest_ngraph.record import HIDDEN, Agreement, Contention, Record
+from pytest_ngraph.record import CAVEAT, HIDDEN, Agreement, Contention, Record
 from pytest_ngraph.report.lines import MARKUP, Line
 from pytest_ngraph.report.summary import LEGEND, summary
 from pytest_ngraph.stats import Estimate
@@ -87,6 +87,12 @@ def test_what_the_outputs_do_not_show_is_named() -> None:
     shown = " ".join(" ".join(texts(records, width=120)).split())
     assert "error: blocks.0.gamma, blocks.1.gamma, blocks.2.gamma and 1 more next to 0: what they scale may" in shown
     assert "error: " not in " ".join(texts([measured(case("tvm", 1), 0.02)]))
+
+
+def test_what_a_reader_must_know_of_how_a_model_ran_is_said_once() -> None:
+    split = {CAVEAT: "runs on CUDAExecutionProvider 97.5 %, CPUExecutionProvider 2.5 % of 40 nodes"}
+    records = [measured(case("onnxruntime", batch_size), 0.02, facts=split) for batch_size in (1, 8)]
+    assert texts(records, width=120).count(f"  onnxruntime: {split[CAVEAT]}") == 1
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])

@@ -128,3 +128,18 @@ def test_a_cpu_has_no_memory_of_a_gpu() -> None:
     footprint.begin("cpu")
     footprint.look("cpu")
     assert footprint.peaks("cpu")["device_memory_bytes"] is None
+
+
+def test_the_share_of_a_gpus_memory_is_known_beside_what_a_model_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a fake `torch.cuda`: others hold a quarter, and the model comes to an eighth."""
+    import torch
+
+    total = 8 * 2**30
+    free = iter([total * 3 // 4, total * 5 // 8, total * 5 // 8, total * 5 // 8])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (next(free), total))
+    footprint = Footprint()
+    footprint.begin("cuda")
+    footprint.look("cuda")
+    assert footprint.on_device("cuda") == (0.375, 0.125)
+    assert footprint.on_device("cpu") is None

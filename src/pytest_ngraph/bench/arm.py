@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.headroom import DeviceMemory
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.profiled import ProfiledModel
 from pytest_ngraph.case import Case
@@ -67,6 +68,7 @@ class Arm:
         self._concurrency = 1
         self._cpu_s = 0.0
         self._has_peaks = False
+        self.device_memory: DeviceMemory | None = None
 
     @property
     def target(self) -> Target:
@@ -109,6 +111,9 @@ class Arm:
             self._fail(Failure(phase="verify", kind="disagreed", message=agreement.problem))
             return
         self._concurrency = answer["concurrency"]
+        self._update(pipelined_s=answer.get("pipelined_s"))
+        if shares := answer.get("device_memory"):
+            self.device_memory = DeviceMemory(*shares)
         if not self._settings.smoke:
             self._seconds_per_call = answer["seconds_per_call"]
 

@@ -36,6 +36,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import provenance
 from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.system.support import require_measurable
 
 AHEAD = 8
 """How many workers are started while a group is exported: those of its first compilers."""
@@ -50,6 +51,9 @@ class Bench:
         base: what cases are compared with; None to compare with nothing.
         home: where workers run.
         asked: cases of which more is measured.
+
+    Raises:
+        UsageError: this system or interpreter cannot measure.
     """
 
     def __init__(
@@ -61,6 +65,7 @@ class Bench:
         home: Home = OWN_HOME,
         asked: Asked = NOTHING,
     ) -> None:
+        require_measurable()
         self._scratch = Scratch()
         self._folder = self._scratch.folder
         if base is not None and settings.cache is None:  # or every launch after the first would compile again
@@ -140,7 +145,7 @@ class Bench:
         while waiting:
             arms: list[Arm] = []
             room = Headroom()
-            while waiting and room.is_left():
+            while waiting and room.is_left(arms[-1].device_memory if arms else None):
                 arms.append(self._prepared(*waiting.pop(0), artifact))
             names = tuple(arm.case.compiler for arm in arms if arm.running)
             contention = interleave(arms, self._settings, self._progress)

@@ -51,6 +51,12 @@ def holds_more(pids: Iterable[int], limit_bytes: int) -> bool:
     return len(members) == 1 or sum(map(own_bytes, members)) > limit_bytes
 
 
+def in_use_bytes() -> int:
+    """Return the memory of the machine that is in use, by all processes and, where it shares it, by the GPU."""
+    memory = psutil.virtual_memory()
+    return int(memory.total - memory.available)
+
+
 def _session(pid: int) -> int:
     try:
         return os.getsid(pid)

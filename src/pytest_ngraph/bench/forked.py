@@ -44,7 +44,10 @@ class ForkServer:
     """
 
     def __init__(self, compiler: str, cores: Sequence[int], temporary: Path, home: Home) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # whole messages
+        try:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # whole messages
+        except (AttributeError, OSError) as error:  # macOS has no such sockets
+            raise Refused(f"this system has no sockets of whole messages: {error}") from error
         ours.settimeout(START_S)
         self._control = ours
         with theirs:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import random
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
+
+import psutil
 
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.clock import Clock
-from pytest_ngraph.machine import contention
+from pytest_ngraph.machine import contention, throttling
 from pytest_ngraph.record import Contention
 from pytest_ngraph.settings import Settings
 
@@ -29,11 +33,17 @@ def interleave(
         What else the machine did during these rounds.
     """
     throttled, slept_s = contention.throttles(), contention.asleep_s()
+    watch = throttling.of(arms[0].target.kind, arms[0].target.index) if arms else throttling.Throttling()
+    others, slowed = watch.others(_own_processes), Counter[str]()
+    slow_rounds = 0
     before, started = contention.read(), clock()
     order = random.Random(0)
     while running := [arm for arm in arms if arm.running]:
         for arm in order.sample(running, len(running)):
             arm.measure_round(after_others=len(running) > 1)
+            reasons = watch.now()
+            slow_rounds += bool(reasons)
+            slowed.update(reasons)
             progress.measuring(arm.case, share_of_budget(running, settings))
         running = [arm for arm in running if arm.running]
         if all(arm.satisfied for arm in running) or budget_spent(running, settings):
@@ -43,6 +53,9 @@ def interleave(
         during,
         throttles=_growth(throttled, contention.throttles()),
         asleep_s=_growth(slept_s, contention.asleep_s()),
+        throttled_rounds=slow_rounds,
+        throttled_by=", ".join(slowed),
+        others_on_gpu=others,
     )
 
 
@@ -54,6 +67,11 @@ def budget_spent(arms: Sequence[Arm], settings: Settings) -> bool:
 def share_of_budget(arms: Sequence[Arm], settings: Settings) -> float:
     """Return the seconds measured over the seconds allowed, of all arms together."""
     return sum(arm.measured_s for arm in arms) / max(settings.budget_s * len(arms), 1e-9)
+
+
+def _own_processes() -> list[int]:
+    """Return the ids of this process and of all that descend from it."""
+    return [os.getpid(), *(child.pid for child in psutil.Process().children(recursive=True))]
 
 
 def _growth(before: Count | None, now: Count | None) -> Count | None:

@@ -20,6 +20,7 @@ from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, Pair
 from pytest_ngraph.compilers import runs_module
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.explain.profile import Profile
+from pytest_ngraph.machine import throttling
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.worker.measure import iterations_per_round
@@ -198,7 +199,7 @@ class PairedArm(Arm):
         quads = iterations_per_round(4 * calls * self._seconds_per_call, ROUND_S)
         is_known = math.isfinite(self._fastest_s)
         slowest_s = SLOW * self._fastest_s if is_known and self._free_cores.would_wait else None
-        if (found := watched(lambda: self._time_quads(calls, quads, slowest_s))) is None:
+        if (found := watched(lambda: self._time_quads(calls, quads, slowest_s), self._throttling)) is None:
             return
         used, measured = found
         self._count(used)
@@ -207,6 +208,10 @@ class PairedArm(Arm):
         self._fastest_s = min(self._fastest_s, *(quad.total_s for quad in measured.quads))
         iterations = calls * self._concurrency
         self.rounds += [Round(iterations, iterations * each) for quad in measured.quads for each in quad.head]
+
+    @property
+    def _throttling(self) -> throttling.Throttling:
+        return throttling.of(self._target.kind, self._target.index)
 
     def _time_quads(self, calls: int, quads: int, slowest_s: float | None) -> dict[str, Any] | None:
         """Return the answer to a `compare` request, or None after noting in the record why there is none."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from pytest_ngraph.bench import worker_variables
-from pytest_ngraph.bench.family import family, holds_more, resident_bytes
+from pytest_ngraph.bench.family import family, holds_more, in_use_bytes, resident_bytes
 from pytest_ngraph.bench.home import OWN_HOME, Home, setup_of
 from pytest_ngraph.bench.leftovers import MARK, end_leftovers
 from pytest_ngraph.clock import Clock
@@ -77,6 +77,8 @@ class WorkerProcess:
         temporary: where it and its libraries put temporary files. Removing that folder also removes what a killed
             worker left in it.
         memory_bytes: the memory limit of it and of all processes that it starts; None for none.
+        unified: its GPU uses the machine's memory, which then counts too: what a GPU holds is in no process's own.
+        environment: further environment variables; None for none.
         home: where it runs.
         bound: whether each thread is bound to its core, as it must be where anything is measured.
         ahead: a compiler whose libraries it imports as soon as it has started.
@@ -96,6 +98,8 @@ class WorkerProcess:
         cores: Sequence[int],
         temporary: Path,
         memory_bytes: int | None = None,
+        unified: bool = False,
+        environment: Mapping[str, str] | None = None,
         home: Home = OWN_HOME,
         bound: bool = True,
         ahead: str = "",
@@ -105,6 +109,7 @@ class WorkerProcess:
     ) -> None:
         self._clock = clock
         self._memory_bytes = memory_bytes
+        self._in_use_before = in_use_bytes() if unified else None
         self._mark = f"{temporary}#{secrets.token_hex(4)}"
         self._buffer = b""
         self._was_asked = False
@@ -119,7 +124,9 @@ class WorkerProcess:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=self._stderr,
-                    env=worker_variables.of_worker(cores, temporary, bound=bound) | {MARK: self._mark},
+                    env=worker_variables.of_worker(cores, temporary, bound=bound)
+                    | dict(environment or {})
+                    | {MARK: self._mark},
                     cwd=home.folder,
                     start_new_session=True,
                 )
@@ -254,7 +261,10 @@ class WorkerProcess:
     def _bound_memory(self) -> None:
         """Kill the worker if it holds more than its limit, together with what it started. Raises `_Ended` then."""
         limit = self._memory_bytes
-        if limit is None or not holds_more(members := family(self._process.pid), limit):
+        if limit is None:
+            return
+        on_board = 0 if self._in_use_before is None else in_use_bytes() - self._in_use_before
+        if not (holds_more(members := family(self._process.pid), limit) or on_board > limit):
             return
         self._kill()
         end_leftovers(self._mark)  # what grew may be a process in a session of its own

@@ -8,12 +8,18 @@ from typing import Any
 
 from pytest_ngraph.comparison import PairedRound, Quad
 from pytest_ngraph.machine import contention
+from pytest_ngraph.machine.throttling import Throttling
 
 Answer = dict[str, Any]
 
 
-def watched(time_quads: Callable[[], Answer | None]) -> tuple[Answer, PairedRound] | None:
-    """Return a worker's answer to a `compare` request and the round in it; None where there is no answer."""
+def watched(time_quads: Callable[[], Answer | None], watch: Throttling) -> tuple[Answer, PairedRound] | None:
+    """Return a worker's answer to a `compare` request and the round in it; None where there is no answer.
+
+    Args:
+        time_quads: sends the request.
+        watch: tells what slows the machine down.
+    """
     before, started = contention.read(), time.monotonic()
     answer = time_quads()
     if answer is None:
@@ -30,4 +36,5 @@ def watched(time_quads: Callable[[], Answer | None]) -> tuple[Answer, PairedRoun
         pressure_percent=during.pressure_percent,
         steal_percent=during.steal_percent,
         involuntary_switches=during.involuntary_switches,
+        throttled_by=", ".join(watch.now()),
     )

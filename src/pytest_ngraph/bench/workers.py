@@ -12,6 +12,8 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.forked import ForkServer, Refused
 from pytest_ngraph.bench.home import OWN_HOME, Home
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.compilers import kinds
+from pytest_ngraph.machine.machine import this_machine
 
 ServerKey = tuple[str, tuple[int, ...], str]
 """Compiler, cores and home of a fork server, the home as text."""
@@ -170,6 +172,8 @@ class Workers:
             cores=target.cores,
             temporary=self._temporary,
             memory_bytes=self._memory_bytes,
+            unified=target.kind != "cpu" and any(gpu.unified for gpu in this_machine().gpus),
+            environment=kinds.named(target.kind).only(target.index, os.environ),
             home=self._in_place(home),
             bound=role not in EXPORTERS,
             ahead=role if ahead else "",

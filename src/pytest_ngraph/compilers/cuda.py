@@ -31,6 +31,21 @@ def use_full_fp32() -> None:
     torch.backends.cudnn.allow_tf32 = False
 
 
+def autotune() -> None:
+    """Have cuDNN time its algorithms for each convolution, as ONNX Runtime and TensorRT do by default."""
+    import torch
+
+    torch.backends.cudnn.benchmark = True
+
+
+def choices() -> dict[str, str]:
+    """Return what PyTorch was told, which is the same for every compiler, as facts of a record."""
+    import torch
+
+    tf32 = torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32
+    return {"tf32": str(tf32), "cudnn_autotune": str(torch.backends.cudnn.benchmark), "cuda_graphs": "off"}
+
+
 class CudaStopwatch:
     """Times what is issued to a stream between `start` and `stop`, on the device, by events on that stream."""
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from pytest_ngraph import workloads
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
-from pytest_ngraph.compilers import CompiledModel, program, pytorch
+from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch
 from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import pytorch as profiling
@@ -37,7 +37,7 @@ class Identity:
     graph: Graph = "module"
 
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
-    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda", "rocm", "xpu", "mps")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def runs_module(self, artifact: Artifact) -> bool:
@@ -78,7 +78,7 @@ class Identity:
     def _built(self, artifact: Artifact, target: Target) -> Built:
         """Return the module or the program with its arguments, on the target's kind of device."""
         if self.graph == "program":
-            built = Built(pytorch.program_module(artifact, target), program.inputs(artifact, target.kind))
+            built = Built(pytorch.program_module(artifact, target), program.inputs(artifact, kinds.device(target)))
         else:
             built = pytorch.rebuilt(artifact, target, copied=self.channels_last)
         return _in_channels_last(built) if self.channels_last else built

@@ -7,21 +7,22 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pytest_ngraph.artifact import Artifact, Kind, Target
+from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.case import Objective
-from pytest_ngraph.compilers import CompiledModel, cpp_builds, program, pytorch, streams, threads
+from pytest_ngraph.compilers import CompiledModel, cpp_builds, kinds, program, pytorch, streams, threads
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import inductor as profiling
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.record import CAVEAT
 from pytest_ngraph.system.installed import cxx, is_importable
 from pytest_ngraph.workloads import Built
 
@@ -38,6 +39,8 @@ SEARCHING = (
     "TORCHINDUCTOR_COORDINATE_DESCENT_TUNING",
 )
 """Environment variables that make Inductor search where they are 1."""
+REPLAYING = ("cuda", "rocm")
+"""Kinds of devices on which all modes but the default replay CUDA graphs."""
 GENERATED = "torch._inductor.runtime.compile_tasks."
 """Package of the modules that Inductor generates. No reset removes them from `sys.modules`."""
 
@@ -66,7 +69,7 @@ class Inductor:
     graph: pytorch.Graph = "auto"
 
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
-    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda", "rocm", "xpu")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def runs_module(self, artifact: Artifact) -> bool:
@@ -101,7 +104,7 @@ class Inductor:
         facts: dict[str, object] = {"mode": self.mode, "freezing": self.freezing, "ahead_of_time": ahead}
         facts["precision"] = program.precision(artifact, target)
         if ahead:
-            inputs = program.inputs(artifact, target.kind)
+            inputs = program.inputs(artifact, kinds.device(target))
             return pytorch.load(_run_package(folder / PACKAGE), inputs, target, source="program", **facts)
 
         import torch
@@ -173,7 +176,7 @@ class Inductor:
         """Return what is compiled at the first call, with its arguments, on the target's kind of device."""
         if self.runs_module(artifact):
             return pytorch.rebuilt(artifact, target)
-        return Built(pytorch.program_module(artifact, target), program.inputs(artifact, target.kind))
+        return Built(pytorch.program_module(artifact, target), program.inputs(artifact, kinds.device(target)))
 
     def _is_ahead_of_time(self, artifact: Artifact, target: Target) -> bool:
         is_asked_for = self.ahead_of_time and not self.runs_module(artifact)
@@ -226,6 +229,11 @@ class InductorModel(pytorch.PytorchModel):
     def __init__(self, run: pytorch.Run, args: tuple[Any, ...], target: Target, **facts: object) -> None:
         super().__init__(run, args, target, **facts)
         self._open.add(self)
+        self._replays = target.kind in REPLAYING and facts.get("mode") != "default"
+        if self._replays:
+            from torch._dynamo.utils import counters
+
+            self._skips_before = counters["inductor"]["cudagraph_skips"]
 
     def count_since(self, before: dict[str, int]) -> None:
         """Note in the facts how many graphs were compiled since then, and how often they were broken.
@@ -239,6 +247,18 @@ class InductorModel(pytorch.PytorchModel):
                 "inductor compiles nothing of this module: torch.compile leaves all of it to eager PyTorch"
             )
         self.facts |= {name: str(count) for name, count in counts.items()}
+
+    def outputs(self) -> Sequence[Array]:
+        """Return the outputs, and note whether CUDA graphs were replayed: outputs are read once the model is warm."""
+        found = super().outputs()
+        if self._replays:
+            from torch._dynamo.utils import counters
+
+            skips = counters["inductor"]["cudagraph_skips"] - self._skips_before
+            self.facts["cuda_graphs"] = "replayed" if not skips else f"skipped {skips} times"
+            if skips:
+                self.facts[CAVEAT] = "CUDA graphs were asked for, and Inductor left them out (cudagraph_skips)"
+        return found
 
     def close(self) -> None:
         """Close; with the last open model, forget all generated code, since that is not kept by model."""
@@ -277,7 +297,7 @@ def _on_all_cores(target: Target) -> Iterator[None]:
 def _require_toolchain(target: Target) -> None:
     if shutil.which(cxx()) is None:
         raise Unsupported(f"inductor needs a C++ compiler and {cxx()!r} is not on PATH: install g++, or set CXX")
-    if target.kind == "cuda" and not is_importable("triton"):
+    if target.kind != "cpu" and not is_importable("triton"):
         raise Unsupported("inductor needs triton on a GPU: pip install triton")
 
 

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
-from pytest_ngraph.compilers import CompiledModel, cuda, program, refuse_precision, streams, threads
+from pytest_ngraph.compilers import (
+    CompiledModel,
+    cuda,
+    kinds,
+    onnx_placement,
+    program,
+    refuse_precision,
+    streams,
+    threads,
+)
 from pytest_ngraph.compilers.onnx_export import write_onnx
 from pytest_ngraph.compilers.onnx_session import OnnxSessionModel
 from pytest_ngraph.compilers.onnx_values import OnnxValuesModel
@@ -19,10 +28,9 @@ from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import onnxruntime as serving
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.system import onnx_distributions
+from pytest_ngraph.system.files import user_folder
 from pytest_ngraph.workloads.onnx import values as onnx_values
-
-if TYPE_CHECKING:
-    pass
 
 Provider = Literal["auto", "cpu", "cuda", "tensorrt", "openvino", "dnnl"]
 Optimization = Literal["all", "extended", "basic", "none"]
@@ -39,6 +47,8 @@ PROVIDERS = {
     "dnnl": "DnnlExecutionProvider",
 }
 ON_GPU = ("cuda", "tensorrt")
+SAME_FOR_ALL = {"cudnn_conv_algo_search": "EXHAUSTIVE", "enable_cuda_graph": "0"}
+"""What PyTorch does on a GPU, too: cuDNN times its algorithms, and no CUDA graph is replayed."""
 LEVELS = {
     "all": "ORT_ENABLE_ALL",
     "extended": "ORT_ENABLE_EXTENDED",
@@ -58,16 +68,20 @@ class OnnxRuntime:
             operator.
         rewrite: fuse operators into those that only ONNX Runtime has, with `onnxscript.rewriter`: attention, GELU with
             its bias, normalization with the addition before it. The fact `rewritten` says what was fused.
+        fallback: let other providers run the operators that this one lacks, which ONNX Runtime does silently; the fact
+            `nodes` gives the share of each. `false` fails such a graph.
     """
 
     provider: Provider = "auto"
     optimization: Optimization = "all"
     opset: Opset = "auto"
     rewrite: bool = False
+    fallback: bool = True
 
     libraries: ClassVar[tuple[str, ...]] = ("onnxruntime", "onnx", "onnxscript")
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
+    install_hint: ClassVar[str] = 'For NVIDIA GPUs: "pytest-ngraph[onnxruntime-gpu]" in its place'
 
     def for_priming(self) -> OnnxRuntime:
         return self
@@ -90,12 +104,14 @@ class OnnxRuntime:
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         self._refuse(target)
         session = self._session(artifact.onnx or folder / FILE, target, folder)
+        if not self.fallback:
+            onnx_placement.refuse_fallback(onnx_placement.nodes(session), PROVIDERS[self._provider(target)])
         facts = self._facts(session, artifact, target)
         if self.rewrite:
             facts["rewritten"] = (folder / REWRITTEN).read_text()
         if (values := onnx_values.load(artifact)) is not None:
             return streams.load(lambda on: OnnxValuesModel(session, values, facts), target)
-        inputs = program.inputs(artifact, target.kind)
+        inputs = program.inputs(artifact, kinds.device(target))
         # All streams run one session, which is safe from several threads: its weights are in memory once.
         return streams.load(lambda on: OnnxSessionModel(session, inputs, on, facts), target)
 
@@ -104,15 +120,18 @@ class OnnxRuntime:
         try:
             import onnxruntime
         except ImportError as error:
-            raise Unsupported(
-                f'onnxruntime cannot be imported ({error}): pip install "pytest-ngraph[onnxruntime]"'
-            ) from None
+            mend = onnx_distributions.to_import()
+            raise Unsupported(f"onnxruntime cannot be imported ({error}): {mend}") from None
         provider = self._provider(target)
         if (provider in ON_GPU) != (target.kind == "cuda"):
             raise Unsupported(f"onnxruntime:provider={provider} does not run on a device of kind {target.kind}")
         available = onnxruntime.get_available_providers()
         if PROVIDERS[provider] not in available:
-            raise Unsupported(f"this build of onnxruntime lacks {PROVIDERS[provider]}; it has {', '.join(available)}")
+            mend = onnx_distributions.overwritten() or onnx_distributions.instead(provider)
+            raise Unsupported(
+                f"this build of onnxruntime lacks {PROVIDERS[provider]}; it has {', '.join(available)}"
+                f"{'. ' + mend if mend else ''}"
+            )
         # On a CPU, few kernels have lower precision: most of the graph would be computed in fp32 between casts.
         refuse_precision("onnxruntime", target, ("fp32", "fp16", "bf16") if provider in ON_GPU else ("fp32",))
         if target.objective == "throughput" and provider in ("openvino", "dnnl"):
@@ -154,6 +173,7 @@ class OnnxRuntime:
         options.intra_op_num_threads = len(computing)
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        onnx_placement.record(options)
         # Threads spin for work during a run and sleep when it ends. If they kept spinning, those of an idle session
         # would take the cores from the session that it alternates with.
         options.add_session_config_entry("session.force_spinning_stop", "1")
@@ -168,10 +188,13 @@ class OnnxRuntime:
 
         return {
             "version": ort.__version__,
+            "distribution": " ".join(onnx_distributions.installed()),
             "precision": program.precision(artifact, target),
             "provider": session.get_providers()[0],
             "threads": str(session.get_session_options().intra_op_num_threads),
             "optimization": self.optimization,
+            **onnx_placement.facts(onnx_placement.nodes(session)),
+            **({"tf32": "False", "cudnn_autotune": "True", "cuda_graphs": "off"} if target.kind == "cuda" else {}),
         }
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
@@ -208,8 +231,17 @@ def _providers(provider: str, target: Target, folder: Path) -> list[tuple[str, d
     if provider not in ON_GPU:
         return [(PROVIDERS[provider], {})]
     stream = str(cuda.own_stream().cuda_stream)
-    on_cuda = (PROVIDERS["cuda"], {"user_compute_stream": stream, "use_tf32": "0"})
+    on_cuda = (PROVIDERS["cuda"], {"user_compute_stream": stream, "use_tf32": "0", **SAME_FOR_ALL})
     if provider == "cuda":
         return [on_cuda]
-    cache = {"trt_engine_cache_enable": "1", "trt_engine_cache_path": str(folder)}
+    # As TensorRT's own timing cache: two revisions then differ by what was changed, not by which kernel won a race.
+    times = user_folder() / "onnxruntime-tensorrt"
+    times.mkdir(parents=True, exist_ok=True)
+    cache = {
+        "trt_engine_cache_enable": "1",
+        "trt_engine_cache_path": str(folder),
+        "trt_timing_cache_enable": "1",
+        "trt_timing_cache_path": str(times),
+        "trt_cuda_graph_enable": "0",
+    }
     return [(PROVIDERS["tensorrt"], {"user_compute_stream": stream, **cache}), on_cuda]

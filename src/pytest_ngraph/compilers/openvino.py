@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import WallStopwatch
-from pytest_ngraph.compilers import CompiledModel, program, pytorch, refuse_precision, streams, threads
+from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch, refuse_precision, streams, threads
 from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import openvino as profiling
@@ -24,7 +24,7 @@ from pytest_ngraph.workloads.tensors import flatten
 if TYPE_CHECKING:
     import torch
 
-Device = Literal["CPU", "GPU", "NPU", "AUTO"]
+Device = Literal["kind", "CPU", "GPU", "GPU.0", "GPU.1", "GPU.2", "GPU.3", "NPU", "AUTO"]
 FILE = "model.xml"
 NAMES = "names.json"
 """What OpenVINO calls the operations of the program."""
@@ -37,14 +37,15 @@ class OpenVino:
 
     Attributes:
         streams: inferences that run side by side; 0 leaves the number to OpenVINO's hint for the objective.
-        device: OpenVINO's name of the device; `AUTO` lets OpenVINO choose, and the fact `provider` shows its choice.
+        device: OpenVINO's name of the device; `kind` is that of the device's profile. `AUTO` lets OpenVINO choose, and
+            the fact `provider` shows its choice.
     """
 
     streams: int = 0
-    device: Device = "CPU"
+    device: Device = "kind"
 
     libraries: ClassVar[tuple[str, ...]] = ("openvino",)
-    kinds: ClassVar[tuple[Kind, ...]] = ("cpu",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "xpu", "npu")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def for_priming(self) -> OpenVino:
@@ -68,25 +69,30 @@ class OpenVino:
         import openvino
 
         core = openvino.Core()
-        self._refuse_device(core.available_devices)
-        refuse_precision("openvino", target, self._precisions(core))
-        return core.compile_model(path, self.device, self._properties(target, core.available_devices) | properties)
+        device = self._device(target)
+        _refuse_device(device, core.available_devices)
+        refuse_precision("openvino", target, self._precisions(core, device))
+        return core.compile_model(path, device, self._properties(target, core.available_devices) | properties)
 
-    def _refuse_device(self, available: Sequence[str]) -> None:
-        # Several devices of a kind are named GPU.0, GPU.1; GPU is the first.
-        if self.device not in {"AUTO", *(name.partition(".")[0] for name in available)}:
-            raise Unsupported(f"openvino finds no {self.device} here; it finds {', '.join(available)}")
+    def _device(self, target: Target) -> str:
+        """Return OpenVINO's name of the device: `GPU.1` for the second GPU. Raise `Unsupported` for another kind's."""
+        name = kinds.named(target.kind).openvino
+        if self.device == "kind":
+            return f"{name}.{target.index}" if target.index else name
+        if target.kind != "cpu" and self.device.partition(".")[0] != name:
+            raise Unsupported(f"openvino:device={self.device} is not of kind {target.kind}: leave it out")
+        return self.device
 
-    def _precisions(self, core: Any) -> tuple[str, ...]:
+    def _precisions(self, core: Any, device: str) -> tuple[str, ...]:
         """Return the precisions that the device computes in. Any other would silently become one of them."""
-        capabilities = set(core.get_property(self.device, "OPTIMIZATION_CAPABILITIES"))
+        capabilities = set(core.get_property(device, "OPTIMIZATION_CAPABILITIES"))
         return tuple(
             ours for ours, theirs in (("fp32", "FP32"), ("fp16", "FP16"), ("bf16", "BF16")) if theirs in capabilities
         )
 
     def _properties(self, target: Target, available: Sequence[str]) -> dict[str, object]:
         if self.device != "AUTO":
-            return self._properties_on(self.device, target)
+            return self._properties_on(self._device(target), target)
         return {
             "DEVICE_PROPERTIES": {name: self._properties_on(name, target) for name in available},
             "PERFORMANCE_HINT": target.objective.upper(),
@@ -137,15 +143,15 @@ class OpenVino:
             target,
             compiled / FILE,
             folder,
-            device=self.device,
+            device=self._device(target),
             properties=self._properties(target, openvino.Core().available_devices),
             requests=model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"),
         )
 
     def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
         """Return a request that counts. Raise `Unsupported` for devices other than the CPU, which count otherwise."""
-        if self.device != "CPU":
-            raise Unsupported(f"openvino:device={self.device} cannot be profiled: only CPU can")
+        if (device := self._device(target)) != "CPU":
+            raise Unsupported(f"openvino:device={device} cannot be profiled: only CPU can")
         operations = nodes(artifact)
         with threads.spread(target):
             model = self._compiled(compiled / FILE, target, PERF_COUNT=True)
@@ -211,6 +217,12 @@ class OpenVinoQueue:
     def close(self) -> None:
         self._queue.wait_all()
         del self._queue, self._inputs, self.stopwatch
+
+
+def _refuse_device(device: str, available: Sequence[str]) -> None:
+    # Several devices of a kind are named GPU.0, GPU.1; GPU is the first.
+    if device not in {"AUTO", *available, *(name.partition(".")[0] for name in available)}:
+        raise Unsupported(f"openvino finds no {device} here; it finds {', '.join(available)}")
 
 
 def _convert(artifact: Artifact, target: Target, path: Path) -> None:

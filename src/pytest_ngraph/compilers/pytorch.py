@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_ngraph import workloads
-from pytest_ngraph.clock import Stopwatch, WallStopwatch
-from pytest_ngraph.compilers import CompiledModel, cuda, program, streams
+from pytest_ngraph.compilers import CompiledModel, kinds, program, streams
 from pytest_ngraph.workloads import Built
 from pytest_ngraph.workloads.tensors import dtype
 
@@ -53,11 +52,12 @@ class PytorchModel:
         self._args = args
         # Not `torch.inference_mode`, which wraps this: it doubles the cost of a call, 2 % of the smallest blocks' time.
         self._inference_mode = torch._C._InferenceMode
-        self.stopwatch = _stopwatch(target)
+        kind = kinds.named(target.kind)
+        self.stopwatch = kind.stopwatch()
         # Once `set_up` has pinned fp32, PyTorch changes no type silently: the graph's precision is what runs.
         general = {"version": torch.__version__, "precision": target.precision, "provider": target.kind}
         threads_used = {"threads": torch.get_num_threads()} if target.kind == "cpu" else {}
-        self.facts = {name: str(value) for name, value in (general | threads_used | facts).items()}
+        self.facts = {name: str(value) for name, value in (general | threads_used | kind.facts() | facts).items()}
 
     def __call__(self) -> object:
         with self._inference_mode(True):
@@ -86,20 +86,19 @@ def set_up(target: Target) -> None:
 
     torch.set_num_threads(target.threads)
     torch.set_float32_matmul_precision("highest")
-    if target.kind == "cuda":
-        cuda.use_full_fp32()
-        cuda.own_stream()
+    kinds.named(target.kind).set_up(target.index)
 
 
 def program_module(artifact: Artifact, target: Target) -> torch.nn.Module:
     """Return the exported program as a module on the target's kind of device. Raises as `program.load` does."""
     loaded = program.load(artifact)
-    if target.kind != "cpu":
+    device = kinds.device(target)
+    if device != "cpu":
         from torch.export.passes import move_to_device_pass
 
-        loaded = move_to_device_pass(loaded, target.kind)  # also constants and operators that name a device
+        loaded = move_to_device_pass(loaded, device)  # also constants and operators that name a device
     module: torch.nn.Module = loaded.module()
-    return module.to(target.kind)
+    return module.to(device)
 
 
 def traced(module: torch.nn.Module, args: Sequence[torch.Tensor]) -> torch.jit.ScriptModule:
@@ -123,15 +122,11 @@ def rebuilt(artifact: Artifact, target: Target, *, copied: bool = False) -> Buil
     """
     built = workloads.build(artifact.case)
     module = built.module
-    moves, casts = target.kind != "cpu", target.precision != "fp32" and not built.as_is
+    moves, casts = kinds.device(target) != "cpu", target.precision != "fp32" and not built.as_is
     if copied or moves or casts:
         module = copy.deepcopy(module)
     if moves:
-        module = module.to(target.kind)
+        module = module.to(kinds.device(target))
     if casts:
         module = module.to(dtype(target.precision))
-    return replace(built.with_inputs(program.inputs(artifact, target.kind)), module=module)
-
-
-def _stopwatch(target: Target) -> Stopwatch:
-    return cuda.CudaStopwatch(cuda.own_stream()) if target.kind == "cuda" else WallStopwatch()
+    return replace(built.with_inputs(program.inputs(artifact, kinds.device(target))), module=module)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
-from pytest_ngraph.compilers import CompiledModel, program, pytorch
+from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch
 from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import pytorch as profiling
@@ -51,7 +51,7 @@ class TorchScript:
     graph: pytorch.Graph = "auto"
 
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
-    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
+    kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda", "rocm", "xpu", "mps")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
 
     def runs_module(self, artifact: Artifact) -> bool:
@@ -81,7 +81,7 @@ class TorchScript:
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         pytorch.set_up(target)
         source = (folder / SOURCE).read_text()
-        args, kwargs = program.inputs(artifact, target.kind), dict[str, Any]()
+        args, kwargs = program.inputs(artifact, kinds.device(target)), dict[str, Any]()
         if source == "script":
             built = pytorch.rebuilt(artifact, target)
             args, kwargs = built.args, built.kwargs
@@ -129,7 +129,7 @@ class TorchScript:
         import torch
 
         with _without_warnings():
-            module = torch.jit.load(folder / FILE, map_location=target.kind).eval()  # type: ignore[no-untyped-call]
+            module = torch.jit.load(folder / FILE, map_location=kinds.device(target)).eval()  # type: ignore[no-untyped-call]
             # Here, because the weights that it packs for this processor cannot be saved.
             run: pytorch.Run = torch.jit.optimize_for_inference(module) if self._optimizes(folder) else module
         return run
@@ -141,13 +141,13 @@ def _call_first(run: pytorch.Run, args: tuple[Any, ...], target: Target) -> None
 
     with torch.inference_mode():
         run(*args)
-        if target.kind == "cuda":
+        if target.kind != "cpu":
             run(*args)
-            torch.cuda.synchronize()
+            kinds.named(target.kind).wait()
 
 
 def _program(artifact: Artifact, target: Target) -> Built:
-    return Built(pytorch.program_module(artifact, target), program.inputs(artifact, target.kind))
+    return Built(pytorch.program_module(artifact, target), program.inputs(artifact, kinds.device(target)))
 
 
 def _from_module(built: Built) -> tuple[str, torch.jit.ScriptModule]:

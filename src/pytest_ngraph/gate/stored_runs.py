@@ -165,7 +165,9 @@ def is_known(record: Record) -> bool:
 
 def is_busy(record: Record) -> bool:
     """Return whether the kernel reported other work on the cores while the record was made."""
-    return is_contended(record.contention.pressure_percent, record.contention.steal_percent)
+    seen = record.contention
+    held_down = seen.throttled_rounds > 0 or (seen.others_on_gpu or 0) > 0
+    return held_down or is_contended(seen.pressure_percent, seen.steal_percent)
 
 
 def log_seconds(record: Record) -> Effect:

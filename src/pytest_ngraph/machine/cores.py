@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -54,6 +55,17 @@ def allowed(topology: Path = TOPOLOGY) -> list[Core]:
         siblings = _numbers(_text(about / "thread_siblings_list")) or (cpu,)
         found.setdefault(siblings, Core(cpu, siblings, _text(about / "physical_package_id")))
     return list(found.values())
+
+
+def capacities(cores: Iterable[int], topology: Path = TOPOLOGY) -> str:
+    """Return how strong the cores are where they differ, as on ARM's big.LITTLE: `4 of 446, 4 of 1024`; else empty.
+
+    Linux gives the strongest core of a machine 1024. One thread on each core then waits for the weakest.
+    """
+    counts = Counter(_text(topology / f"cpu{cpu}" / "cpu_capacity") for cpu in cores)
+    if len(counts) < 2 or "" in counts:
+        return ""
+    return ", ".join(f"{counts[each]} of {each}" for each in sorted(counts, key=int))
 
 
 def to_compile_on(computing: Sequence[int]) -> tuple[int, ...]:

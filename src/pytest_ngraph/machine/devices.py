@@ -5,18 +5,19 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pytest_ngraph.artifact import Kind, Target
 from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import kinds
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.machine import Machine, this_machine
 from pytest_ngraph.system.installed import is_importable
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[Kind, ...] = kinds.names()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,8 @@ class Device:
 
     Attributes:
         name: its name.
-        kind: whether it computes on the CPU or on a GPU.
+        kind: what it computes on: the CPU, or an accelerator of this kind.
+        index: which accelerator of that kind, from 0.
         architecture: what `platform.machine()` must return; None for any.
         threads: computing threads; None for one per physical core.
         cores: the logical CPUs to bind them to; None for the first `threads` usable ones.
@@ -36,6 +38,7 @@ class Device:
 
     name: str
     kind: Kind = "cpu"
+    index: int = 0
     architecture: str | None = None
     threads: int | None = None
     cores: tuple[int, ...] | None = None
@@ -63,7 +66,7 @@ class Device:
     def target(self, case: Case, machine: Machine | None = None, most_threads: int | None = None) -> Target:
         """Return what to compile the case for, with at most `most_threads` of the device's threads (None: all)."""
         cores = (self.cores or (machine or this_machine()).cores[: self.threads])[:most_threads]
-        return Target(kind=self.kind, cores=cores, precision=case.precision, objective=case.objective)
+        return Target(kind=self.kind, index=self.index, cores=cores, precision=case.precision, objective=case.objective)
 
     def absent(
         self,
@@ -81,8 +84,8 @@ class Device:
         machine = machine or this_machine()
         if self.architecture not in (None, machine.architecture):
             return f"device {self.name} is {self.architecture}, but {place} is {machine.architecture}"
-        if self.kind == "cuda" and not machine.gpus:
-            return f"device {self.name} needs a CUDA GPU, but the driver of {place} reports none"
+        if self.kind != "cpu" and (problem := self._lacks_accelerator(machine.accelerators_of(self.kind), place)):
+            return problem
         if self.cores and max(self.cores) >= machine.logical_cpus:
             last = machine.logical_cpus - 1
             return f"device {self.name} needs core {max(self.cores)}, but the cores of {place} are numbered 0 to {last}"
@@ -90,6 +93,17 @@ class Device:
         if wanted > len(machine.cores):
             return f"device {self.name} needs {wanted} cores, but {place} offers {len(machine.cores)}"
         return self.requires.unmet(self, machine, has_library) if self.requires else ""
+
+    def _lacks_accelerator(self, found: Sequence[str], place: str) -> str:
+        """Return that the machine does not have the accelerator; empty if it does."""
+        if not found and self.kind == "cuda":
+            return f"device {self.name} needs a CUDA GPU, but the driver of {place} reports none"
+        if not found:
+            return f"device {self.name} needs a device of kind {self.kind}, but the system of {place} lists none"
+        if self.index >= len(found):
+            named = ", ".join(f"{number}: {each}" for number, each in enumerate(found))
+            return f"device {self.name} is {self.kind} {self.index}, but {place} has {named}"
+        return ""
 
 
 BUILT_IN = {
@@ -131,6 +145,7 @@ def _device(path: Path, name: str, table: Any) -> Device:
         raise UsageError.unknown(f"kind of device {name} in {path}", kind, KINDS)
     checks = {
         "architecture": _is_text,
+        "index": _is_index,
         "threads": _is_count,
         "cores": _is_cores,
         "compilers": _is_texts,
@@ -166,6 +181,11 @@ def _is_text(value: object) -> bool:
 def _is_count(value: object) -> bool:
     "a whole number from 1 up"
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_index(value: object) -> bool:
+    "a whole number from 0 up"
+    return type(value) is int and value >= 0
 
 
 def _is_cores(value: object) -> bool:
@@ -237,7 +257,7 @@ class Requirement:
     ) -> str:
         """Return why the device does not meet this, as the reason of a skip; empty if it does."""
         machine = machine or this_machine()
-        gpu = machine.gpus[0] if device.kind == "cuda" and machine.gpus else None
+        gpu = machine.gpus[device.index] if device.kind == "cuda" and device.index < len(machine.gpus) else None
         memory = gpu.memory_bytes if gpu else machine.memory_bytes  # a little less than the nominal size
         needs = {
             f"kind {self.kind}": self.kind in (None, device.kind),

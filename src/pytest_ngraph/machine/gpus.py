@@ -19,11 +19,15 @@ class Gpu:
         name: its product name.
         capability: its CUDA compute capability, major and minor.
         memory_bytes: its memory.
+        unified: it has no memory of its own and uses the machine's, as on a Jetson.
+        bus: its PCI address, such as `0000:41:00.0`, by which other libraries find it; empty if it is not known.
     """
 
     name: str
     capability: tuple[int, int]
     memory_bytes: int
+    unified: bool = False
+    bus: str = ""
 
 
 def driver_version() -> str:
@@ -48,11 +52,19 @@ def found() -> tuple[Gpu, ...]:
 
 
 def _gpu(driver: ctypes.CDLL, index: int) -> Gpu:
-    name = ctypes.create_string_buffer(256)
-    memory, major, minor = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int()
+    name, bus = ctypes.create_string_buffer(256), ctypes.create_string_buffer(32)
+    memory, major, minor, integrated = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     driver.cuDeviceGetName(name, 256, index)
     driver.cuDeviceTotalMem_v2(ctypes.byref(memory), index)
-    # 75 and 76: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
+    driver.cuDeviceGetPCIBusId(bus, 32, index)
+    # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR and CU_DEVICE_ATTRIBUTE_INTEGRATED.
     driver.cuDeviceGetAttribute(ctypes.byref(major), 75, index)
     driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, index)
-    return Gpu(name=name.value.decode(), capability=(major.value, minor.value), memory_bytes=memory.value)
+    driver.cuDeviceGetAttribute(ctypes.byref(integrated), 18, index)
+    return Gpu(
+        name=name.value.decode(),
+        capability=(major.value, minor.value),
+        memory_bytes=memory.value,
+        unified=bool(integrated.value),
+        bus=bus.value.decode(),
+    )

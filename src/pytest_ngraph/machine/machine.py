@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.artifact import Kind
+from pytest_ngraph.compilers import kinds
 from pytest_ngraph.compilers.threads import is_bound
 from pytest_ngraph.machine import cgroup
-from pytest_ngraph.machine.cores import allowed, chosen, idle_shares
+from pytest_ngraph.machine.cores import allowed, capacities, chosen, idle_shares
 from pytest_ngraph.machine.processor import Processor, for_computing, text, this_processor
 from pytest_ngraph.system.installed import cxx_version, library_versions, variables
+from pytest_ngraph.system.support import lacking
 from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
@@ -26,6 +29,9 @@ FINGERPRINT, EARLIER_FINGERPRINT = "fingerprint", "earlier fingerprint"
 """Facts of an environment. The second is what earlier versions gave as the first; they did not store it."""
 MODEL = ("processor model", "microcode", "instruction sets")
 """Facts of an environment that the fingerprint depends on, and that the processor's name does not tell."""
+SAME_FINGERPRINT = "machines with other processors may have the same fingerprint"
+LACKING = "not offered by the system"
+"""The fact that says what results lack because the system does not offer it."""
 CXX = "C++ compiler"
 """Name of the fact that says which C++ compiler a machine has."""
 
@@ -44,6 +50,8 @@ class Machine:
         memory_bytes: memory of the machine, or the limit of the container.
         gpus: NVIDIA GPUs.
         driver: version of their kernel driver; empty if there is none.
+        accelerators: what the system lists of other kinds, each as kind and device: `npu 0x8086:0x7d1d`.
+        power: settings that the speed of a GPU or a board depends on, each as name and value: `power limit 300 W`.
         model: the processor's numbers, as `Processor.model` has them; empty if they are not known.
         microcode: the revision of the processor's microcode; empty if it is not known.
         quota: the whole CPUs that its CPU quota allows; None without a quota.
@@ -57,6 +65,8 @@ class Machine:
     memory_bytes: int
     gpus: tuple[Gpu, ...]
     driver: str = ""
+    accelerators: tuple[str, ...] = ()
+    power: tuple[str, ...] = ()
     model: str = ""
     microcode: str = ""
     quota: int | None = None
@@ -68,13 +78,20 @@ class Machine:
         The processor's name is not enough: several generations are called `Intel(R) Xeon(R) Processor`. So its model,
         microcode and instruction sets count as well, where the system reports them.
         """
-        known = "|".join((self.model, self.microcode, *self.for_computing))
+        known = "|".join((self.model, self.microcode, *self.for_computing, *self.accelerators, *self.power))
         return _hash(f"{self._described}|{known}" if known.strip("|") else self._described)
 
     @property
     def earlier_fingerprint(self) -> str:
         """The fingerprint as earlier versions computed it, under which they stored baselines and calibrations."""
         return _hash(self._described)
+
+    def accelerators_of(self, kind: Kind) -> tuple[str, ...]:
+        """Return the machine's devices of a kind, in the order of their index."""
+        if kind == "cuda":
+            return tuple(gpu.name for gpu in self.gpus)
+        named = (each.partition(" ") for each in self.accelerators)
+        return tuple(device for of_kind, _, device in named if of_kind == kind)
 
     @property
     def for_computing(self) -> list[str]:
@@ -99,7 +116,8 @@ class Machine:
 
         gpus = tuple(Gpu(**gpu | {"capability": tuple(gpu["capability"])}) for gpu in data["gpus"])
         sets = frozenset(data["instruction_sets"])
-        return cls(**data | {"instruction_sets": sets, "cores": tuple(data["cores"]), "gpus": gpus})
+        lists = {name: tuple(data.get(name, ())) for name in ("cores", "accelerators", "power")}
+        return cls(**data | lists | {"instruction_sets": sets, "gpus": gpus})
 
 
 @cache
@@ -108,6 +126,7 @@ def this_machine() -> Machine:
     from pytest_ngraph.machine import gpus
 
     processor, quota = _processor(), cgroup.cpus()
+    found = gpus.found()
     return Machine(
         architecture=platform.machine(),
         processor=processor.name,
@@ -118,8 +137,10 @@ def this_machine() -> Machine:
         quota=quota,
         logical_cpus=os.cpu_count() or 1,
         memory_bytes=_memory_bytes(),
-        gpus=gpus.found(),
+        gpus=found,
+        power=_power(found),
         driver=gpus.driver_version(),
+        accelerators=tuple(f"{kind} {device}" for kind in kinds.names() for device in kinds.named(kind).found()),
     )
 
 
@@ -144,13 +165,17 @@ def environment() -> dict[str, str]:
         "microcode": machine.microcode,
         "instruction sets": " ".join(machine.for_computing),
         "cores": ",".join(map(str, machine.cores)),
+        "core capacities": capacities(machine.cores),
         "logical CPUs": str(machine.logical_cpus),
         "memory": f"{machine.memory_bytes / 2**30:.1f} GiB",
         "gpu": "; ".join(gpu.name for gpu in machine.gpus),
         "driver": machine.driver,
+        "accelerators": "; ".join(machine.accelerators),
+        "power": "; ".join(machine.power),
         "system": f"{platform.system()} {platform.release()}",
         "governor": _governor(),
         "python": platform.python_version(),
+        LACKING: "; ".join(lacking() + _unknown(machine)),
         CXX: cxx_version(),
     }
     return {name: value for name, value in facts.items() if value} | library_versions() | variables()
@@ -183,6 +208,25 @@ def memory_share_in_use() -> float:
 @cache
 def _processor() -> Processor:
     return this_processor()
+
+
+def _unknown(machine: Machine) -> list[str]:
+    """Return what results lack because a processor has no name, or nothing can be asked of a GPU's driver."""
+    from pytest_ngraph.machine import nvml
+
+    named = machine.processor or machine.model
+    asked = not machine.gpus or nvml.library()
+    return ([] if named else [SAME_FINGERPRINT]) + ([] if asked else [nvml.MISSING])
+
+
+def _power(found: tuple[Gpu, ...]) -> tuple[str, ...]:
+    """Return the settings of the board, and of each GPU, that its speed depends on."""
+    from pytest_ngraph.machine import jetson, nvml
+
+    settings = [each for gpu in found for each in nvml.Device(gpu.bus).settings().items()]
+    if found:
+        settings += jetson.settings().items()
+    return tuple(f"{name} {value}" for name, value in settings)
 
 
 def _hash(described: str) -> str:

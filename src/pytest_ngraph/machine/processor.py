@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import platform
 import re
+import subprocess
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,9 +44,10 @@ def this_processor() -> Processor:
     found = described(text("/proc/cpuinfo"), text("/proc/device-tree/model").strip("\0 "))
     if found.name:
         return found
+    name, model = _of_macos() if sys.platform == "darwin" else ("", "")
     return Processor(
-        name=platform.processor(),
-        model=found.model,
+        name=name or platform.processor(),
+        model=model or found.model,
         microcode=found.microcode,
         instruction_sets=found.instruction_sets,
     )
@@ -69,6 +73,19 @@ def described(cpuinfo: str, board: str) -> Processor:
         microcode=", ".join(sorted(set(_values("microcode", cpuinfo)))),
         instruction_sets=frozenset(flags.split()),
     )
+
+
+def _of_macos() -> tuple[str, str]:
+    """Return the processor's name and the machine's model, such as `Apple M2 Pro` and `Mac14,9`: sysctl(8) has them.
+
+    `platform.processor()` says `arm` on every Mac, so that all would have one fingerprint.
+    """
+    command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string", "hw.model"]
+    with suppress(OSError, subprocess.SubprocessError):
+        lines = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.splitlines()
+        if len(lines) == 2:
+            return lines[0].strip(), lines[1].strip()
+    return "", ""
 
 
 def for_computing(instruction_sets: frozenset[str], architecture: str) -> list[str]:

@@ -36,7 +36,7 @@ def of_compiling(case: Case, target: Target, graph: str, host: Host = THIS_MACHI
         "python": host.python,
         "target": target.to_dict() | {"cores": _cores(target, machine)},
         "processor": [machine.architecture, machine.processor, _digest(instruction_sets.encode())],
-        "gpus": [gpu.name for gpu in machine.gpus] if target.kind == "cuda" else [],
+        "gpus": list(machine.accelerators_of(target.kind)),
         "driver": machine.driver if target.kind == "cuda" else "",
     }
 

@@ -16,6 +16,7 @@ from pytest_ngraph.plugin.options import is_xdist_worker
 from pytest_ngraph.plugin.sigterm import end_on_sigterm
 from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.sizes import TAKE_SIZES
+from pytest_ngraph.system.support import cannot_measure
 from pytest_ngraph.wording import counted, listed
 
 MOST_SIZES = 6
@@ -112,7 +113,7 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
         if thresholds and not items.is_skipped(item):
             session.judgement.hold(case, item.nodeid, thresholds)
     _require_sizes([case for _, case in cases], session.options)
-    if not cases or config.option.collectonly:
+    if not cases or config.option.collectonly or cannot_measure():
         return
     session.judgement.hold_to_bases([case for _, case in cases])
     if session.options.measures:

@@ -107,6 +107,10 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Ca
         device = session.options.inventory[case.device]
         if obstacle := marks.obstacle(case, device):
             pytest.skip(obstacle)
+        if device.index:
+            pytest.skip(
+                f"device {device.name} has index {device.index}, which workers use: take the fixture measurement"
+            )
         target = device.target(case)
         folders = (Path(tempfile.mkdtemp(dir=tmp_path)) for _ in range(2))
         try:
@@ -122,7 +126,7 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Ca
             pytest.fail(f"{case.compiler} disagrees with eager PyTorch: {agreement.problem}", pytrace=False)
         compiled[case] = ready, agreement
         model = ready.model
-        return InHostTime(model) if device.kind == "cuda" or model.concurrency > 1 else model
+        return InHostTime(model) if device.kind != "cpu" or model.concurrency > 1 else model
 
     return compile_case
 

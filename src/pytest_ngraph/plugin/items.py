@@ -13,6 +13,7 @@ from pytest_ngraph.machine.devices import Requirement
 from pytest_ngraph.plugin import marks
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.options import parse_thresholds
+from pytest_ngraph.system.support import cannot_measure
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
@@ -73,6 +74,8 @@ def obstacle(item: pytest.Item, case: Case) -> str:
 
 
 def _find_obstacle(item: pytest.Item, case: Case) -> str:
+    if reason := cannot_measure():
+        return reason
     session = item.config.stash[SESSION]
     device, host = session.options.inventory[case.device], session.site.host(case.device)
     if not (session.site.is_here or measures(item)):

@@ -11,11 +11,14 @@ from pytest_ngraph.errors import StoreError
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.outcomes import RESULT
 from pytest_ngraph.session.session import Session
+from pytest_ngraph.system.support import cannot_measure
 from pytest_ngraph.wording import seen_from
 
 
 def header(session: Session) -> list[str]:
-    """Return what is measured as what, and what it is compared with."""
+    """Return what is measured as what, and what it is compared with; or why nothing can be measured here."""
+    if reason := cannot_measure():
+        return [f"ngraph: {reason}"]
     lines = [f"ngraph: {_site(session)}; store {session.options.store}"]
     lines += [f"ngraph: {judge.description}" for judge in session.judgement.judges]
     return lines + [f"ngraph: {text}" for text in _unfinished(session)]

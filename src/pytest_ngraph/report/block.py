@@ -12,7 +12,7 @@ from pytest_ngraph.metrics.between import surely_above
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.metrics.percentiles import seconds_for
 from pytest_ngraph.metrics.text import number, quantity
-from pytest_ngraph.record import HIDDEN, NOT_FAILED, RANDOM, Contention, Record
+from pytest_ngraph.record import CAVEAT, HIDDEN, NOT_FAILED, RANDOM, Contention, Record
 from pytest_ngraph.report.lines import INDENT, Line, Style, shortened, wrapped
 from pytest_ngraph.report.table import GAP, Column, fitting, row
 from pytest_ngraph.stats import Estimate, relative_half_width
@@ -224,6 +224,11 @@ def _notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Colum
             f"{', '.join(programs)}: its exported program was measured, since only that can be compared with a base; "
             "the module may differ"
         )
+    caveats: dict[str, dict[str, None]] = {}
+    for record in measured:
+        if CAVEAT in record.facts:
+            caveats.setdefault(record.facts[CAVEAT], {})[record.case.compiler] = None
+    yield from (f"{', '.join(names)}: {caveat}" for caveat, names in caveats.items())
     hiding = dict.fromkeys(record.facts[HIDDEN] for record in measured if HIDDEN in record.facts)
     if hiding:
         names = [name for names in hiding for name in names.split(", ")]
@@ -289,6 +294,10 @@ def _contention(contention: Contention) -> str:
     seen = [f"{name} {share:.0f} %" for name, share in shares.items() if share is not None and share >= 0.5]
     if contention.throttles:
         seen.append(f"throttled {counted(contention.throttles, 'time')}")
+    if contention.throttled_rounds:
+        seen.append(f"held down in {counted(contention.throttled_rounds, 'round')} by {contention.throttled_by}")
+    if contention.others_on_gpu:
+        seen.append(f"{counted(contention.others_on_gpu, 'other process', 'other processes')} on the GPU")
     if contention.asleep_s is not None and contention.asleep_s >= 0.5:
         seen.append(f"suspended for {contention.asleep_s:.0f} s")
     return ", ".join(seen) or "no contention seen"

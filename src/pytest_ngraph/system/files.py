@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from pytest_ngraph.errors import StoreError, UsageError
+from pytest_ngraph.system.support import cannot_measure
 
 UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL)
 """What a file system answers that cannot lock a file, or wait until a folder is on disk."""
@@ -83,7 +84,7 @@ def take(descriptor: int, *, shared: bool = False) -> bool:
     try:
         import fcntl  # not at the top: a Windows machine that only has the plugin installed must be able to run pytest
     except ImportError:
-        raise UsageError("pytest-ngraph measures on Linux and macOS: this system has no POSIX locks (fcntl).") from None
+        raise UsageError(f"{cannot_measure()}.") from None
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:

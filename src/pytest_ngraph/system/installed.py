@@ -21,7 +21,12 @@ LIBRARIES = (
     "timm",
     "onnx",
     "onnxruntime",
+    "onnxruntime-directml",
     "onnxruntime-gpu",
+    "onnxruntime-migraphx",
+    "onnxruntime-openvino",
+    "onnxruntime-qnn",
+    "onnxruntime-rocm",
     "onnxscript",
     "openvino",
     "apache-tvm",
@@ -126,6 +131,11 @@ def packages_distributions() -> Mapping[str, list[str]]:
         for module in (each.read_text("top_level.txt") or "").split() or _top_level(each.files or ()):
             found[module].append(each.metadata["Name"])
     return found
+
+
+def distributions_of(module: str) -> dict[str, str]:
+    """Return the installed distributions that have a module, with their versions, sorted by name."""
+    return {name: version(name) for name in sorted({*packages_distributions().get(module, ())})}
 
 
 def _top_level(files: Iterable[importlib.metadata.PackagePath]) -> set[str]:

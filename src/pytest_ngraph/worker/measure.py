@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from statistics import median
 from typing import Protocol
 
 import numpy as np
@@ -24,6 +25,8 @@ UNTIMED = 20
 """Of the calls of a turn, one in so many runs before them, untimed."""
 LONG_CALL_S = 0.25
 """A call of at least this length fills the caches again in a small part of its time."""
+PIPELINED_BURSTS = 3
+"""Bursts of calls that are not waited for, timed beside those that are."""
 SLOW_IN_A_ROW = 3
 """One slow quad also occurs on a quiet machine; this many in a row are caused by other work."""
 
@@ -73,6 +76,18 @@ def time_calls(run: Run, stopwatch: Stopwatch, calls: int, every: int = 1) -> li
         run()
         seconds.append(stopwatch.stop())
     return seconds
+
+
+def time_pipelined(model: Timed, seconds_per_call: float, round_s: float) -> float:
+    """Return seconds per iteration where calls are issued without waiting for each other: the median of some bursts.
+
+    Args:
+        model: a model whose calls may return before their work is done, with the device's stopwatch.
+        seconds_per_call: of calls that are waited for, which take longer.
+        round_s: about how long a burst takes.
+    """
+    calls = iterations_per_round(seconds_per_call, round_s)
+    return median(_burst_s(model, calls) for _ in range(PIPELINED_BURSTS))
 
 
 def time_quad(base: Timed, head: Timed, calls: int, *, head_first: bool) -> Quad:

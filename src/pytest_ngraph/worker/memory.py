@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_ngraph.artifact import Kind
-from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.compilers import kinds
 
 MADV_DONTNEED = 4
 MAPPING = re.compile(
@@ -52,7 +52,7 @@ class Footprint:
 
     def begin(self, kind: Kind) -> None:
         """Begin with a new case."""
-        self._gpu_before = _gpu_in_use() if kind == "cuda" else 0
+        self._gpu_before = _in_use_on(kind)
         self._gpu_peak = 0
 
     def begin_loading(self) -> None:
@@ -64,21 +64,26 @@ class Footprint:
 
     def look(self, kind: Kind) -> None:
         """Note what the GPU has in use: its driver counts all processes together, so no other may allocate."""
-        if kind == "cuda":
-            self._gpu_peak = max(self._gpu_peak, _gpu_in_use() - self._gpu_before)
+        if kind != "cpu":
+            self._gpu_peak = max(self._gpu_peak, _in_use_on(kind) - self._gpu_before)
+
+    def on_device(self, kind: Kind) -> tuple[float, float] | None:
+        """Return the shares of the GPU's memory that all processes hold and that this model added; None on a CPU."""
+        if (memory := kinds.named(kind).memory()) is None:
+            return None
+        free, total = memory
+        return (total - free) / total, self._gpu_peak / total
 
     def peaks(self, kind: Kind) -> dict[str, int | None]:
         """Return the peaks in bytes, by their names in a record."""
-        gpu = self._gpu_peak if kind == "cuda" else None
+        gpu = self._gpu_peak if kinds.named(kind).memory() else None
         return {"worker_memory_bytes": _peak() - self._left, "device_memory_bytes": gpu}
 
 
 def give_back() -> None:
     """Give memory that this process has freed, its own and the GPU's, back for other processes to use."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        gc.collect()
-        torch.cuda.empty_cache()
+    for name in kinds.names():
+        kinds.named(name).give_back()
     trim()
 
 
@@ -125,13 +130,10 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit if peak is None else peak
 
 
-def _gpu_in_use() -> int:
-    import torch
-
-    if not torch.cuda.is_available():
-        raise NgraphError("PyTorch finds no CUDA device. Check nvidia-smi, and whether this PyTorch is built for CUDA.")
-    free, total = torch.cuda.mem_get_info()
-    return total - free
+def _in_use_on(kind: Kind) -> int:
+    """Return what all processes hold of the device's memory, as its driver counts them; 0 where it has none."""
+    memory = kinds.named(kind).memory()
+    return memory[1] - memory[0] if memory else 0
 
 
 def keep_freed_memory() -> None:

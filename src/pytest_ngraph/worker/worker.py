@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Case
+from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.comparison import BASE, HEAD
-from pytest_ngraph.compilers import CompiledModel, profiling, resolve
+from pytest_ngraph.compilers import CompiledModel, InHostTime, profiling, resolve
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.machine import compiler_code, source_files
@@ -29,7 +30,7 @@ from pytest_ngraph.system.relocation import refuse_foreign
 from pytest_ngraph.worker import idle, memory
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.deploy import deploy
-from pytest_ngraph.worker.measure import time_calls, time_quad, time_round, until_disturbed, warm_up
+from pytest_ngraph.worker.measure import time_calls, time_pipelined, time_quad, time_round, until_disturbed, warm_up
 from pytest_ngraph.worker.prepare import prepare
 from pytest_ngraph.workloads import frameworks, modules_of
 from pytest_ngraph.workloads.export import export
@@ -129,7 +130,9 @@ class Worker:
         finally:
             self.read = files.digests(kept.folder if kept else None)
         self.read |= ready.read
-        model = self._models[arm] = ready.model
+        returns_early = on.kind != "cpu" and type(ready.model.stopwatch) is not WallStopwatch
+        waits = returns_early and on.objective == "latency"
+        model = self._models[arm] = InHostTime(ready.model) if waits else ready.model
         memory.trim()
         self._announce("warm-up")
         warmup, seconds = warm_up(model, model.stopwatch, window_s=round_s, budget_s=warmup_s)
@@ -139,6 +142,7 @@ class Worker:
             self._models.pop(arm).close()
         self._footprint.look(on.kind)
         _refuse_head(instead_of)
+        pipelined_s = time_pipelined(ready.model, seconds, round_s) if waits and agreement.agrees else None
         self._announce("measure")
         return {
             **ready.times,
@@ -148,6 +152,8 @@ class Worker:
             "agreement": asdict(agreement),
             "facts": ready.facts,
             "concurrency": model.concurrency,
+            "pipelined_s": pipelined_s,
+            "device_memory": self._footprint.on_device(on.kind),
         }
 
     def measure(self, *, calls: int, untimed: int = 0, arm: str = HEAD, counts: bool = False) -> Answer:

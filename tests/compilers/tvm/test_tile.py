@@ -45,3 +45,13 @@ def test_a_prime_number_of_rows_is_padded_instead_of_taken_one_by_one() -> None:
     padded = tile.best(197, 384, AVX512, pads_rows=True)
     assert padded.rows > 6
     assert padded.cycles(197, 384) < 1.05 * 197 * 384 / AVX512.lanes / tile.MULTIPLY_ADDS_PER_CYCLE
+
+
+@pytest.mark.parametrize("core", ["cortex-a57", "cortex-a78", "neoverse-n1", "neoverse-v1"])
+def test_a_core_of_arm_has_vectors_of_four(core: str) -> None:
+    """LLVM knows these cores on every machine. The rules use NEON's 128 bits, also where SVE has more."""
+    tvm = pytest.importorskip("tvm")
+    from pytest_ngraph.compilers.tvm.target import Processor, processor
+
+    arm = tvm.target.Target({"kind": "llvm", "mtriple": "aarch64-unknown-linux-gnu", "mcpu": core, "num-cores": 4})
+    assert processor(arm) == Processor(lanes=4, registers=32, threads=4)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -108,10 +110,38 @@ def test_a_gpu_gets_schedules_for_every_kernel(exported: Export, host: Any) -> N
 
     target = tvm.target.Target(tvm.target.Target("nvidia/nvidia-a100"), host=tvm.target.Target("llvm"))
     module, coverage = gpu.schedule(pipeline.lower(program.load(exported(CONV)), target), target)
-    assert coverage.by_rule > 1
+    assert coverage.by_rule + coverage.by_fallback > 1
+    assert (" of them by a fallback" in str(coverage)) == (coverage.by_fallback > 0)
     assert not coverage.naive
     assert "blockIdx.x" in module.script()
     assert "T.parallel" not in module.script()
+
+
+@pytest.mark.skipif(tvm.cuda(0).exist, reason="this TVM can use CUDA")
+def test_without_a_cuda_runtime_a_gpu_is_skipped_with_the_reason(
+    exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wheel for x86 brings `libtvm_runtime_cuda.so`, which needs NVIDIA's driver; a wheel without it is faked."""
+    on_gpu = Target(kind="cuda")
+    if (Path(tvm.__file__).parent / "lib" / "libtvm_runtime_cuda.so").exists():
+        with pytest.raises(Unsupported, match=r"TVM [\w.]+ cannot use cuda devices here: lib\w+\.so.*: cannot open"):
+            Tvm().compile(exported(CONV), on_gpu, tmp_path)
+    monkeypatch.setattr(tvm, "__file__", str(tmp_path / "__init__.py"))
+    with pytest.raises(Unsupported, match=r"this build has no libtvm_runtime_cuda\.so; build TVM with USE_CUDA=ON"):
+        Tvm().compile(exported(CONV), on_gpu, tmp_path)
+
+
+def test_schedules_for_a_gpu_are_labelled_as_dlights(
+    exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The executable is faked: code for a GPU cannot be generated without CUDA's headers."""
+    a100 = tvm.target.Target(tvm.target.Target("nvidia/nvidia-a100"), host=tvm.target.Target("llvm"))
+    monkeypatch.setattr("pytest_ngraph.compilers.tvm.target.refuse_device", lambda target: None)
+    monkeypatch.setattr("pytest_ngraph.compilers.tvm.target.tvm_target", lambda target: a100)
+    monkeypatch.setattr(tvm, "compile", lambda *_: SimpleNamespace(export_library=lambda path: None))
+    for schedule, label in (("rules", "dlight"), ("stock", "stock")):
+        compilers.resolve(f"tvm:schedule={schedule}").compile(exported(CONV), Target(kind="cuda"), tmp_path)
+        assert json.loads((tmp_path / "facts.json").read_text())["schedule"] == label
 
 
 def test_a_closed_model_leaves_nothing_in_the_pool(exported: Export, tmp_path: Path, host: Any) -> None:

@@ -151,6 +151,8 @@ def _load(lib: Library, artifact: Artifact, target: Target, folder: Path, *, gra
         "precision": target.precision,
         "provider": gpu,
         "graph": str(graph),
+        "cuda_graphs": "replayed" if graph else "off",
+        "tf32": "False",  # by NVIDIA_TF32_OVERRIDE, which every worker has
         **bindings["facts"],
     }
     return TensorRtModel(lib, (folder / PLAN).read_bytes(), inputs, bindings["outputs"], graph=graph, facts=facts)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
-from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
+from pytest_ngraph.compilers import CompiledModel, kinds, program, refuse_precision, threads
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
@@ -67,11 +67,13 @@ class Tvm:
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write a shared library and the facts about its kernels."""
-        from pytest_ngraph.compilers.tvm.target import tvm_target
+        from pytest_ngraph.compilers.tvm import gpu
+        from pytest_ngraph.compilers.tvm.target import refuse_device, tvm_target
 
         refuse_precision("tvm", target, ("fp32", "fp16") if target.kind == "cuda" else ("fp32",))
         if self.trials and target.kind == "cuda":
             raise Unsupported("tvm:trials tunes for a CPU only; on a GPU, use tvm without trials")
+        refuse_device(target)
         loaded = program.load(artifact)
         compiled_for = tvm_target(target)
         with threads.spread(target):
@@ -83,14 +85,15 @@ class Tvm:
                 _refuse_what_the_library_refuses(artifact, compiled_for, error)
                 raise
         executable.export_library(str(folder / LIBRARY))
-        facts |= {"schedule": self.schedule, "target": str(compiled_for)}
+        by_rules = "rules" if target.kind == "cpu" else gpu.LABEL
+        facts |= {"schedule": by_rules if self.schedule == "rules" else "stock", "target": str(compiled_for)}
         (folder / FACTS).write_text(json.dumps(facts))
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         from pytest_ngraph.compilers.tvm.runtime import TvmModel
 
         facts = json.loads((folder / FACTS).read_text())
-        return TvmModel(folder / LIBRARY, program.inputs(artifact, target.kind), target, facts)
+        return TvmModel(folder / LIBRARY, program.inputs(artifact, kinds.device(target)), target, facts)
 
     def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
         """Return a machine with a hook. Raise `Unsupported` on a GPU, where kernels return before they are done."""
@@ -99,7 +102,7 @@ class Tvm:
         if target.kind != "cpu":
             raise Unsupported(f"tvm cannot be profiled on a device of kind {target.kind}: only on cpu")
         facts = json.loads((compiled / FACTS).read_text())
-        model = TvmModel(compiled / LIBRARY, program.inputs(artifact, target.kind), target, facts)
+        model = TvmModel(compiled / LIBRARY, program.inputs(artifact, kinds.device(target)), target, facts)
         return model.instrumented(nodes(artifact))
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:

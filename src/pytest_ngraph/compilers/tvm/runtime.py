@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
@@ -37,6 +38,7 @@ class TvmModel:
         self.stopwatch: Stopwatch = WallStopwatch()
         if target.kind == "cuda":
             self.stopwatch = cuda.CudaStopwatch(cuda.own_stream())
+            _compute_on(tvm.cuda(0), cuda.own_stream().cuda_stream)
         device = tvm.cuda(0) if target.kind == "cuda" else tvm.cpu()
         self._machine = tvm.relax.VirtualMachine(tvm.runtime.load_module(str(library)), device)
         self._main = self._machine["main"]
@@ -61,6 +63,16 @@ class TvmModel:
         del self._main, self._machine, self._inputs
         if clear := tvm.get_global_func("vm.builtin.memory_manager.clear", allow_missing=True):
             clear()  # the machine's memory pool for activations outlives it, and grows with every model
+
+
+@cache
+def _compute_on(device: Any, stream: int) -> Any:
+    """Make TVM's calls in this thread run on PyTorch's stream, which the stopwatch times, until the process ends."""
+    import tvm_ffi
+
+    context = tvm_ffi.use_raw_stream(device, stream)
+    context.__enter__()  # never left: two models of a process would leave it in another order than they entered
+    return context
 
 
 def size_thread_pool(target: Target) -> None:

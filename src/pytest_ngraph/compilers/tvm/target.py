@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pytest_ngraph.errors import Unsupported
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Target
@@ -49,6 +52,29 @@ VECTORS: dict[str, tuple[int, int]] = {
 """Lanes and registers by processor feature, widest first."""
 
 SSE = (128 // FLOAT_BITS, 16)
+
+
+def refuse_device(target: Target) -> None:
+    """Raise `Unsupported` where this build of TVM has no runtime for the target's kind of device, with the reason."""
+    import tvm
+
+    if target.kind == "cpu" or tvm.get_global_func(f"device_api.{target.kind}", allow_missing=True):
+        return
+    library = Path(tvm.__file__).parent / "lib" / f"libtvm_runtime_{target.kind}.so"
+    without = f"this build has no {library.name}; build TVM with USE_{target.kind.upper()}=ON"
+    reason = _cannot_load(library) if library.exists() else without
+    raise Unsupported(f"TVM {tvm.__version__} cannot use {target.kind} devices here: {reason}")
+
+
+def _cannot_load(library: Path) -> str:
+    """Return why the dynamic loader refuses a library. TVM itself does without it, and does not say so."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(str(library))
+    except OSError as error:
+        return str(error)
+    return f"{library.name} can be loaded, but registers no device"
 
 
 def tvm_target(target: Target) -> Any:

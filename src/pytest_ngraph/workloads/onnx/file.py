@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph.artifact import Array, Artifact, Model, save_arrays
 from pytest_ngraph.case import PRECISIONS
 from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.system import onnx_distributions
 from pytest_ngraph.workloads import Built, frameworks
 from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.onnx import axes as onnx_axes
@@ -146,13 +147,17 @@ def _check_outputs(model: Any, case: Case) -> None:
 def _require_libraries(case: Case) -> None:
     frameworks.disable_telemetry()
     try:
-        import onnx  # noqa: F401
         import onnxruntime  # noqa: F401
     except ImportError as error:
-        raise Unsupported(
-            f"{case.workload} needs onnx and onnxruntime ({first_line(error)}): "
-            f'pip install "pytest-ngraph[onnxruntime]"'
-        ) from error
+        raise _needs(case, error, onnx_distributions.to_import()) from error
+    try:
+        import onnx  # noqa: F401
+    except ImportError as error:
+        raise _needs(case, error, "pip install onnx") from error
+
+
+def _needs(case: Case, error: ImportError, command: str) -> Unsupported:
+    return Unsupported(f"{case.workload} needs onnx and onnxruntime ({first_line(error)}): {command}")
 
 
 def _reference(

@@ -25,17 +25,20 @@ class Coverage:
     Attributes:
         tuned: number of kernels that a search scheduled.
         by_rule: number of kernels that a rule scheduled.
+        by_fallback: number of kernels that no rule fits, which a rule for all kernels scheduled.
         naive: the kernels that no rule could schedule, name -> error.
     """
 
     tuned: int = 0
     by_rule: int = 0
+    by_fallback: int = 0
     naive: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        scheduled = self.tuned + self.by_rule
+        scheduled = self.tuned + self.by_rule + self.by_fallback
         tuned = f", {self.tuned} of them tuned" if self.tuned else ""
-        return f"{scheduled} of {scheduled + len(self.naive)} kernels scheduled{tuned}"
+        fallback = f", {self.by_fallback} of them by a fallback" if self.by_fallback else ""
+        return f"{scheduled} of {scheduled + len(self.naive)} kernels scheduled{tuned}{fallback}"
 
 
 def schedule(module: Any, processor: Processor) -> tuple[Any, Coverage]:

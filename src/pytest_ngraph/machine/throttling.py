@@ -1,0 +1,59 @@
+"""Whether the machine is slowed down now, on any processor: by Linux's thermal framework, and by a GPU's driver.
+
+x86 processors slow themselves down, and count it (`contention.throttles`). ARM boards leave it to the kernel, which
+limits the clocks of cores and GPU as "cooling devices" (Documentation/driver-api/thermal/sysfs-api.rst).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+from pytest_ngraph.artifact import Kind
+from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.machine.nvml import Device
+
+THERMAL = Path("/sys/class/thermal")
+OF_CLOCKS = re.compile(r"cpufreq|devfreq|gpu|processor", re.IGNORECASE)
+"""Cooling devices that limit clocks. The others are fans, and pumps."""
+
+
+class Throttling:
+    """Asked after each round what slows the machine down.
+
+    Args:
+        gpu: the GPU that computes; None for none.
+    """
+
+    def __init__(self, gpu: Device | None = None, thermal: Path = THERMAL) -> None:
+        self._gpu = gpu
+        self._states = [folder / "cur_state" for folder in sorted(thermal.glob("cooling_device*")) if _limits(folder)]
+
+    def now(self) -> tuple[str, ...]:
+        """Return what slows it down now, each in words."""
+        cooled = [_text(state.with_name("type")) for state in self._states if _text(state) not in ("", "0")]
+        return (*dict.fromkeys(cooled), *(self._gpu.throttled_by() if self._gpu else ()))
+
+    def others(self, own: Callable[[], Iterable[int]]) -> int | None:
+        """Return how many processes other than `own` compute on the GPU; None where nobody can be asked."""
+        return len(self._gpu.processes() - set(own())) if self._gpu and self._gpu.is_known else None
+
+
+@cache
+def of(kind: Kind, index: int) -> Throttling:
+    """Return what watches this machine, and its GPU of this kind and index."""
+    gpus = this_machine().gpus if kind == "cuda" else ()
+    return Throttling(Device(gpus[index].bus) if index < len(gpus) else None)
+
+
+def _limits(folder: Path) -> bool:
+    return bool(OF_CLOCKS.search(_text(folder / "type")))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,54 @@
+"""Throttling, from the files of Linux's thermal framework as an ARM board has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from pytest_ngraph.comparison import PairedRound, is_disturbed
+from pytest_ngraph.machine.nvml import Device
+from pytest_ngraph.machine.throttling import Throttling
+
+
+class Gpu:
+    """A GPU that is hot, with two processes."""
+
+    is_known = True
+
+    def throttled_by(self) -> tuple[str, ...]:
+        return ("GPU hardware thermal slowdown",)
+
+    def processes(self) -> set[int]:
+        return {7, 8}
+
+
+@pytest.fixture
+def thermal(tmp_path: Path) -> Path:
+    """Return a folder like `/sys/class/thermal` of a Raspberry Pi or a Jetson."""
+    for number, kind in enumerate(("pwm-fan", "cpufreq-cpu0", "cpufreq-cpu4", "17000000.gpu")):
+        folder = tmp_path / f"cooling_device{number}"
+        folder.mkdir()
+        (folder / "type").write_text(f"{kind}\n")
+        (folder / "cur_state").write_text("3\n" if kind == "pwm-fan" else "0\n")
+    return tmp_path
+
+
+def test_a_limit_on_clocks_is_throttling_and_a_fan_is_not(thermal: Path) -> None:
+    watch = Throttling(thermal=thermal)
+    assert watch.now() == ()
+    (thermal / "cooling_device2" / "cur_state").write_text("1\n")
+    assert watch.now() == ("cpufreq-cpu4",)
+    assert watch.others(list) is None
+
+
+def test_a_gpu_is_asked_too(thermal: Path) -> None:
+    watch = Throttling(cast("Device", Gpu()), thermal)
+    assert watch.now() == ("GPU hardware thermal slowdown",)
+    assert watch.others(lambda: [8]) == 1
+
+
+def test_a_round_under_throttling_is_disturbed() -> None:
+    assert not is_disturbed(PairedRound(quads=(), elapsed_s=1.0))
+    assert is_disturbed(PairedRound(quads=(), elapsed_s=1.0, throttled_by="cpufreq-cpu4"))

@@ -1,0 +1,34 @@
+"""The table of the emulated run. The run itself takes hours, and is no test."""
+
+from __future__ import annotations
+
+import ast
+
+import arm_emulated
+
+JUNIT = """<testsuites><testsuite>
+<testcase classname="test_arm" name="test_block[conv-identity-b1-d1-w16-cpu]" time="9.1"/>
+<testcase classname="test_arm" name="test_block[conv-tvm-b1-d1-w16-cpu]"><skipped message="tvm needs tvm"/></testcase>
+<testcase classname="test_arm" name="test_model[resnet18-tvm-b1-cpu]"><skipped message="tvm needs tvm"/></testcase>
+<testcase classname="test_arm" name="test_model[resnet18-identity-b1-cpu]"><failure message="crashed"/></testcase>
+</testsuite></testsuites>"""
+
+
+def test_the_table_says_what_agrees_and_why_the_rest_does_not() -> None:
+    shown = arm_emulated.table(arm_emulated.outcomes(JUNIT), ["identity", "tvm", "openvino"], ["conv", "resnet18"])
+    assert shown.splitlines() == [
+        "| compiler | conv | resnet18 |",
+        "| --- | --- | --- |",
+        "| `identity` | agrees | failure (1) |",
+        "| `tvm` | skipped (2) | skipped (2) |",
+        "| `openvino` | error (3) | error (3) |",
+        "",
+        "1. failure: crashed",
+        "2. skipped: tvm needs tvm",
+        "3. error: not run",
+    ]
+
+
+def test_what_runs_there_is_python() -> None:
+    ast.parse(arm_emulated.RUN)
+    ast.parse(arm_emulated.TESTS.format(blocks=["conv"], models=["resnet18"], compilers=["identity"]))

@@ -1,0 +1,158 @@
+"""Run pytest-ngraph on ARM without a board: Debian for arm64, its programs run by QEMU's user mode through proot.
+
+    python tools/arm_emulated.py FOLDER
+
+It needs Debian or Ubuntu, root (it installs mmdebstrap, proot and qemu-user-static with apt-get), and patience. What it
+prints is a table of compiler x model: built and agrees with eager PyTorch, or why not. No times are measured, because
+they mean nothing there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+PROJECT = Path(__file__).parents[1]
+DEBIAN, PYTHON = "bookworm", "3.11"
+SYSTEM = ("mmdebstrap", "proot", "qemu-user-static")
+INCLUDED = ("python3", "libstdc++6", "libgomp1", "g++")
+PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux2014_aarch64", "manylinux_2_17_aarch64")
+# Without their dependencies: pip would read those for this machine. Newer wheels of torch for aarch64 want CUDA's.
+PACKAGES = (
+    *("torch==2.8.0", "torchvision==0.23.0", "numpy", "psutil", "typing_extensions", "sympy", "mpmath", "networkx"),
+    *("jinja2", "markupsafe", "fsspec", "filelock", "packaging", "setuptools", "cloudpickle"),
+    *("pytest", "pluggy", "iniconfig", "pytest-benchmark", "py-cpuinfo", "pygments"),
+    *("onnx", "onnxscript", "onnx_ir", "ml_dtypes", "onnxruntime", "flatbuffers", "protobuf", "coloredlogs"),
+    "humanfriendly",
+    *("timm", "torchinfo", "huggingface_hub", "safetensors", "pyyaml", "tqdm", "pillow", "requests"),
+    *("openvino", "openvino-telemetry", "apache-tvm", "apache-tvm-ffi==0.1.14.post1", "executorch"),
+    *("tabulate", "ruamel.yaml"),
+)  # fmt: skip
+COMPILERS = ("identity", "torchscript", "inductor", "onnxruntime", "openvino", "tvm", "executorch")
+MODELS = ("conv", "mha", "resnet18")
+# ONNX Runtime ends at its import where /proc/cpuinfo is that of an x86 machine.
+CPUINFO = """processor\t: 0
+BogoMIPS\t: 50.00
+Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp
+CPU implementer\t: 0x41
+CPU architecture: 8
+CPU variant\t: 0x3
+CPU part\t: 0xd0c
+CPU revision\t: 1
+
+"""
+TESTS = """
+import pytest
+
+@pytest.mark.ngraph(workload={blocks!r}, compiler={compilers!r}, batch_size=1, depth=1, width=16)
+def test_block(measurement): ...
+
+@pytest.mark.ngraph(workload={models!r}, compiler={compilers!r}, batch_size=1)
+def test_model(measurement): ...
+"""
+RUN = """
+import sys
+sys.path.insert(0, "/site")
+import pytest
+sys.exit(pytest.main(["-q", "test_arm.py", "--benchmark-disable", "--ngraph-cache=off", "--junitxml=result.xml"]))
+"""
+FINE = "agrees"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--compilers", default=",".join(COMPILERS))
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--mirror", default="", help="of Debian; by default the one that mmdebstrap chooses")
+    given = parser.parse_args()
+    compilers, models = given.compilers.split(","), given.models.split(",")
+    folder = given.folder.absolute()
+    if not (folder / "root/site").exists():
+        build(folder, given.mirror)
+    run(folder, compilers, models)
+    print(table(outcomes((folder / "root/p/result.xml").read_text()), compilers, models))
+    return 0
+
+
+def build(folder: Path, mirror: str) -> None:
+    """Unpack Debian for arm64 with Python, and install the packages' wheels for aarch64 into it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if missing := [name for name in SYSTEM if shutil.which(name.replace("-user-static", "-aarch64-static")) is None]:
+        _run("apt-get", "install", "-y", "-q", *missing)
+    root = folder / "root"
+    include = f"--include={','.join(INCLUDED)}"
+    _run(
+        "mmdebstrap",
+        "--variant=extract",
+        "--arch=arm64",
+        "--mode=root",
+        include,
+        DEBIAN,
+        str(root),
+        *filter(None, [mirror]),
+    )
+    (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/bash\n")  # without which torch is not imported
+    for name in ("root", "p"):
+        (root / name).mkdir(exist_ok=True)
+    site = ["--quiet", "--no-deps", "--target", str(root / "site")]
+    platforms = [f"--platform={platform}" for platform in PLATFORMS]
+    pip = [sys.executable, "-m", "pip", "install"]
+    _run(*pip, *site, *platforms, "--only-binary=:all:", f"--python-version={PYTHON}", *PACKAGES)
+    _run(*pip, *site, str(PROJECT))
+
+
+def run(folder: Path, compilers: Sequence[str], models: Sequence[str]) -> None:
+    """Build, compile and verify each model under each compiler. What fails is in the result, not an error here."""
+    root = folder / "root"
+    blocks = [model for model in models if model in ("conv", "mha")]
+    others = [model for model in models if model not in blocks]
+    (folder / "cpuinfo").write_text(CPUINFO)
+    (root / "p/pytest.ini").write_text("[pytest]\n")
+    (root / "p/test_arm.py").write_text(TESTS.format(blocks=blocks, models=others, compilers=list(compilers)))
+    (root / "run.py").write_text(RUN)
+    bound = [f"--bind={path}" for path in ("/proc", "/dev", "/sys", f"{folder / 'cpuinfo'}:/proc/cpuinfo")]
+    python = f"/usr/bin/python{PYTHON}"
+    command = ["proot", "-q", "qemu-aarch64-static", "-r", str(root), *bound, "-w", "/p", python, "/run.py"]
+    subprocess.run(
+        command,
+        env={"PATH": "/usr/bin:/bin", "HOME": "/root", "PYTHONPATH": "/site", "QEMU_CPU": "neoverse-n1"},
+        check=False,
+    )
+
+
+def outcomes(junit: str) -> dict[tuple[str, str], str]:
+    """Return what became of each model under each compiler, by both names, from pytest's JUnit file."""
+    found = {}
+    for case in ElementTree.fromstring(junit).iter("testcase"):
+        model, compiler, *_ = case.get("name", "").partition("[")[2].split("-")
+        problem = next((part for part in case if part.tag in ("failure", "error", "skipped")), None)
+        found[model, compiler] = FINE if problem is None else f"{problem.tag}: {problem.get('message', '')}"
+    return found
+
+
+def table(found: Mapping[tuple[str, str], str], compilers: Iterable[str], models: Sequence[str]) -> str:
+    """Return a Markdown table, with a row for each compiler, and below it why what does not agree does not."""
+    lines = [f"| compiler | {' | '.join(models)} |", f"| --- |{' --- |' * len(models)}"]
+    reasons: dict[str, int] = {}
+    for compiler in compilers:
+        cells = []
+        for model in models:
+            outcome = found.get((model, compiler), "error: not run")
+            kind = outcome.partition(":")[0]
+            cells.append(FINE if outcome == FINE else f"{kind} ({reasons.setdefault(outcome, len(reasons) + 1)})")
+        lines.append(f"| `{compiler}` | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", *(f"{number}. {reason}" for reason, number in reasons.items())])
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
