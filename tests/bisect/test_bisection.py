@@ -217,7 +217,7 @@ def test_no_innocent_is_named_whatever_cannot_be_answered(
     cases = ["a", "b"]
     shares = st.sampled_from([-0.04, -0.01, 0.004, 0.02, 0.05])
     slower = {case: data.draw(st.dictionaries(st.sampled_from(points), shares, max_size=4)) for case in cases}
-    silent = st.sampled_from(["undecided", "untestable"])
+    silent: st.SearchStrategy[Found] = st.sampled_from(["undecided", "untestable"])
     at = st.tuples(st.sampled_from(points), st.sampled_from(cases))
     instead: dict[tuple[str, str], Found] = data.draw(st.dictionaries(at, silent, max_size=8))
     oracle = Oracle(graph, slower, instead, undecided_once=data.draw(st.booleans()))
@@ -228,7 +228,7 @@ def test_no_innocent_is_named_whatever_cannot_be_answered(
         assert oracle.ratio(found.case, found.tip) > 1.01 * oracle.ratio(found.case, found.base)
         assert set(found.points) <= graph.between(found.base, found.tip)
         assert found.reason
-    answered = {each.case for each in (*outcome.culprits, *outcome.ranges)}
+    answered = {each.case for each in outcome.culprits} | {each.case for each in outcome.ranges}
     assert answered == set(outcome.regressed)
     assert len(oracle.asked) <= 20 * len(points) + 20
 

@@ -200,7 +200,7 @@ class Bisection:
         """Return the error level of the next run."""
         if purpose == "accuse":
             self._accusations += 1
-            return self._level / 2**self._accusations
+            return self._level * 0.5**self._accusations
         return self._level / (1 + _halvings(len(self._graph.order)))
 
     def _step(self, question: Question) -> Step:

@@ -35,7 +35,7 @@ class Graph:
 
     def between(self, start: Point, end: Point) -> frozenset[Point]:
         """Return the points that `end` contains and `start` does not, `end` included."""
-        contained = self.ancestry[start] if start in self.ancestry else frozenset()
+        contained: frozenset[Point] = self.ancestry.get(start, frozenset())
         return self.ancestry[end] - contained
 
     @cached_property

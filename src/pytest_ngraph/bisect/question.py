@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, Protocol
 
 from pytest_ngraph.bisect.answer import Answer
 from pytest_ngraph.bisect.graph import Point
@@ -32,20 +32,45 @@ class Question:
     level: float
     launches: int | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as JSON-ready data."""
+        return asdict(self) | {"cases": None if self.cases is None else list(self.cases)}
+
 
 class Reply(NamedTuple):
     """What a run of the gate answered.
 
     Attributes:
         measured: whether anything had to be measured.
+        learned: what the next answers may build on, as JSON-ready data.
     """
 
     answers: Mapping[str, Answer]
     seconds: float
     measured: bool
+    learned: Mapping[str, Any] = {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reply as JSON-ready data."""
+        return self._asdict() | {"answers": {case: each.to_dict() for case, each in self.answers.items()}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Reply:
+        """Return the reply from the data of `to_dict`."""
+        return cls(**{**data, "answers": {case: Answer.from_dict(each) for case, each in data["answers"].items()}})
 
 
 class Gate(Protocol):
     """Answers questions."""
 
-    def ask(self, question: Question) -> Reply: ...
+    def ask(self, question: Question) -> Reply:
+        """Answer a question now."""
+        ...
+
+
+class LearningGate(Gate, Protocol):
+    """A gate whose answers build on earlier ones."""
+
+    def learn(self, question: Question, reply: Reply) -> None:
+        """Take in a reply that was given in an earlier session."""
+        ...
