@@ -20,3 +20,20 @@ class Weighs(Exact):
         model = Model(artifact.reference(), tick)
         model.stopwatch = ticks
         return model
+
+
+class WeighsAsInstalled(Weighs):
+    """Weighs as many times as much as an installed library says."""
+
+    def load(self, artifact, target, folder):
+        import heavy
+
+        model = super().load(artifact, target, folder)
+        run = model._run
+
+        def runs():
+            for _ in range(heavy.weight()):
+                run()
+
+        model._run = runs
+        return model

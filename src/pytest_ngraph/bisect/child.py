@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.against.revision.collecting import OF_OUTER_PYTEST
+from pytest_ngraph.against.revision.collecting import OF_OUTER_PYTEST, reason
 from pytest_ngraph.bisect.answer import Answer, Found
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.system.child import command
 from pytest_ngraph.system.command import held_back
@@ -109,6 +110,25 @@ def answer_of(verdict: Mapping[str, Any] | None, failed: str, *, improved: bool)
         confidence=verdict["confidence"],
         why=verdict["why"],
         reason=verdict["reason"],
+    )
+
+
+def shortened(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the next children have to know of a case."""
+    return {name: line[name] for name in ("nodeid", "data")}
+
+
+def require_cases(ran: Ran, arguments: Sequence[str], only: Sequence[str], where: str) -> None:
+    """Raise `UsageError` if a run has found no case."""
+    if ran.lines:
+        return
+    if ran.status not in (0, 5):
+        raise UsageError(f"pytest cannot run {where}: {reason(ran.output)}")
+    chosen = f" whose id contains {' or '.join(only)}" if only else ""
+    given = " ".join(arguments) or "no arguments"
+    raise UsageError(
+        f"pytest finds no case{chosen} {where} (with {given}). Give what selects your benchmarks after two dashes: "
+        f"pytest-ngraph bisect GOOD BAD -- benchmarks/ -k resnet18"
     )
 
 

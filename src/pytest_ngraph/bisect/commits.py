@@ -14,6 +14,7 @@ from pytest_ngraph.bisect.options import Asked
 from pytest_ngraph.bisect.revision_gate import RevisionGate
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.git import answers, git
+from pytest_ngraph.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,11 @@ class Commits:
     def ends(self) -> Mapping[str, str]:
         """The ends, whatever branches name later."""
         return {"good": self.good, "bad": self.bad}
+
+    @property
+    def announcement(self) -> str:
+        """How many commits there are."""
+        return f"{counted(len(self.graph.order), 'commit')} after {self.good[:7]}, up to {self.bad[:7]}"
 
     def gate(self, asked: Asked, folder: Path) -> RevisionGate:
         """Return the gate that answers about these commits."""

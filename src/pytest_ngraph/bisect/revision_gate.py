@@ -6,17 +6,15 @@ import dataclasses
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.against.revision import Revision, Worktree
 from pytest_ngraph.against.revision.collecting import moved_argument, reason
 from pytest_ngraph.bisect.answer import Answer
-from pytest_ngraph.bisect.child import Ran, Request, run
+from pytest_ngraph.bisect.child import Ran, Request, require_cases, run, shortened
 from pytest_ngraph.bisect.options import Asked
 from pytest_ngraph.bisect.question import Question, Reply
-from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import search_path
 
 SHORT = 7
@@ -51,8 +49,8 @@ class RevisionGate:
             "sides": {case: line["side"] for case, line in ran.lines.items() if line.get("side")}
         }
         if question.cases is None:
-            require_cases(ran, self._asked, f"at {self._bad}")
-            learned["cases"] = {case: _shortened(line) for case, line in ran.lines.items()}
+            require_cases(ran, self._asked.arguments, self._asked.only, f"at {self._bad}")
+            learned["cases"] = {case: shortened(line) for case, line in ran.lines.items()}
         reply = Reply(self._answers(question, ran), time.monotonic() - started, ran.has_measured, learned)
         self.learn(question, reply)
         return reply
@@ -101,24 +99,5 @@ class RevisionGate:
         return dataclasses.replace(self._bad, name=sha, sha=sha)
 
 
-def _shortened(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the next children have to know of a case."""
-    return {name: line[name] for name in ("nodeid", "data")}
-
-
 def _files(name: Path) -> tuple[Path, Path]:
     return name.with_suffix(".md"), name.with_suffix(".txt")
-
-
-def require_cases(ran: Ran, asked: Asked, where: str) -> None:
-    """Raise `UsageError` if a run has found no case."""
-    if ran.lines:
-        return
-    if ran.status not in (0, 5):
-        raise UsageError(f"pytest cannot run {where}: {reason(ran.output)}")
-    chosen = f" whose id contains {' or '.join(asked.only)}" if asked.only else ""
-    given = " ".join(asked.arguments) or "no arguments"
-    raise UsageError(
-        f"pytest finds no case{chosen} {where} (with {given}). Give what selects your benchmarks after two dashes: "
-        f"pytest-ngraph bisect GOOD BAD -- benchmarks/ -k resnet18"
-    )

@@ -40,6 +40,11 @@ class Points(Protocol):
         """What replaces the ends that were asked for when a bisection goes on: a branch may have moved since."""
         ...
 
+    @property
+    def announcement(self) -> str:
+        """What there is to choose from, as users see it before the first step."""
+        ...
+
     def gate(self, asked: Asked, folder: Path) -> LearningGate:
         """Return the gate that answers about these points. `folder` is for what its runs write."""
         ...
@@ -70,6 +75,7 @@ def points_of(asked: Asked, folder: Path) -> Points:
 
 def bisect(asked: Asked, points: Points, gate: JournaledGate, show: Show) -> Outcome:
     """Run a bisection, and show how far it is. Steps of an earlier session are not shown again."""
+    show(points.announcement)
     if gate.earlier:
         show(f"{gate.earlier} steps were answered before")
     shown = _Shown(gate, show)

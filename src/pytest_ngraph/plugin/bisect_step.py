@@ -96,8 +96,7 @@ def main() -> None:
     die_with_parent()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background without it
     request = json.loads(sys.stdin.read())
-    if request["path"] is not None:
-        sys.path[:] = request["path"]
+    sys.path[:] = [str(Path.cwd()), *sys.path] if request["path"] is None else request["path"]
     sys.exit(pytest.main(request["arguments"], plugins=[BisectStep(request)]))
 
 
