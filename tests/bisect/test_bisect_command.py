@@ -47,7 +47,7 @@ def test_it_narrows_to_what_cannot_be_told_apart_also_after_a_kill(weighed: Repo
     shown = [begun.stderr.readline() for _ in range(4)]
     assert shown[0].startswith("4 commits after ")
     assert shown[1].startswith("step 1 of about 4, is there a difference: ")
-    assert shown[2].startswith("  1 different, in ")
+    assert shown[2].startswith("  1 slower, in ")
     os.kill(begun.pid, signal.SIGKILL)
     begun.communicate()
     again = subprocess.run([*COMMAND, "bisect", "--resume", "--json"], capture_output=True, text=True, check=False)

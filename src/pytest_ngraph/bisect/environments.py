@@ -75,7 +75,7 @@ class Environments:
 
     def described(self, point: Point) -> dict[str, Any]:
         """Return a point as JSON-ready data."""
-        return {"packages": [list(change.names) for change in self.made(point)[-1:]]}
+        return {"packages": [name for change in self.made(point)[-1:] for name in change.names]}
 
     def clean(self) -> None:
         """Do nothing: what a killed run has left behind lies among the temporary files."""

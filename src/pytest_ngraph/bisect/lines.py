@@ -10,12 +10,18 @@ from pytest_ngraph.bisect.bisection import Step
 from pytest_ngraph.bisect.graph import Point
 from pytest_ngraph.bisect.outcome import Culprit, Outcome, Range
 from pytest_ngraph.gate.verdict import in_percent, tenths
+from pytest_ngraph.gate.why import UNEXPLAINED
 from pytest_ngraph.wording import counted, listed
 
 Name = Callable[[Point], str]
 """Returns what users know a point by, in one line."""
 MOST_POINTS = 20
 """Points of a range that are listed."""
+
+
+def became(improved: bool) -> str:
+    """Return what the cases became that are looked for."""
+    return "faster" if improved else "slower"
 
 
 def of_step(step: Step, name: Name) -> str:
@@ -33,9 +39,9 @@ def of_step(step: Step, name: Name) -> str:
     return f"step {step.number} of about {total}, {what}{longer}{left}: {name(question.head)}"
 
 
-def of_reply(answers: Mapping[str, Answer], seconds: float) -> str:
+def of_reply(answers: Mapping[str, Answer], seconds: float, word: str) -> str:
     """Return a line such as `  3 slower, 1 as before, 2 not testable, in 41 s`."""
-    words = {"worse": "different", "fine": "as before", "undecided": "undecided", "untestable": "not testable"}
+    words = {"worse": word, "fine": "as before", "undecided": "undecided", "untestable": "not testable"}
     found = [answer.found for answer in answers.values()]
     counts = [f"{found.count(kind)} {text}" for kind, text in words.items() if kind in found]
     same = sum(bool(answer.same_as) for answer in answers.values())
@@ -49,21 +55,21 @@ def of_outcome(outcome: Outcome, name: Name, noun: str, *, improved: bool) -> li
     Args:
         noun: what a point is: `commit`.
     """
-    became = "faster" if improved else "slower"
+    word = became(improved)
     if not outcome.regressed:
-        return list(_nothing(outcome, became))
+        return list(_nothing(outcome, word))
     found: list[str] = []
     by_point: dict[Point, list[Culprit]] = defaultdict(list)
     for culprit in outcome.culprits:
         by_point[culprit.point].append(culprit)
     for point, culprits in by_point.items():
-        found.append(f"{name(point)} made {counted(len(culprits), 'case')} {became}:")
+        found.append(f"{name(point)} made {counted(len(culprits), 'case')} {word}:")
         for culprit in culprits:
             found += _case(culprit.case, culprit.answer)
     for each in outcome.ranges:
-        found += _range(each, name, noun, became)
+        found += _range(each, name, noun, word)
     for case, reason in outcome.unsure.items():
-        found.append(f"Whether {case} became {became} once more after that is not known: {reason}.")
+        found.append(f"Whether {case} became {word} once more after that is not known: {reason}.")
     undecided = [case for case, answer in outcome.total.items() if answer.found == "undecided"]
     if undecided:
         found.append(f"Undecided even between the ends: {listed(undecided, MOST_POINTS)}.")
@@ -72,18 +78,18 @@ def of_outcome(outcome: Outcome, name: Name, noun: str, *, improved: bool) -> li
     return found
 
 
-def _nothing(outcome: Outcome, became: str) -> Iterator[str]:
+def _nothing(outcome: Outcome, word: str) -> Iterator[str]:
     found = [answer.found for answer in outcome.total.values()]
     words = {"fine": "are not", "undecided": "stayed undecided", "untestable": "cannot be compared"}
     counts = ", ".join(f"{found.count(kind)} {text}" for kind, text in words.items() if kind in found)
-    yield f"No case became {became} by more than the margin: of {counted(len(found), 'case')}, {counts}."
+    yield f"No case became {word} by more than the margin: of {counted(len(found), 'case')}, {counts}."
     reasons = dict.fromkeys(f"{case}: {each.reason}" for case, each in outcome.total.items() if each.found != "fine")
     yield from (f"  {reason}" for reason in list(reasons)[:MOST_POINTS])
 
 
 def _case(case: str, answer: Answer) -> Iterator[str]:
     yield f"  {case}: {change(answer)}"
-    if answer.why:
+    if answer.why and not answer.why.startswith(UNEXPLAINED):
         yield f"    {answer.why}"
 
 
@@ -99,9 +105,9 @@ def change(answer: Answer) -> str:
     return f"{tenths(sign * (value - 1))} % {word} ({interval}{tenths(ends[0])} to {tenths(ends[1])} %)"
 
 
-def _range(found: Range, name: Name, noun: str, became: str) -> Iterator[str]:
+def _range(found: Range, name: Name, noun: str, word: str) -> Iterator[str]:
     count = counted(len(found.points), noun)
-    yield f"{found.case} became {became} in {count}, and it is not known in which: {found.reason}."
+    yield f"{found.case} became {word} in {count}, and it is not known in which: {found.reason}."
     yield f"  altogether {change(found.answer)}"
     yield from (f"  {name(point)}" for point in found.points[:MOST_POINTS])
     if len(found.points) > MOST_POINTS:

@@ -78,7 +78,7 @@ def bisect(asked: Asked, points: Points, gate: JournaledGate, show: Show) -> Out
     show(points.announcement)
     if gate.earlier:
         show(f"{gate.earlier} steps were answered before")
-    shown = _Shown(gate, show)
+    shown = _Shown(gate, show, lines.became(asked.improved))
 
     def on_step(step: Step) -> None:
         if not gate.earlier:
@@ -108,13 +108,14 @@ def as_json(outcome: Outcome, points: Points) -> str:
 class _Shown:
     """A gate whose new replies are shown."""
 
-    def __init__(self, gate: JournaledGate, show: Show) -> None:
+    def __init__(self, gate: JournaledGate, show: Show, became: str) -> None:
         self._gate = gate
         self._show = show
+        self._became = became
 
     def ask(self, question: Question) -> Reply:
         is_new = not self._gate.earlier
         reply = self._gate.ask(question)
         if is_new:
-            self._show(lines.of_reply(reply.answers, reply.seconds))
+            self._show(lines.of_reply(reply.answers, reply.seconds, self._became))
         return reply
