@@ -70,6 +70,10 @@ class Ran:
     output: str = ""
 
     @property
+    def _why_ended(self) -> str:
+        return f"its run ended before it was measured: {reason(self.output)}"
+
+    @property
     def has_measured(self) -> bool:
         """Whether anything was measured, and not only built."""
         return any(each["launches"] for each in self.result.get("verdicts", ()))
@@ -83,7 +87,7 @@ class Ran:
             if problem := line.get("problem"):
                 found[case] = Answer(found="untestable", reason=problem)
             elif not line.get("same_as"):
-                failed = results.get(line["own"], {}).get("problem") or "its run ended before it was measured"
+                failed = results.get(line["own"], {}).get("problem") or self._why_ended
                 found[case] = answer_of(verdicts.get(line["own"]), failed, improved=improved)
         return found
 
