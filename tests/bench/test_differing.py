@@ -38,6 +38,14 @@ def test_equal_files_in_two_folders_are_the_same() -> None:
     assert found(side(ROOT)).same
 
 
+def test_a_side_comes_back_from_json_and_two_copies_of_a_repository_can_be_told_apart() -> None:
+    kept = [Side.from_dict(side(root, **more).to_dict()) for root, more in ((TREE, {}), (ROOT, {}), (ROOT, EDITED))]
+    copy, here, edited = kept[0].moved(TREE, ROOT), *kept[1:]
+    assert copy.is_same(here)
+    assert not copy.is_same(edited)
+    assert not here.is_same(Side.from_dict(side(ROOT, **CHANGED).to_dict()))
+
+
 @pytest.mark.parametrize("files", [{}, {f"{ROOT}/nets.py": "earlier", f"{ROOT}/more.py": "new"}, EDITED["files"]])
 def test_a_file_that_differs_or_that_one_side_lacks_makes_modules_of_an_equal_graph(files: dict[str, str]) -> None:
     comparison = found(side(ROOT, files=files))

@@ -45,6 +45,12 @@ def test_from_a_model_of_ones_own_to_its_first_gate(following: Follow) -> None:
     assert "1 failed, 1 passed" in bounded.output
 
 
+@pytest.mark.slow
+def test_from_a_slow_branch_to_its_commit(following: Follow) -> None:
+    (found,) = following("bisect.md", "--ngraph-budget=0.3")
+    assert "A. User <user@example.org>: Widen the layers made 1 case slower:" in found.output
+
+
 def test_a_compiler_of_ones_own(following: Follow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (first,) = following("add-a-compiler.md", *LITTLE)
     assert "test_conv[conv-mine:Traced:freeze=false-b1-d2-w16-cpu]" in first.output

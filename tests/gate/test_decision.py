@@ -80,6 +80,20 @@ def test_more_cells_need_more_evidence_and_regressions_found_need_less() -> None
     assert decide(taken, Rule(cells=100, rejected=99, priors=PRIORS)) == "regressed"
 
 
+def test_two_sided_what_may_be_faster_is_not_unchanged() -> None:
+    taken = launches(-0.008, -0.009, -0.007)
+    assert decide(taken, RULE) == "unchanged"
+    assert decide(taken, replace(RULE, two_sided=True)) == "undecided"
+    assert decide(launches(0.0, 0.001, -0.001), replace(RULE, two_sided=True)) == "unchanged"
+
+
+def test_more_launches_may_take_more_seconds() -> None:
+    screen, *short = launches(*[0.01] * 8, screen=0.01)
+    long = [screen, *(replace(one, builds=one.builds * 4) for one in short)]
+    assert is_spent(long, RULE)
+    assert not is_spent(long, replace(RULE, most_launches=16))
+
+
 def test_too_few_launches_are_refused() -> None:
     with pytest.raises(UsageError, match="at least 3"):
         Rule(most_launches=2)

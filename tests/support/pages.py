@@ -15,6 +15,7 @@ PAGES = ("README.md", "CONTRIBUTING.md", *sorted(f"docs/{path.name}" for path in
 WALKTHROUGHS = (
     "docs/add-a-compiler.md",
     "docs/add-a-metric.md",
+    "docs/bisect.md",
     "docs/deploy.md",
     "docs/onnx-files.md",
     "docs/reading-the-report.md",

@@ -17,6 +17,7 @@ from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches,
 from pytest_ngraph.gate.decision import is_regressed
 from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled, Prior
+from pytest_ngraph.gate.rule import MOST_LAUNCHES
 from pytest_ngraph.gate.tails import percentile_of_launches
 from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.metrics.percentiles import PERCENTILES
@@ -55,7 +56,8 @@ class LiveBase(CaseJudge):
         self._bases = 0
         self._same: set[Case] = set()
         self._processes = (calibration.between if calibration else IN_GENERAL).process
-        rule = Rule(margin=options.margin, level=options.level)
+        launches = options.launches or MOST_LAUNCHES
+        rule = Rule(margin=options.margin, level=options.level, most_launches=launches, two_sided=options.two_sided)
         if calibration is not None:
             rule = calibration.applied(rule)
             self.note = f"Calibrated on {calibration.when[:10]}: {calibration.text}."

@@ -23,6 +23,8 @@ class GateOptions:
         inconclusive: What happens to a test whose comparison noise left undecided.
         broken_base: What happens where the base cannot be collected, built or run.
         explain: Which cases are profiled beside their base, to say where they differ.
+        launches: Fresh launches that a comparison may take; None for the usual number.
+        two_sided: Whether a case is unchanged only if it is surely not faster by more than the margin either.
         threads: Cores that a comparison runs on; None for those of the device that other work leaves free.
         compare: Names of the stored baselines to compare with.
         save: The stored baseline that this run is added to; empty for none.
@@ -37,6 +39,8 @@ class GateOptions:
     inconclusive: Policy = "warn"
     broken_base: Policy = "fail"
     explain: Explained = "regressed"
+    launches: int | None = None
+    two_sided: bool = False
     threads: int | None = None
     compare: tuple[str, ...] = ()
     save: str = ""

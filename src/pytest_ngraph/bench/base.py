@@ -162,6 +162,11 @@ class Opponents:
             return dataclasses.replace(comparison, problem=problem, base_skipped=record.skip_reason)
         return dataclasses.replace(comparison, lost=reason)
 
+    def built(self, case: Case) -> Side | Unbuilt:
+        """Return a case of the base as it is built there, without anything to compare it with."""
+        artifact = self._artifact(case.group, self._target(case.group))
+        return artifact if isinstance(artifact, Unbuilt) else self._side(case, artifact, BASE_EXPORTER, case)
+
     def of(self, case: Case, artifact: Artifact | None) -> tuple[Comparison, Opponent | None]:
         """Return the comparison, still without launches, and the opponent to measure.
 

@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
-from pytest_ngraph.system.relocation import moved
+from pytest_ngraph.system.relocation import moved, with_paths
 
 Files = Mapping[str, str]
 
@@ -30,6 +31,40 @@ class Side:
     artifact: Artifact
     runs_module: bool = False
     compiler_files: Files = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the side as JSON-ready data."""
+        own = {"case": self.case.to_dict(), "artifact": self.artifact.to_dict()}
+        return own | {"runs_module": self.runs_module, "compiler_files": dict(self.compiler_files)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Side:
+        """Return the side from the data of `to_dict`."""
+        return cls(
+            case=Case.from_dict(data["case"]),
+            artifact=Artifact.from_dict(data["artifact"]),
+            runs_module=data["runs_module"],
+            compiler_files=data["compiler_files"],
+        )
+
+    def moved(self, copy: Path, original: Path) -> Side:
+        """Return the side of a copy of a repository with the repository's own paths."""
+
+        def move(text: str) -> str:
+            return moved(text, copy, original)
+
+        def files(digests: Files) -> dict[str, str]:
+            return {move(path): digest for path, digest in digests.items()}
+
+        own = files(self.artifact.own_files)
+        artifact = dataclasses.replace(self.artifact, files=own, unrelated=())
+        case, compiler_files = with_paths(self.case, move), files(self.compiler_files)
+        return dataclasses.replace(self, case=case, artifact=artifact, compiler_files=compiler_files)
+
+    def is_same(self, other: Side) -> bool:
+        """Return whether nothing would be measured if these were head and base, given with paths of one folder."""
+        here = Path("/")
+        return compared(Comparison(against=""), self, other, instead_of=(here, here)).same
 
 
 def compared(

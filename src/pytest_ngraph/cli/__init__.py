@@ -14,6 +14,7 @@ import sys
 
 from pytest_ngraph.cli import (
     baseline,
+    bisect,
     cache,
     cluster,
     deploy,
@@ -26,6 +27,7 @@ from pytest_ngraph.cli import (
     runs,
     tune,
 )
+from pytest_ngraph.cli.arguments import Parser
 from pytest_ngraph.errors import NgraphError
 
 
@@ -50,7 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all subcommands. What it parses has `run`, the function that runs the chosen one."""
     made = argparse.ArgumentParser(prog="pytest-ngraph", description="Benchmarks of neural-graph compilers.")
-    commands = made.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (report, runs, merge, baseline, export, explain, deploy, tune, device, cluster, cache, doctor):
+    commands = made.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    of_results = (report, runs, merge, baseline, bisect, export, explain, deploy, tune)
+    for subcommand in (*of_results, device, cluster, cache, doctor):
         subcommand.declare(commands)
     return made

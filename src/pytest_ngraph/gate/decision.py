@@ -68,7 +68,7 @@ class Evidence:
             return "regressed"
         if self._suffices(self.faster):
             return "improved"
-        return "unchanged" if self.everything.high(self.rule.miss) < self.rule.limit else "undecided"
+        return "unchanged" if self._is_within else "undecided"
 
     @property
     def interim(self) -> Decision:
@@ -77,6 +77,12 @@ class Evidence:
         if self.decision == "unchanged" and looks_improved and not self.complete:
             return "undecided"
         return self.decision
+
+    @property
+    def _is_within(self) -> bool:
+        """Whether head is surely not slower by more than the margin; two-sided, whether it is not faster either."""
+        everything, miss, limit = self.everything, self.rule.miss, self.rule.limit
+        return everything.high(miss) < limit and (not self.rule.two_sided or everything.low(miss) > -limit)
 
     def _strongest(self, p_value: Callable[[Pooled], float]) -> Finding | None:
         findings = [Finding(min(1.0, p_value(pooled) / look.share), pooled, look) for look, pooled in self.seen]

@@ -29,6 +29,10 @@ see nearly the same data and are not worth that; a single look at the end would 
 """
 
 
+MOST_LAUNCHES = 8
+"""Fresh launches that a cell may take, unless more are asked for."""
+
+
 class Look(NamedTuple):
     """A point at which a regression may be called.
 
@@ -52,6 +56,7 @@ class Rule:
         cells: number of cells that the run compares.
         rejected: how many of them were called regressed so far.
         most_launches: number of fresh launches that a cell may take.
+        two_sided: whether a cell is unchanged only if it is surely not faster by more than the margin either.
         priors: what is known of the machine, for each placement.
     """
 
@@ -60,7 +65,8 @@ class Rule:
     miss: float = 0.05
     cells: int = 1
     rejected: int = 0
-    most_launches: int = 8
+    most_launches: int = MOST_LAUNCHES
+    two_sided: bool = False
     priors: Mapping[Placement, Prior] = field(default_factory=lambda: PRIORS)
 
     def __post_init__(self) -> None:
@@ -128,12 +134,14 @@ class Rule:
 
 
 MOST_MEASURED_S = 10.0
-"""The most seconds of all launches of a cell together; the fewest launches that a regression takes may exceed it."""
+"""The most seconds of all launches of a cell together, where it may take as many as usual; the fewest launches that a
+regression takes may exceed it."""
 
 
 def is_spent(launches: Sequence[Launch], rule: Rule) -> bool:
     """Return whether no launch may be added, which depends on their number and length only, never on their results."""
     fresh = sum(launch.fresh for launch in launches)
     seconds = [launch.elapsed_s for launch in launches]
-    late = sum(seconds) + max(seconds, default=0.0) > MOST_MEASURED_S
+    most_s = MOST_MEASURED_S * rule.most_launches / MOST_LAUNCHES
+    late = sum(seconds) + max(seconds, default=0.0) > most_s
     return fresh >= rule.most_launches or (late and fresh >= LOOKS[0])

@@ -10,6 +10,8 @@ from pytest_ngraph.metrics.text import signed
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import listed
 
+UNEXPLAINED = "where is not known"
+"""What a sentence begins with where there is no explanation."""
 MOST_PARTS = 2
 """Modules, or kinds of operators, that a sentence names."""
 MOST_CHANGES = 3
@@ -23,7 +25,7 @@ def why(explanation: Mapping[str, Any]) -> str:
         explanation: as `Explanation.to_dict` writes it, or `problem`: why there is none.
     """
     if problem := explanation.get("problem"):
-        return f"where is not known: {problem}"
+        return f"{UNEXPLAINED}: {problem}"
     slower = explanation["difference_s"][0] > 0
     parts = [_part(row, slower=slower) for row in explanation["rows"] if _is_sure(row, slower=slower)][:MOST_PARTS]
     parts = parts or ["no part of it differs beyond chance"]

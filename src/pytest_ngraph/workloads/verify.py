@@ -63,7 +63,8 @@ def verify(
             if problem := _other_form(outputs[index], reference[index]):
                 return Agreement(error=np.inf, tolerance=tolerance, problem=f"{names[index]} {problem}")
         kept = [index for index in range(len(names)) if index not in drawn]
-        outputs, reference, names = ([each[index] for index in kept] for each in (outputs, reference, names))
+        outputs, reference = ([arrays[index] for index in kept] for arrays in (outputs, reference))
+        names = [names[index] for index in kept]
     if unusable := unverifiable(reference, names):
         return Agreement(error=np.inf, tolerance=tolerance, problem=unusable)
     agreement = _worst(outputs, reference, tolerance, names)

@@ -49,7 +49,7 @@ def collect(
             "arguments": [
                 f"--rootdir={worktree.to_base(str(rootdir))}",
                 f"--override-ini=cache_dir={scratch}/cache",
-                *(_moved(argument, worktree.to_base) for argument in arguments),
+                *(moved_argument(argument, worktree.to_base) for argument in arguments),
             ],
             "file": str(file),
         }
@@ -93,7 +93,7 @@ def _lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
-def _moved(argument: str, move: Callable[[str], str]) -> str:
+def moved_argument(argument: str, move: Callable[[str], str]) -> str:
     """Return an argument with the path in it moved: `/a/b`, `/a/b::test`, `--option=/a/b`."""
     option, equals, value = argument.partition("=")
     return f"{option}={move(value)}" if equals and option.startswith("-") else move(argument)

@@ -76,6 +76,21 @@ def declare(add: Declare) -> None:
         **ONE,
     )
     add(
+        "--ngraph-launches",
+        "ngraph_launches",
+        "Launches in fresh processes that a comparison with a base may take, from 3 up. Default: 8, or those that fit "
+        "into ten seconds",
+        metavar="NUMBER",
+        **ONE,
+    )
+    add(
+        "--ngraph-two-sided",
+        "ngraph_two_sided",
+        "Call a case unchanged only if it is surely not faster either by more than the margin; it takes longer",
+        kind="bool",
+        action="store_true",
+    )
+    add(
         "--ngraph-gate-threads",
         "ngraph_gate_threads",
         "Cores that a comparison runs on; 1 is the most robust. Default: those that other work leaves free",
@@ -128,6 +143,8 @@ def read(config: pytest.Config) -> GateOptions:
         inconclusive=cast("Policy", choice(config, "inconclusive", get_args(Policy), DEFAULTS.inconclusive)),
         broken_base=cast("Policy", choice(config, "broken_base", ("fail", "warn"), DEFAULTS.broken_base)),
         explain=cast("Explained", choice(config, "explain", get_args(Explained), DEFAULTS.explain)),
+        launches=whole(config, "launches"),
+        two_sided=bool(config.getoption("ngraph_two_sided") or config.getini("ngraph_two_sided")),
         threads=whole(config, "gate_threads"),
         compare=tuple(dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())),
         save=save,

@@ -1,0 +1,44 @@
+"""Cases as this folder's code builds them, without anything compiled or timed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+from pytest_ngraph.bench.base import Base, Opponents, Unbuilt
+from pytest_ngraph.bench.conditions import Conditions
+from pytest_ngraph.bench.differing import Side
+from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
+from pytest_ngraph.bench.scratch import Scratch
+from pytest_ngraph.bench.workers import Workers
+from pytest_ngraph.case import Case
+from pytest_ngraph.system.child import search_path
+
+
+def built(cases: Iterable[Case], conditions: Conditions, instead_of: tuple[Path, Path]) -> dict[Case, Side | Unbuilt]:
+    """Build each case in a worker process, and return what its compiler would start from, or why there is nothing.
+
+    Args:
+        instead_of: this folder's copy of a repository, and the repository itself, from which nothing may be imported.
+    """
+    home = Home(folder=Path.cwd(), path=search_path())
+    base = Base(
+        name="",
+        identity="",
+        home=home,
+        instead_of=instead_of,
+        case_of=lambda case: case,
+        at_base=lambda case: case,
+        decided=lambda comparison: True,
+    )
+    settings = conditions.settings
+    with (
+        exclusive(lambda: print(OTHERS_MEASURE, file=sys.stderr)),
+        closing(Scratch()) as scratch,
+        closing(Workers(scratch.folder, settings.memory_bytes, home)) as workers,
+        closing(Opponents(base, workers, conditions.target, settings.timeout_s, scratch.folder)) as opponents,
+    ):
+        return {case: opponents.built(case) for case in cases}

@@ -1,0 +1,160 @@
+"""The environments between a good and a bad one, and answers about them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.against.revision.collecting import reason
+from pytest_ngraph.bisect.answer import Answer
+from pytest_ngraph.bisect.child import Request, require_cases, run, shortened
+from pytest_ngraph.bisect.graph import Graph, Point
+from pytest_ngraph.bisect.installing import CannotInstall, build
+from pytest_ngraph.bisect.interpreter import Interpreter, described
+from pytest_ngraph.bisect.libraries import Change, after, changes, conflict
+from pytest_ngraph.bisect.options import Asked
+from pytest_ngraph.bisect.question import Question, Reply
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.wording import counted
+
+GOOD = "the good environment"
+PREFIX = "ngraph-environment-"
+
+
+class Environments:
+    """The good environment, and those that follow when one change after another is made. The last is the bad one.
+
+    A point is named like the change that leads to it.
+    """
+
+    noun = "change"
+    good = GOOD
+
+    def __init__(self, asked: Asked) -> None:
+        """Ask both interpreters. Raise `UsageError` if nothing differs, or what cannot be changed."""
+        self.first = described(asked.good, "--python")
+        self.last = described(asked.bad, "--against-python")
+        if self.first.version != self.last.version:
+            raise UsageError(
+                f"{asked.good} is {self.first.version}, {asked.bad} is {self.last.version}: there is no environment in "
+                "between. Compare environments of one Python version first."
+            )
+        fixed = {name for each in (self.first, self.last) for name, own in each.packages.items() if own.fixed}
+        self.changes = changes(_without(self.first, fixed), _without(self.last, fixed))
+        if not self.changes:
+            raise UsageError(f"{asked.good} and {asked.bad} have the same packages: there is nothing to find.")
+        self.graph = Graph.chain(GOOD, [change.text for change in self.changes])
+        self.bad = self.changes[-1].text
+
+    @property
+    def ends(self) -> Mapping[str, str]:
+        """Nothing: interpreters stay where they are."""
+        return {}
+
+    @property
+    def announcement(self) -> str:
+        """What differs."""
+        return "\n".join([f"{counted(len(self.changes), 'change')}:", *(f"  {each.text}" for each in self.changes)])
+
+    def made(self, point: Point) -> list[Change]:
+        """Return the changes that lead to a point."""
+        count = 0 if point == GOOD else [change.text for change in self.changes].index(point) + 1
+        return self.changes[:count]
+
+    def gate(self, asked: Asked, folder: Path) -> EnvironmentGate:
+        """Return the gate that answers about these environments."""
+        return EnvironmentGate(asked, self, folder)
+
+    def name(self, point: Point) -> str:
+        """Return a point as users know it."""
+        return point
+
+    def described(self, point: Point) -> dict[str, Any]:
+        """Return a point as JSON-ready data."""
+        return {"packages": [name for change in self.made(point)[-1:] for name in change.names]}
+
+    def clean(self) -> None:
+        """Do nothing: what a killed run has left behind lies among the temporary files."""
+
+
+class EnvironmentGate:
+    """Builds an environment, and measures the cases there beside another.
+
+    Args:
+        folder: for the records, results and output of the runs.
+    """
+
+    def __init__(self, asked: Asked, environments: Environments, folder: Path) -> None:
+        self._asked = asked
+        self._environments = environments
+        self._folder = folder
+        self._number = 0
+        self._cases: dict[str, dict[str, Any]] = {}
+
+    def ask(self, question: Question) -> Reply:
+        """Answer a question. Raise `UsageError` if the bad environment has no tests to measure."""
+        started = time.monotonic()
+        places: list[Path] = []
+        try:
+            head, base = (self._python(point, places) for point in (question.head, question.base))
+            reply = self._measured(question, head, base, started)
+        except CannotInstall as error:
+            if question.cases is None:
+                raise
+            answer = Answer(found="untestable", reason=str(error))
+            reply = Reply(dict.fromkeys(question.cases, answer), time.monotonic() - started, measured=False)
+        finally:
+            for place in places:
+                shutil.rmtree(place, ignore_errors=True)
+        self.learn(question, reply)
+        return reply
+
+    def learn(self, question: Question, reply: Reply) -> None:
+        """Keep what follows from a reply, which may be one of an earlier session."""
+        self._number += 1
+        self._cases |= reply.learned.get("cases", {})
+
+    def _measured(self, question: Question, head: str, base: str, started: float) -> Reply:
+        name = self._folder / f"{self._number + 1:02d}"
+        summary, log = name.with_suffix(".md"), name.with_suffix(".txt")
+        options = self._asked.of_pytest(
+            question, f"--ngraph-against-python={base}", str(self._folder / "runs"), str(summary)
+        )
+        request = Request(
+            path=None,
+            arguments=[*self._asked.arguments, *options],
+            file=str(name.with_suffix(".jsonl")),
+            cases=None if question.cases is None else [self._cases[case] for case in question.cases],
+            only=self._asked.only,
+        )
+        ran = run(head, request, Path.cwd(), summary, log)
+        learned: dict[str, Any] = {}
+        if question.cases is None:
+            require_cases(ran, self._asked.arguments, self._asked.only, f"in {self._asked.bad}")
+            learned["cases"] = {case: shortened(line) for case, line in ran.lines.items()}
+        answers = ran.answers(improved=self._asked.improved)
+        if not ran.lines:
+            problem = f"its tests do not run: {reason(ran.output)}"
+            answers = {case: Answer(found="untestable", reason=problem) for case in question.cases or ()}
+        return Reply(answers, time.monotonic() - started, ran.has_measured, learned)
+
+    def _python(self, point: Point, places: list[Path]) -> str:
+        """Return the interpreter of a point. An environment that is built for it is added to `places`."""
+        between = self._environments
+        if point in (GOOD, between.bad):
+            return (between.first if point == GOOD else between.last).python
+        made = between.made(point)
+        good, bad = between.first, between.last
+        if problem := conflict(after(made, good.packages), good.packages, bad.packages):
+            raise CannotInstall(problem)
+        place = Path(tempfile.mkdtemp(prefix=PREFIX))
+        places.append(place)
+        return build(place, good, made, self._asked.find_links)
+
+
+def _without(interpreter: Interpreter, fixed: set[str]) -> dict[str, Any]:
+    return {name: package for name, package in interpreter.packages.items() if name not in fixed}

@@ -1,0 +1,140 @@
+"""The journal of a bisection: what was asked for, and every reply of the gate. An interrupted bisection goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.bisect.options import Asked
+from pytest_ngraph.bisect.question import LearningGate, Question, Reply
+from pytest_ngraph.errors import StoreError, UsageError
+from pytest_ngraph.store.journal import new_id
+from pytest_ngraph.system.files import make_private, sync_folder, take
+
+FOLDER = "bisections"
+SUFFIX = ".jsonl"
+LATEST = "latest"
+"""Stands for the newest bisection that did not end."""
+ENDED = "outcome"
+
+
+class Journal:
+    """One bisection in a store: a file with what was asked for, a line for each reply, and in the end the outcome.
+
+    Args:
+        store: folder of the store.
+        name: the bisection's id.
+
+    Attributes:
+        folder: for the records and the output of its runs.
+    """
+
+    def __init__(self, store: Path, name: str) -> None:
+        self.name = name
+        self.folder = store / FOLDER / name
+        self._path = self.folder.with_suffix(SUFFIX)
+        make_private(self.folder)
+        if not (ignore := store / ".gitignore").exists():
+            ignore.write_text("*\n")
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        if not take(self._file):
+            os.close(self._file)
+            raise StoreError(f"bisection {name} is under way in another process. Wait for it, or end that process.")
+
+    @classmethod
+    def begin(cls, store: Path, asked: Asked, ends: Mapping[str, str]) -> Journal:
+        """Begin a bisection between these ends."""
+        journal = cls(store, new_id(store / FOLDER))
+        journal.write({"asked": asked.to_dict(), "ends": dict(ends)})
+        sync_folder(journal.folder.parent)
+        return journal
+
+    @classmethod
+    def reopen(cls, store: Path, name: str) -> Journal:
+        """Go on with a bisection. Raise `UsageError` if there is none of this name that has not ended."""
+        known = unfinished(store)
+        if name == LATEST and not known:
+            raise UsageError(f"{store} has no bisection that was interrupted. Begin one: pytest-ngraph bisect GOOD BAD")
+        if name != LATEST and name not in known:
+            raise UsageError.unknown("unfinished bisection", name, known)
+        return cls(store, known[-1] if name == LATEST else name)
+
+    def write(self, data: Mapping[str, Any]) -> None:
+        """Write a line, and wait until it is on disk."""
+        text = json.dumps(data, allow_nan=False) + "\n"
+        torn = b"" if _ends_whole(self._file) else b"\n"
+        os.write(self._file, torn + text.encode())
+        os.fsync(self._file)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return what was written, without a line that a killed process did not finish."""
+        return _lines(self._path)
+
+    @property
+    def asked(self) -> Asked:
+        """What was asked for."""
+        return Asked.from_dict(self.lines()[0]["asked"])
+
+    @property
+    def ends(self) -> dict[str, str]:
+        """What replaces the ends that were asked for: commits, where a branch may have moved since."""
+        found: dict[str, str] = self.lines()[0]["ends"]
+        return found
+
+    def remove(self) -> None:
+        """Remove a bisection that was asked for by mistake. Do nothing once it has a reply."""
+        if len(self.lines()) <= 1:
+            self._path.unlink(missing_ok=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class JournaledGate:
+    """Answers from the journal what was answered before, and keeps every new reply."""
+
+    def __init__(self, gate: LearningGate, journal: Journal) -> None:
+        self._gate = gate
+        self._journal = journal
+        replies = [line for line in journal.lines() if "question" in line]
+        self._known = [(line["question"], Reply.from_dict(line["reply"])) for line in replies]
+
+    @property
+    def earlier(self) -> int:
+        """How many replies of earlier sessions are still to come."""
+        return len(self._known)
+
+    def ask(self, question: Question) -> Reply:
+        """Return the reply: that of an earlier session, which asked the same questions in the same order, or a new."""
+        if self._known and self._known[0][0] == question.to_dict():
+            _, reply = self._known.pop(0)
+            self._gate.learn(question, reply)
+            return reply
+        self._known.clear()
+        reply = self._gate.ask(question)
+        self._journal.write({"question": question.to_dict(), "reply": reply.to_dict()})
+        return reply
+
+
+def unfinished(store: Path) -> list[str]:
+    """Return the bisections of a store that did not end, oldest first."""
+    files = sorted((store / FOLDER).glob("*" + SUFFIX))
+    return [file.stem for file in files if (lines := _lines(file)) and ENDED not in lines[-1]]
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    whole = (line for line in file.read_text().splitlines(keepends=True) if line.endswith("\n"))
+    found = []
+    for line in whole:
+        try:
+            found.append(json.loads(line))
+        except ValueError:  # a line that was torn, and ended by the next session
+            continue
+    return found
+
+
+def _ends_whole(file: int) -> bool:
+    size = os.fstat(file).st_size
+    return not size or os.pread(file, 1, size - 1) == b"\n"

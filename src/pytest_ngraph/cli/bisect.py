@@ -1,0 +1,134 @@
+"""`pytest-ngraph bisect`: which commit, or which library, made cases slower or faster."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.cli.arguments import INTERRUPTED, Parser, add_store
+from pytest_ngraph.errors import UsageError
+
+
+def declare(commands: Any) -> None:
+    parser: Parser = commands.add_parser(
+        "bisect",
+        usage="pytest-ngraph bisect GOOD [BAD] [options] [-- pytest's arguments]\n"
+        "       pytest-ngraph bisect --python=GOOD --against-python=BAD [options] [-- pytest's arguments]\n"
+        "       pytest-ngraph bisect --resume",
+        help="find the commit, or the library, that made cases slower",
+        description="Compare revisions between a good and a bad one with the good one, until each case that became "
+        "slower has its commit. What follows two dashes goes to pytest, and selects the cases: -- benchmarks/ -k swin",
+    )
+    parser.rest = "arguments"
+    parser.add_argument("good", nargs="?", default="", metavar="GOOD", help="a revision where the cases were fast")
+    parser.add_argument("bad", nargs="?", default="", metavar="BAD", help="one where they are slow; default: HEAD")
+    parser.add_argument(
+        "--case",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only this case, by its id or a part of it; repeatable",
+    )
+    parser.add_argument("--improved", action="store_true", help="find what made cases faster")
+    parser.add_argument("--first-parent", action="store_true", help="take a merge as one commit")
+    parser.add_argument(
+        "--python", default="", metavar="PATH", help="interpreter of an environment where they were fast"
+    )
+    parser.add_argument("--against-python", default="", metavar="PATH", help="of one where they are slow")
+    parser.add_argument(
+        "--find-links",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="folder of wheels that packages are installed from, instead of the index; repeatable",
+    )
+    parser.add_argument("--level", type=_share, default=0.01, metavar="SHARE", help="chance of a false accusation; 1%%")
+    parser.add_argument("--margin", type=_share, default=0.01, metavar="SHARE", help="slowdown that is tolerated; 1%%")
+    parser.add_argument(
+        "--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with one that was interrupted"
+    )
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    add_store(parser)
+    parser.set_defaults(run=_run, arguments=[])
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    from pytest_ngraph.bisect import lines
+    from pytest_ngraph.bisect.journal import Journal, JournaledGate
+    from pytest_ngraph.bisect.running import as_json, bisect, points_of
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing is left behind, as after Ctrl-C
+    store: Path = parsed.store.absolute()
+    if parsed.resume:
+        _refuse_others(parsed)
+        journal = Journal.reopen(store, parsed.resume)
+        asked = journal.asked.between(journal.ends)
+        points = points_of(asked, Path.cwd())
+    else:
+        asked = _asked(parsed)
+        points = points_of(asked, Path.cwd())
+        journal = Journal.begin(store, asked, points.ends)
+    try:
+        gate = JournaledGate(points.gate(asked, journal.folder), journal)
+        outcome = bisect(asked, points, gate, lambda line: print(line, file=sys.stderr, flush=True))
+    except KeyboardInterrupt:
+        print(f"\npytest-ngraph: interrupted. Go on: pytest-ngraph bisect --resume={journal.name}", file=sys.stderr)
+        return INTERRUPTED
+    except UsageError:
+        journal.remove()
+        raise
+    finally:
+        points.clean()
+    journal.write({"outcome": outcome.to_dict()})
+    if parsed.json:
+        print(as_json(outcome, points))
+    else:
+        print("\n".join(lines.of_outcome(outcome, points.name, points.noun, improved=asked.improved)))
+    return 0 if outcome.is_complete else 1
+
+
+def _asked(parsed: argparse.Namespace) -> Any:
+    from pytest_ngraph.bisect.options import Asked
+
+    libraries = bool(parsed.python or parsed.against_python)
+    if libraries and not (parsed.python and parsed.against_python):
+        raise UsageError("--python and --against-python belong together: the good environment, and the bad one.")
+    if libraries and parsed.good:
+        raise UsageError(
+            f"{parsed.good}: environments are compared with the code as it is. Give revisions, or --python and "
+            "--against-python."
+        )
+    if not (libraries or parsed.good):
+        raise UsageError("nothing to bisect. Give the good revision, and the bad one where that is not HEAD.")
+    return Asked(
+        good=parsed.python or parsed.good,
+        bad=parsed.against_python or parsed.bad or "HEAD",
+        arguments=tuple(parsed.arguments),
+        only=tuple(parsed.case),
+        improved=parsed.improved,
+        first_parent=parsed.first_parent,
+        level=parsed.level,
+        margin=parsed.margin,
+        libraries=libraries,
+        find_links=tuple(str(Path(each).absolute()) if Path(each).is_dir() else each for each in parsed.find_links),
+    )
+
+
+def _refuse_others(parsed: argparse.Namespace) -> None:
+    """Raise `UsageError` for what a bisection that goes on was asked for before."""
+    if parsed.good or parsed.python or parsed.against_python or parsed.arguments or parsed.case:
+        raise UsageError("--resume goes on with what was asked before: leave out revisions, cases and arguments.")
+
+
+def _share(text: str) -> float:
+    number, percent = (text[:-1], 100) if text.endswith("%") else (text, 1)
+    try:
+        value = float(number) / percent
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a share above 0 and below 1: write it as 5% or 0.05")
+    return value

@@ -1,0 +1,104 @@
+"""The process that answers one question of a bisection: `python -m pytest_ngraph.plugin.bisect_step`.
+
+It reads a JSON object (`bisect.child.Request`) from standard input, and runs pytest with its arguments on the cases
+that are asked about. Into the request's file goes a JSON line for each case: `{"case", "own", "data", "nodeid"}` with
+`own`, its id in this folder, and with what is known before anything is measured: `side`, what it is built from;
+`same_as`, a point whose answer is this one's too; `problem`, why it cannot be built.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ngraph.against.pairing import BaseCase, Collection, pair
+from pytest_ngraph.case import Case
+from pytest_ngraph.plugin.assembly import SESSION
+from pytest_ngraph.plugin.items import case_of, measures
+from pytest_ngraph.system.child import die_with_parent
+from pytest_ngraph.system.relocation import moved, with_paths
+
+if TYPE_CHECKING:
+    from pytest_ngraph.bench.base import Unbuilt
+    from pytest_ngraph.bench.differing import Side
+
+
+class BisectStep:
+    """A plugin that leaves only the cases to be measured, and writes what is known of all that are asked about."""
+
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        self._request = request
+        self._places = tuple(map(Path, request["instead_of"])) if request["instead_of"] else None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        own = {case: item for item in reversed(items) if (case := case_of(item)) is not None and measures(item)}
+        asked = self._asked({self._at_home(case): case for case in reversed(own)}, own)
+        built = self._built(asked.values(), config)
+        lines = [self._line(case, here, own[here].nodeid, built.get(here)) for case, here in asked.items()]
+        Path(self._request["file"]).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        measured = {line["own"] for line in lines if not (line.get("same_as") or line.get("problem"))}
+        kept = [own[here] for here in asked.values() if here.id in measured]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+
+    def _at_home(self, case: Case) -> Case:
+        """Return the case with the paths of the repository, which all its copies share."""
+        if self._places is None:
+            return case
+        copy, original = self._places
+        return with_paths(case, lambda text: moved(text, copy, original))
+
+    def _asked(self, here: Mapping[Case, Case], own: Mapping[Case, pytest.Item]) -> dict[Case, Case]:
+        """Return the cases that are asked about, each with the case that it is in this folder."""
+        if self._request["cases"] is None:
+            parts = self._request["only"]
+            return {case: at for case, at in here.items() if not parts or any(part in case.id for part in parts)}
+        heads = [(each["nodeid"], Case.from_dict(each["data"])) for each in self._request["cases"]]
+        found = Collection(tuple(BaseCase(own[at].nodeid, case) for case, at in here.items()))
+        return {case: here[paired] for case, paired in pair(heads, found).bases.items()}
+
+    def _built(self, cases: Any, config: pytest.Config) -> Mapping[Case, Side | Unbuilt]:
+        if self._places is None:
+            return {}
+        from pytest_ngraph.bench.building import built
+        from pytest_ngraph.bench.conditions import Conditions
+        from pytest_ngraph.machine.host import THIS_MACHINE
+
+        options = config.stash[SESSION].options
+        conditions = Conditions(common=options.settings, profiles=options.inventory, machine=THIS_MACHINE.machine)
+        copy, original = self._places
+        return built(cases, conditions, (copy, original))
+
+    def _line(self, case: Case, here: Case, nodeid: str, built: Side | Unbuilt | None) -> dict[str, Any]:
+        line: dict[str, Any] = {"case": case.id, "own": here.id, "data": case.to_dict(), "nodeid": nodeid}
+        if built is None or self._places is None:
+            return line
+        from pytest_ngraph.bench.base import Unbuilt
+        from pytest_ngraph.bench.differing import Side
+
+        if isinstance(built, Unbuilt):
+            return line | {"problem": built.reason}
+        side = built.moved(*self._places)
+        known = (each for each in self._request["known"] if each["case"] == case.id)
+        same = next((each["point"] for each in known if side.is_same(Side.from_dict(each["side"]))), "")
+        return line | {"side": side.to_dict(), "same_as": same}
+
+
+def main() -> None:
+    """Answer what standard input asks."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background without it
+    request = json.loads(sys.stdin.read())
+    sys.path[:] = [str(Path.cwd()), *sys.path] if request["path"] is None else request["path"]
+    sys.exit(pytest.main(request["arguments"], plugins=[BisectStep(request)]))
+
+
+if __name__ == "__main__":
+    main()
