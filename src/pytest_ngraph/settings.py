@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.record import Failure
 
 Isolation = Literal["compiler", "case"]
+Goal = Literal["rank", "best", "threshold", "precision"]
 MEMORY_SHARE = 0.8
 """A worker that holds more than this share of the machine's memory is killed, before the kernel kills something
 else."""
@@ -22,6 +23,9 @@ class Settings:
     Attributes:
         budget_s: seconds of timed rounds per case; the rounds end earlier when the precision target is met.
         precision_target: distance of the further end of the 95 % interval from the median, over the median.
+        goal: the question that the rounds answer: how fast each case is (`precision`), which of those that are measured
+            in turn is the fastest (`best`), in which order they are (`rank`), whether each limit is kept (`threshold`).
+        indifference: for `best` and `rank`, the share by which a case that is called slower may be faster.
         round_s: most seconds that a round aims for; a slower iteration is a round by itself.
         min_rounds: fewest rounds of a measured case. Fewer than twelve show too little of their own correlation; below
             six there is no 95 % interval of a median.
@@ -38,6 +42,8 @@ class Settings:
 
     budget_s: float = 5.0
     precision_target: float = 0.01
+    goal: Goal = "precision"
+    indifference: float = 0.02
     round_s: float = 0.05
     min_rounds: int = 12
     warmup_s: float = 3.0
@@ -78,4 +84,6 @@ class Settings:
         limits = {"timed out": "timeout_s", "out of memory": "memory_bytes"}
         if failure is not None and failure.kind in limits:
             names.append(limits[failure.kind])
+        if self.goal != "precision":
+            names += ["goal", "indifference"]
         return {name: getattr(self, name) for name in names}

@@ -24,6 +24,8 @@ class CountingArm:
     turns: list[str]
     fails_in: int = 10**9
     running: bool = True
+    in_step: bool = True
+    ended: str = ""
     rounds: list[Round] = field(default_factory=list)
     after_others: list[bool] = field(default_factory=list)
 
