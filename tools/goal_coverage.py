@@ -2,10 +2,10 @@
 
     python tools/goal_coverage.py [--trials=1000] [--quick]
 
-Simulated: groups of six arms, some of them close to the fastest, whose rounds have log-normal times. The logarithms are
-independent or an autoregressive series, and arms may share a part of them, as on a busy machine. Every arm draws a
-process of its own, as a machine in general or a calibrated one has them. The arms end by the rules of `bench.goal`, with
-a budget of 100 rounds each (5 s of 50 ms).
+Simulated: groups of six arms, some of them close to the fastest, whose rounds have log-normal times. The logarithms
+are independent or an autoregressive series, and arms may share a part of them, as on a busy machine. Every arm draws a
+process of its own, as a machine in general or a calibrated one has them. The arms end by the rules of `bench.goal`,
+with a budget of 100 rounds each (5 s of 50 ms).
 
 - wrong pick: the arm that ends as the fastest is called surely above all others, and another is faster by its code.
 - off: whatever was called, the arm that ends as the fastest is slower than another by more than the indifference.

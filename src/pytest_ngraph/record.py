@@ -149,8 +149,8 @@ class Record:
         facts: what the compiled model reports about itself (version, precision really used, provider, threads).
         arms: the compilers whose rounds were interleaved with these.
         cycles: id of the cycles in which the arms took turns: the n-th rounds of all records with this id ran one after
-            another. Empty where a cycle was not one round: beside a base, in a process of its own, before 2026-11-24, and
-            where a goal left out some of them.
+            another. Empty where a cycle was not one round: beside a base, in a process of its own, before 2026-11-24,
+            or where a goal left some out.
         comparison: the comparison with the base, when the run had one. Its rounds of the head are this record's.
         follows_from: the inputs of the measurement: when one changes, the case is measured again
             (`provenance.of_measuring`). Empty where it was not measured by a bench.

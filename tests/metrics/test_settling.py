@@ -49,8 +49,13 @@ def test_nothing_is_settled_without_an_interval() -> None:
 
 @pytest.mark.parametrize(
     ("value", "spread", "state"),
-    [(1.3, IN_GENERAL.of((1.0,)), "sure"), (0.7, IN_GENERAL.of((1.0,)), "sure"), (1.02, IN_GENERAL.of((1.0,)), "hopeless"),
-     (1.02, NO_SPREAD, "sure"), (1.005, NO_SPREAD, "open")],
-)  # fmt: skip
+    [
+        (1.3, IN_GENERAL.of((1.0,)), "sure"),
+        (0.7, IN_GENERAL.of((1.0,)), "sure"),
+        (1.02, IN_GENERAL.of((1.0,)), "hopeless"),
+        (1.02, NO_SPREAD, "sure"),
+        (1.005, NO_SPREAD, "open"),
+    ],
+)
 def test_the_side_of_a_bound(value: float, spread: Spread, state: str) -> None:
     assert side_settled(about(value, 0.01), 1.0, spread, level=0.025, look=1) == state

@@ -107,6 +107,11 @@ class Bench:
                 self._workers.discard_dead()
                 shutil.rmtree(folder, ignore_errors=True)
 
+    def adopt(self, settings: Settings) -> None:
+        """Measure what comes next with these settings. The cache and the isolation stay what they are."""
+        kept = self._settings
+        self._settings = dataclasses.replace(settings, cache=kept.cache, isolation=kept.isolation)
+
     def close(self) -> None:
         """End every worker and remove what workers left behind."""
         self._workers.close()

@@ -13,6 +13,7 @@ import os
 import sys
 
 from pytest_ngraph.cli import (
+    advise,
     baseline,
     cache,
     cluster,
@@ -51,6 +52,20 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of all subcommands. What it parses has `run`, the function that runs the chosen one."""
     made = argparse.ArgumentParser(prog="pytest-ngraph", description="Benchmarks of neural-graph compilers.")
     commands = made.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (report, runs, merge, baseline, export, explain, deploy, tune, device, cluster, cache, doctor):
+    for subcommand in (
+        advise,
+        report,
+        runs,
+        merge,
+        baseline,
+        export,
+        explain,
+        deploy,
+        tune,
+        device,
+        cluster,
+        cache,
+        doctor,
+    ):
         subcommand.declare(commands)
     return made

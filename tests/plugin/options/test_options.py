@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_ngraph.case import split_compilers
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.options import parse_batch_size
-from pytest_ngraph.plugin.options.cases import split_compilers
 from pytest_ngraph.session.options import Axis
 
 

@@ -74,8 +74,8 @@ def _refuse_goal(settings: Settings, *, compares: bool, is_remote: bool) -> None
     """Raise `UsageError` for a goal that this run cannot end with."""
     if settings.goal != "precision" and compares:
         raise UsageError(
-            f"--ngraph-goal={settings.goal}: beside a base, rounds end by the verdict on each case. Leave the goal out, "
-            "or compare in a run of its own."
+            f"--ngraph-goal={settings.goal}: beside a base, rounds end by the verdicts. Leave the goal out, or "
+            "compare in a run of its own."
         )
     if settings.goal == "threshold" and is_remote:
         raise UsageError(
