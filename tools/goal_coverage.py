@@ -2,10 +2,10 @@
 
     python tools/goal_coverage.py [--trials=1000] [--quick]
 
-Simulated: groups of six arms, some of them close to the fastest, whose rounds have log-normal times. The logarithms
-are independent or an autoregressive series, and arms may share a part of them, as on a busy machine. Every arm draws a
-process of its own, as a machine in general or a calibrated one has them. The arms end by the rules of `bench.goal`,
-with a budget of 100 rounds each (5 s of 50 ms).
+Simulated: groups of six arms, close to the fastest or clearly slower, whose rounds have log-normal times. The
+logarithms are independent or an autoregressive series, and arms may share a part of them, as on a busy machine. Every
+arm draws a process of its own, as a machine in general or a calibrated one has them. The arms end by the rules of
+`bench.goal`, with a budget of 100 rounds each (5 s of 50 ms).
 
 - wrong pick: the arm that ends as the fastest is called surely above all others, and another is faster by its code.
 - off: whatever was called, the arm that ends as the fastest is slower than another by more than the indifference.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -37,11 +38,14 @@ from pytest_ngraph.stats import Estimate, Floats, intervals_of_rounds
 from pytest_ngraph.worker.measure import is_settled
 
 CALIBRATED = Between(Spread(0.003 / math.sqrt(2), 30), Spread(0.003, 30), "calibrated")
-SPEEDS = (1.0, 0.995, 0.97, 0.9, 0.7, 0.4)
+GROUPS = {"close": (1.0, 0.995, 0.97, 0.9, 0.7, 0.4), "clear": (1.0, 0.8, 0.75, 0.6, 0.5, 0.3)}
 """Iterations per second of the arms, over the fastest one's."""
+ARMS = 6
 GOALS: tuple[GoalName, ...] = ("precision", "best", "rank")
-HEADING = ("goal", "processes", "correlation, shared", "wrong pick", "off", "wrong order", "sure", "covered", "dropped",
-           "rounds")  # fmt: skip
+HEADING = (
+    *("goal", "group", "processes", "correlation, shared"),
+    *("wrong pick", "off", "wrong order", "sure", "covered", "dropped", "rounds"),
+)
 QUICK_TRIALS = 60
 
 
@@ -60,7 +64,7 @@ class Setting(NamedTuple):
 
 
 DEFAULTS = Settings()
-MOST_CYCLES = len(SPEEDS) * round(DEFAULTS.budget_s / DEFAULTS.round_s)
+MOST_CYCLES = ARMS * round(DEFAULTS.budget_s / DEFAULTS.round_s)
 SETTINGS = (Setting(0.0, 0.0), Setting(0.5, 0.0), Setting(0.5, 0.5))
 
 
@@ -130,22 +134,24 @@ def main() -> None:
     parsed = parser.parse_args()
     trials = QUICK_TRIALS if parsed.quick else parsed.trials
     rows = [
-        row(goal, between, setting, trials)
+        row(goal, group, between, setting, trials)
         for goal in GOALS
+        for group in GROUPS
         for between in (IN_GENERAL, CALIBRATED)
-        for setting in SETTINGS
+        for setting in (SETTINGS if group == "close" else SETTINGS[1:2])
     ]
     print(table(HEADING, rows))
 
 
-def row(goal: GoalName, between: Between, setting: Setting, trials: int) -> list[str]:
+def row(goal: GoalName, group: str, between: Between, setting: Setting, trials: int) -> list[str]:
     """Return the row of a goal."""
     random = np.random.default_rng(1)
-    found = [ended(goal, between, setting, random) for _ in range(trials)]
+    found = [ended(goal, GROUPS[group], between, setting, random) for _ in range(trials)]
     covered, dropped = ([hit for each in found for hit in getattr(each, name)] for name in ("covered", "dropped"))
     shares = [np.mean([getattr(each, name) for each in found]) for name in ("wrong_pick", "off", "wrong_order", "sure")]
     return [
         goal,
+        group,
         "calibrated" if between is CALIBRATED else "in general",
         f"{setting.correlation:.1f}, {setting.shared:.0%}",
         *(f"{share:.1%}" for share in shares),
@@ -155,20 +161,22 @@ def row(goal: GoalName, between: Between, setting: Setting, trials: int) -> list
     ]
 
 
-def ended(goal: GoalName, between: Between, setting: Setting, random: np.random.Generator) -> Ended:
+def ended(
+    goal: GoalName, speeds: Sequence[float], between: Between, setting: Setting, random: np.random.Generator
+) -> Ended:
     """Run one group to its goal."""
     settings = Settings(goal=goal)
     noted = CycleNoted(goal_of(settings, Knowledge(between=between)))
-    arms = drawn(between, setting, noted, random)
+    arms = drawn(speeds, between, setting, noted, random)
     interleave(arms, settings, Silent(), goal=noted)  # type: ignore[arg-type]  # stand-ins
-    true = {arm.case: speed for arm, speed in zip(arms, SPEEDS, strict=True)}
+    true = {arm.case: speed for arm, speed in zip(arms, speeds, strict=True)}
     ordered = sorted(((arm, arm.interval) for arm in arms), key=lambda each: -each[1].value)
     (first, highest), *others = ordered
     sure = all(surely_above(highest, [speed for _, speed in others], between))
     hits = {arm.case: speed.low <= arm.speed <= speed.high for arm, speed in ordered}
     return Ended(
-        wrong_pick=sure and true[first.case] < max(SPEEDS),
-        off=true[first.case] * (1 + settings.indifference) < max(SPEEDS),
+        wrong_pick=sure and true[first.case] < max(speeds),
+        off=true[first.case] * (1 + settings.indifference) < max(speeds),
         wrong_order=any(
             true[upper.case] < true[lower.case] and all(surely_above(above, [below] * len(others), between))
             for (upper, above), (lower, below) in pairwise(ordered)
@@ -180,11 +188,13 @@ def ended(goal: GoalName, between: Between, setting: Setting, random: np.random.
     )
 
 
-def drawn(between: Between, setting: Setting, noted: CycleNoted, random: np.random.Generator) -> list[SimulatedArm]:
+def drawn(
+    speeds: Sequence[float], between: Between, setting: Setting, noted: CycleNoted, random: np.random.Generator
+) -> list[SimulatedArm]:
     """Return arms whose processes and rounds are drawn."""
     common = series(setting.correlation, random)
     arms = []
-    for place, speed in enumerate(SPEEDS):
+    for place, speed in enumerate(speeds):
         own = series(setting.correlation, random)
         noise = setting.spread * (math.sqrt(setting.shared) * common + math.sqrt(1 - setting.shared) * own)
         process = speed * math.exp(random.normal(0, between.process.deviation))

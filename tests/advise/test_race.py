@@ -32,7 +32,7 @@ class MadeUpAxes(Axes):
 
 
 class Simulated:
-    """Measures with a clock of its own: half a minute a case.
+    """Measures with a clock of its own, on which each case takes as long.
 
     Args:
         seconds: of an iteration at batch size 1, by compiler; a batch of four takes three times as long.
@@ -112,9 +112,7 @@ def test_a_clear_winner_is_sure() -> None:
     assert final[0] == "identity-b1-cpu"
     assert measure.wanted[-1][0] == "openvino:streams=2"
     assert len({CompilerSpec.parse(each).name for each in measure.wanted[-1]}) == len(measure.wanted[-1]) == 3
-    assert found.dropped == {
-        Case(workload="net", compiler="tvm", batch_size=1): found.dropped[next(iter(found.dropped))]
-    }
+    assert [case.compiler for case in found.dropped] == ["tvm"]
 
 
 def test_who_is_close_leaves_the_pick_unsure() -> None:
