@@ -91,7 +91,7 @@ class SimulatedArm:
     noted: CycleNoted
     running: bool = True
     in_step: bool = True
-    ended: str = ""
+    stopped: str = ""
     rounds: list[Round] = field(default_factory=list)
 
     @property
@@ -183,7 +183,7 @@ def ended(
         ),
         sure=sure,
         covered=list(hits.values()),
-        dropped=[hits[arm.case] for arm in arms if arm.ended.startswith("surely slower")],
+        dropped=[hits[arm.case] for arm in arms if arm.stopped.startswith("surely slower")],
         rounds=sum(len(arm.rounds) for arm in arms),
     )
 

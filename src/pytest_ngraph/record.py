@@ -127,8 +127,8 @@ class Record:
         calls: seconds of single calls that were timed one by one after the rounds, in that order, to four digits. Empty
             where nothing asked for them.
         stable: whether both ends of the median's 95 % interval reached the precision target before the budget ended.
-        ended: why the goal of the run asked for no more rounds of this case, as in `surely slower than openvino`; empty
-            where its precision or the budget ended them. Its interval is as wide as these rounds make it.
+        stopped: why the goal of the run asked for no more rounds, as in `surely slower than openvino`; empty where its
+            precision or the budget ended them. Its interval is as wide as these rounds make it.
         convert_s: seconds from the exported program to what the compiler itself takes (an ONNX graph, OpenVINO's
             representation, a TorchScript graph, or the program read back), in a cold start. None where nothing is
             compiled, and in records of earlier versions, whose `compile_s` contains it.
@@ -164,7 +164,7 @@ class Record:
     rounds: tuple[Round, ...] = ()
     calls: tuple[float, ...] = ()
     stable: bool = False
-    ended: str = ""
+    stopped: str = ""
     convert_s: float | None = None
     compile_s: float | None = None
     compile_cores: int | None = None
@@ -257,7 +257,7 @@ class Record:
     @property
     def is_unsettled(self) -> bool:
         """Whether its budget ended before its rounds reached the precision target, or the goal of the run."""
-        return self.outcome == "measured" and not (self.stable or self.ended)
+        return self.outcome == "measured" and not (self.stable or self.stopped)
 
     @property
     def may_pass(self) -> bool:

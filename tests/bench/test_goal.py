@@ -33,7 +33,7 @@ class DrawnArm:
     fails_in: int = 10**9
     running: bool = True
     in_step: bool = True
-    ended: str = ""
+    stopped: str = ""
     rounds: list[Round] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ def test_without_a_goal_every_arm_runs_until_all_are_precise() -> None:
     arms = [arm("a", 1.0), arm("b", 3.0, spread=0.02)]
     one, other = run("precision", *arms)
     assert one == other > 12
-    assert all(not each.ended and each.in_step for each in arms)
+    assert all(not each.stopped and each.in_step for each in arms)
     assert isinstance(goal_of(Settings(goal="best", smoke=True)), Precision)
 
 
@@ -80,7 +80,7 @@ def test_a_clear_order_needs_the_fewest_rounds() -> None:
     for goal in ("best", "rank"):
         arms = [arm("a", 1.0), arm("b", 1.5), arm("c", 2.0)]
         assert run(goal, *arms) == [12, 12, 12]
-        assert [each.ended for each in arms] == [
+        assert [each.stopped for each in arms] == [
             REACHED,
             "surely slower than a",
             f"surely slower than {'a' if goal == 'best' else 'b'}",
@@ -95,7 +95,7 @@ def test_who_is_surely_not_the_best_gets_one_cycle_in_some_and_then_none() -> No
     assert 12 < slow <= 12 + math.ceil(5 / SPARSE), "of the five cycles between the first two looks"
     assert not arms[2].in_step
     assert arms[0].in_step
-    assert arms[2].ended == "surely slower than a"
+    assert arms[2].stopped == "surely slower than a"
 
 
 def test_what_a_dropped_arm_leaves_of_the_budget_goes_to_the_contenders() -> None:
@@ -121,14 +121,14 @@ def test_equals_end_where_other_processes_may_differ_by_more() -> None:
     arms = [arm("a", 1.0), arm("b", 1.0005)]
     assert run("best", *arms) == [12, 12]
     slower = max(arms, key=lambda each: float(np.median([r.elapsed_s for r in each.rounds])))
-    assert slower.ended.startswith("too close to")
+    assert slower.stopped.startswith("too close to")
 
 
 def test_with_what_a_calibration_knows_equals_are_settled_within_the_indifference() -> None:
     arms = [arm("a", 1.0, 0.01), arm("b", 1.001, 0.01)]
     found = run("rank", *arms, knowledge=Knowledge(between=CALIBRATED))
     assert max(found) < 100
-    assert sorted(each.ended.partition(" than ")[0] for each in arms) == [REACHED, "surely at most 2 % faster"]
+    assert sorted(each.stopped.partition(" than ")[0] for each in arms) == [REACHED, "surely at most 2 % faster"]
 
 
 def test_a_rank_goes_on_where_only_neighbours_are_close() -> None:
@@ -150,7 +150,7 @@ def test_rounds_end_when_every_limit_is_surely_kept_or_breached() -> None:
     found = limited({"a": [Limit(metric="throughput", bound=3.5)], "b": [Limit(metric="latency_s", bound=0.9)]},
                     kept, breached, free)  # fmt: skip
     assert found == [12, 12, 12]
-    assert free.ended == UNLIMITED
+    assert free.stopped == UNLIMITED
 
 
 def test_a_close_limit_takes_longer_unless_processes_differ_by_more() -> None:
@@ -176,7 +176,7 @@ def test_a_limit_on_what_spans_groups_needs_precise_rounds() -> None:
 def test_a_failed_arm_leaves_the_others_to_their_question() -> None:
     arms = [arm("a", 1.0, fails_in=3), arm("b", 1.5), arm("c", 2.0)]
     assert run("best", *arms) == [3, 12, 12]
-    assert [each.ended for each in arms] == ["", REACHED, "surely slower than b"]
+    assert [each.stopped for each in arms] == ["", REACHED, "surely slower than b"]
 
 
 def test_one_arm_alone_is_the_best() -> None:

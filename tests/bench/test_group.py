@@ -25,7 +25,7 @@ class CountingArm:
     fails_in: int = 10**9
     running: bool = True
     in_step: bool = True
-    ended: str = ""
+    stopped: str = ""
     rounds: list[Round] = field(default_factory=list)
     after_others: list[bool] = field(default_factory=list)
 

@@ -46,6 +46,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--device=xeno"], "unknown device 'xeno'. Did you mean 'xeon'?"),
         (["--threads=4096"], "device cpu@4096 needs 4096 cores"),
         (["--size", "seq_len=1,2"], "--size seq_len=1,2: advice is for one size. Give one of them."),
+        (["--p99=1s", "--objective=throughput"], "--p99: with --objective=throughput, calls run side by side"),
         (["--resume=no-run"], "unknown run 'no-run'"),
     ],
 )

@@ -6,12 +6,15 @@ import goal_coverage as tool
 import numpy as np
 import pytest
 
+from pytest_ngraph.metrics.between import IN_GENERAL, Between
+from pytest_ngraph.settings import Goal
+
 TRIALS = 40
 
 
 @pytest.mark.parametrize("goal", ["best", "rank"])
-@pytest.mark.parametrize("between", [tool.IN_GENERAL, tool.CALIBRATED], ids=["in general", "calibrated"])
-def test_intervals_are_right_and_nothing_sure_is_wrong(goal: tool.GoalName, between: tool.Between) -> None:
+@pytest.mark.parametrize("between", [IN_GENERAL, tool.CALIBRATED], ids=["in general", "calibrated"])
+def test_intervals_are_right_and_nothing_sure_is_wrong(goal: Goal, between: Between) -> None:
     random = np.random.default_rng(3)
     found = [tool.ended(goal, tool.GROUPS["close"], between, tool.Setting(0.5, 0.0), random) for _ in range(TRIALS)]
     assert np.mean([hit for each in found for hit in each.covered]) >= 0.94

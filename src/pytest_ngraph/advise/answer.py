@@ -255,6 +255,8 @@ def named_beside(case: Case, other: Case) -> str:
 
 
 def _why_not_measured(record: Record) -> str:
+    if record.failure is not None and record.failure.kind == "timed out":
+        return f"its phase {record.failure.phase} took longer than the budget had left"
     if record.failure is not None:
         return f"failed, {record.failure.in_one_line.splitlines()[0]}"
     return record.skip_reason or record.outcome

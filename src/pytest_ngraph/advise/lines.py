@@ -15,11 +15,11 @@ WORTH_SAYING = 0.05
 """A cost that differs by less than this share of the pick's is not mentioned in the sentence."""
 
 
-def lines(answer: Answer, width: int) -> Iterator[str]:
-    """Yield an answer, line by line."""
+def lines(answer: Answer, width: int, options: str = "") -> Iterator[str]:
+    """Yield an answer, line by line. `options` are those that the command needs, such as the store."""
     yield sentence(answer)
     if answer.pick is not None:
-        yield f"  {command(answer)}"
+        yield f"  {command(answer)}{options}"
     complete = [each for each in answer.candidates if each.is_on_front]
     if complete:
         yield ""

@@ -80,10 +80,18 @@ class Measuring:
         standing = {case: record for case in cases if (record := self._standing(case, rung))}
         left = [case for case in cases if case not in standing]
         for record in self._bench.run(left) if left else ():
-            kept = dataclasses.replace(record, run=self._journal.id)
-            self._journal.append(kept)
-            standing[kept.case] = self._latest[kept.case] = kept
+            standing[record.case] = self._take(dataclasses.replace(record, run=self._journal.id))
         return [standing[case] for case in cases if case in standing]
+
+    def _take(self, record: Record) -> Record:
+        """Store a record and return it. One that the race had no time for leaves an earlier measurement as it is."""
+        before = self._latest.get(record.case)
+        is_late = record.failure is not None and record.failure.kind == "timed out"
+        if is_late and before is not None and before.outcome == "measured":
+            return before
+        self._journal.append(record)
+        self._latest[record.case] = record
+        return record
 
     def _tails_s(self, wanted: Sequence[Case]) -> float:
         """Return in how many seconds each of these cases shows a p99."""

@@ -95,13 +95,13 @@ class Race:
     def run(self) -> Raced:
         """Run all rungs."""
         first, *further = self._axes.cells
-        self._take(first, [replace(first, compiler=compiler) for compiler in self._axes.compilers])
+        self._measure_in_turn(first, [replace(first, compiler=compiler) for compiler in self._axes.compilers])
         self._next_rung()
         self._try_options(first)
         self._next_rung()
         for cell in further:
             leaders = [replace(cell, compiler=each.compiler) for each in self._leaders(FINALISTS, of=first)]
-            self._take(cell, leaders)
+            self._measure_in_turn(cell, self._fitting(leaders))
         self._next_rung()
         self._decide()
         return self._raced
@@ -122,8 +122,9 @@ class Race:
             for case in kept
             for text, effort in self._axes.options_of(case.compiler).items()
         }
-        if efforts:
-            self._take(cell, [*kept, *efforts], efforts)
+        fitting = self._fitting([*kept, *efforts], efforts)
+        if any(case in efforts for case in fitting):
+            self._measure_in_turn(cell, fitting)
 
     def _better_half(self, cell: Case) -> list[Case]:
         """Return the faster half of a cell's candidates, and those that are not surely slower than the fastest."""
@@ -145,11 +146,12 @@ class Race:
 
     def _eligible(self, cell: Case | None = None) -> list[Record]:
         """Return the measured candidates that breach no limit so far, the fastest first."""
+        named = self.named
         records = [
             record
             for record in self._raced.latest.values()
             if record.outcome == "measured"
-            and record.case.compiler in self.named
+            and record.case.compiler in named
             and cell in (None, record.case.group)
             and not any(each.state == "breached" for each in self._limits.held(record, self._between))
         ]
@@ -157,7 +159,7 @@ class Race:
 
     @property
     def named(self) -> set[str]:
-        """The compilers that may be picked: identity is measured beside them even where it is none of them."""
+        """The compilers that may be picked, with their options; identity is measured even where it is none of them."""
         options = (text for compiler in self._axes.compilers for text in self._axes.options_of(compiler))
         return {*self._axes.compilers, *options}
 
@@ -169,38 +171,30 @@ class Race:
                 break
             passed += leaders
             for cell in dict.fromkeys(case.group for case in leaders):
-                self._take(cell, [case for case in leaders if case.group == cell], is_final=True)
+                self._measure_in_turn(cell, [case for case in leaders if case.group == cell], is_final=True)
             self._raced.finalists[:] = leaders
             if any(record.case in leaders for record in self._eligible()):
                 break
 
-    def _take(
-        self,
-        cell: Case,
-        candidates: Sequence[Case],
-        efforts: Mapping[Case, float] | None = None,
-        *,
-        is_final: bool = False,
-    ) -> None:
-        """Measure candidates of a cell in turn, with identity, as many of them as there is time for."""
-        reserve_s = 0.0 if is_final else FINAL_SHARE * self._budget_s
-        fitting = list(candidates) if is_final else self._fitting(candidates, efforts or {}, self.left_s - reserve_s)
-        if not fitting:
-            return
-        cases = list(dict.fromkeys([replace(cell, compiler=IDENTITY), *fitting]))
-        left_s = max(self.left_s, LEAST_S)
-        self._raced.groups.append(self._measure(cases, self._rung_s, left_s, fitting if is_final else ()))
+    def _measure_in_turn(self, cell: Case, candidates: Sequence[Case], *, is_final: bool = False) -> None:
+        """Measure candidates of a cell in turn, with identity; nothing where there are none."""
+        if candidates:
+            cases = list(dict.fromkeys([replace(cell, compiler=IDENTITY), *candidates]))
+            wanted = candidates if is_final else ()
+            self._raced.groups.append(self._measure(cases, self._rung_s, max(self.left_s, LEAST_S), wanted))
 
-    def _fitting(self, candidates: Sequence[Case], efforts: Mapping[Case, float], left_s: float) -> list[Case]:
-        """Return the first candidates that there is time for, and note the others as not tried.
+    def _fitting(self, candidates: Iterable[Case], efforts: Mapping[Case, float] | None = None) -> list[Case]:
+        """Return the candidates that there is time for, in their order, and note the others as not tried.
 
-        Nothing is known of how long the first rung takes, so it fits.
+        A part of the budget is left for the last rung.
+
+        Args:
+            efforts: how many times as long as before their compilers take.
         """
-        if not self._raced.groups:
-            return list(candidates)
+        left_s = self.left_s - FINAL_SHARE * self._budget_s
         fitting: list[Case] = []
         for case in candidates:
-            seconds = self._seconds(case, efforts.get(case, 1.0))
+            seconds = self._seconds(case, (efforts or {}).get(case, 1.0))
             if seconds <= left_s:
                 left_s -= seconds
                 fitting.append(case)

@@ -42,7 +42,7 @@ class Arm:
 
     Attributes:
         in_step: whether its n-th round ran in the n-th cycle of its group.
-        ended: why its group's goal asked for no more rounds of it; empty where its precision or the budget ended them.
+        stopped: why its group's goal asked for no more rounds; empty where its precision or the budget ended them.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Arm:
         self.involuntary_switches = 0
         self.measured_s = 0.0
         self.in_step = True
-        self.ended = ""
+        self.stopped = ""
         self._record = Record(
             case=case, outcome="measured", model=artifact.model, started_at=time.time(), comparison=comparison
         )
@@ -197,7 +197,7 @@ class Arm:
                 contention=dataclasses.replace(contention, involuntary_switches=self.involuntary_switches),
                 arms=arms,
                 cycles=cycles if self.in_step else "",
-                ended=self.ended,
+                stopped=self.stopped,
             )
         return self._record
 

@@ -52,7 +52,7 @@ def interleave(
         if goal.is_reached(running, cycles) or budget_spent(running, settings):
             break
     for arm in arms:
-        arm.ended = goal.reason(arm.case)
+        arm.stopped = goal.reason(arm.case)
     during = contention.between(before, contention.read(), elapsed_s=clock() - started)
     return dataclasses.replace(
         during,

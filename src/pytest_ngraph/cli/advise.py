@@ -60,6 +60,8 @@ def declare(commands: Any) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
+    if parsed.p99 and parsed.objective != "latency":
+        raise UsageError("--p99: with --objective=throughput, calls run side by side, and none has a time. Give one.")
     devices = _devices(parsed)
     chosen = _chosen_compilers(parsed, devices[0].kind)
     case = _case(parsed, chosen[0])
@@ -106,7 +108,9 @@ def _run(parsed: argparse.Namespace) -> int:
     if parsed.json:
         print(json.dumps(found.to_dict()))
     else:
-        print("\n".join(lines(found, min(WIDEST, shutil.get_terminal_size((100, 24)).columns))))
+        given = (("--store", parsed.store, Path(".ngraph")), ("--devices", parsed.devices, None))
+        options = "".join(f" {name}={value}" for name, value, default in given if value != default)
+        print("\n".join(lines(found, min(WIDEST, shutil.get_terminal_size((100, 24)).columns), options)))
     return 0 if found.pick else NOTHING_KEEPS_THE_LIMITS
 
 

@@ -276,12 +276,12 @@ def _doubts(measured: Iterable[Record]) -> Iterator[str]:
             unsettled.setdefault(doubt, []).append(record.case.compiler)
     for doubt, names in unsettled.items():
         yield f"~ {', '.join(names)} {doubt}"
-    ended: dict[str, list[str]] = {}
+    stopped: dict[str, list[str]] = {}
     for record in measured:
-        if record.ended and not record.stable:
-            reason = f"{record.ended}, after {counted(len(record.rounds), 'round')}"
-            ended.setdefault(f"at batch size {record.case.batch_size}: {reason}", []).append(record.case.compiler)
-    for reason, names in ended.items():
+        if record.stopped and not record.stable:
+            reason = f"{record.stopped}, after {counted(len(record.rounds), 'round')}"
+            stopped.setdefault(f"at batch size {record.case.batch_size}: {reason}", []).append(record.case.compiler)
+    for reason, names in stopped.items():
         yield f"fewer rounds of {', '.join(names)} {reason}"
 
 
