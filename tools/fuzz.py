@@ -97,9 +97,9 @@ def inside(target: str, options: Sequence[str]) -> None:
 def parser_of(target: str) -> Callable[[bytes], object]:
     """Return the function that parses the bytes of a target."""
     from pytest_ngraph import gate, store
+    from pytest_ngraph.case import split_compilers
     from pytest_ngraph.machine.devices import load_inventory
     from pytest_ngraph.plugin.options import parse_compiler
-    from pytest_ngraph.plugin.options.cases import split_compilers
     from pytest_ngraph.store import baselines
     from pytest_ngraph.worker import protocol
 

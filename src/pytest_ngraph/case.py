@@ -154,3 +154,17 @@ class CompilerSpec:
         if not self.options:
             return self.name
         return f"{self.name}:{','.join(f'{key}={value}' for key, value in self.options)}"
+
+
+def split_compilers(text: str) -> list[str]:
+    """Split a list: a part with `=` but no colon continues the compiler before it.
+
+    `identity,openvino:streams=2,hint=x` names two compilers.
+    """
+    parts: list[str] = []
+    for part in text.split(","):
+        if parts and "=" in part and ":" not in part:
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part)
+    return parts

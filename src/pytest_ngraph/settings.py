@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from pytest_ngraph.record import Failure
+from typing import Any, Literal
 
 Isolation = Literal["compiler", "case"]
+Goal = Literal["rank", "best", "threshold", "precision"]
 MEMORY_SHARE = 0.8
 """A worker that holds more than this share of the machine's memory is killed, before the kernel kills something
 else."""
@@ -22,6 +20,9 @@ class Settings:
     Attributes:
         budget_s: seconds of timed rounds per case; the rounds end earlier when the precision target is met.
         precision_target: distance of the further end of the 95 % interval from the median, over the median.
+        goal: the question that the rounds answer: how fast each case is (`precision`), which of those that are measured
+            in turn is the fastest (`best`), in which order they are (`rank`), whether each limit is kept (`threshold`).
+        indifference: for `best` and `rank`, the share by which a case that is called slower may be faster.
         round_s: most seconds that a round aims for; a slower iteration is a round by itself.
         min_rounds: fewest rounds of a measured case. Fewer than twelve show too little of their own correlation; below
             six there is no 95 % interval of a median.
@@ -38,6 +39,8 @@ class Settings:
 
     budget_s: float = 5.0
     precision_target: float = 0.01
+    goal: Goal = "precision"
+    indifference: float = 0.02
     round_s: float = 0.05
     min_rounds: int = 12
     warmup_s: float = 3.0
@@ -72,10 +75,16 @@ class Settings:
         """Return the settings with a memory limit. Where none is set, it is a share of this machine's memory."""
         return self if self.memory_bytes else replace(self, memory_bytes=int(MEMORY_SHARE * memory_bytes))
 
-    def relevant_to(self, failure: Failure | None) -> dict[str, Any]:
-        """Return the settings that a record depends on. A limit counts only for a failure that it caused."""
+    def relevant_to(self, kind: str = "") -> dict[str, Any]:
+        """Return the settings that a record depends on. A limit counts only for a failure that it caused.
+
+        Args:
+            kind: of the record's failure; empty without one.
+        """
         names = ["budget_s", "precision_target", "round_s", "min_rounds", "warmup_s", "launch_s", "isolation"]
         limits = {"timed out": "timeout_s", "out of memory": "memory_bytes"}
-        if failure is not None and failure.kind in limits:
-            names.append(limits[failure.kind])
+        if kind in limits:
+            names.append(limits[kind])
+        if self.goal != "precision":
+            names += ["goal", "indifference"]
         return {name: getattr(self, name) for name in names}

@@ -27,6 +27,8 @@ class CountingArm:
     fails_in: int = 10**9
     running: bool = True
     target: Target = field(default_factory=Target)
+    in_step: bool = True
+    stopped: str = ""
     rounds: list[Round] = field(default_factory=list)
     after_others: list[bool] = field(default_factory=list)
 

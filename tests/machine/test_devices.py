@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.devices import BUILT_IN, Device, Requirement, load_inventory, parse_size
+from pytest_ngraph.machine.devices import BUILT_IN, Device, Requirement, load_inventory, named, parse_size
 from pytest_ngraph.machine.gpus import Gpu
 from pytest_ngraph.machine.machine import Machine, this_machine
 
@@ -159,3 +159,15 @@ def test_a_machine_may_have_a_little_less_memory_than_its_nominal_size() -> None
     machine = dataclasses.replace(this_machine(), memory_bytes=int(7.63 * 2**30))
     assert Requirement.parse({"memory": "8GiB"}).unmet(BUILT_IN["cpu"], machine) == ""
     assert "lacks 9 GiB" in Requirement.parse({"memory": "9GiB"}).unmet(BUILT_IN["cpu"], machine)
+
+
+def test_a_device_with_fewer_threads_has_a_name_of_its_own() -> None:
+    inventory = BUILT_IN | {"pinned": Device(name="pinned", cores=(4, 6, 8))}
+    assert named(inventory, "cpu") is BUILT_IN["cpu"]
+    assert named(inventory, "cpu@2") == Device(name="cpu@2", threads=2)
+    assert named(inventory, "pinned@2") == Device(name="pinned@2", threads=2, cores=(4, 6))
+    for unknown in ("cpu@0", "cpu@x", "nothing@2", "nothing"):
+        with pytest.raises(UsageError, match="unknown device"):
+            named(inventory, unknown)
+    with pytest.raises(UsageError, match="4 threads: device pinned has 3 cores"):
+        named(inventory, "pinned@4")

@@ -81,6 +81,18 @@ def test_what_disturbed_an_unstable_case_is_shown() -> None:
     assert f"  {doubt}" in texts(records, width=120)
 
 
+def test_who_ran_fewer_rounds_because_the_goal_was_reached_is_no_doubt() -> None:
+    reason = "surely slower than openvino"
+    records = [
+        measured(case("openvino", 1), 0.01),
+        measured(case("identity", 1), 0.02, stable=False, stopped=reason),
+        measured(case("tvm", 1), 0.03, stable=False, stopped=reason),
+    ]
+    shown = texts(records, width=120)
+    assert f"  fewer rounds of identity, tvm at batch size 1: {reason}, after 11 rounds" in shown
+    assert not any("~" in line for line in shown[2:5])
+
+
 def test_what_the_outputs_do_not_show_is_named() -> None:
     facts = {HIDDEN: "blocks.0.gamma, blocks.1.gamma, blocks.2.gamma, gate"}
     records = [measured(case(compiler, 1), 0.02, facts=facts) for compiler in ("identity", "tvm")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from changing import MAIN, Base, known
 from synthetic import case, measured
 
 from pytest_ngraph.against.options import GateOptions, Policy
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold, Verdict
 from pytest_ngraph.gate.verdict import VerdictName
 from pytest_ngraph.machine.devices import BUILT_IN
@@ -98,3 +100,20 @@ def test_a_metric_that_a_test_failed_for_fails_the_run_no_more() -> None:
     ours = judgement("throughput:5%", by=0.5)
     assert [ours.fails(verdict) for verdict in ours.metric_verdicts_of(EIGHT)] == [True]
     assert unanswered(ours) == []
+
+
+@pytest.mark.parametrize(("text", "is_refused"), [("worker_memory>1GiB", True), ("throughput<1", False)])
+def test_a_goal_of_limits_needs_one_that_rounds_show(text: str, *, is_refused: bool) -> None:
+    options = Options(
+        inventory=dict(BUILT_IN),
+        settings=Settings(goal="threshold"),
+        store=Path("store"),
+        thresholds=(Threshold.parse(text),),
+        **dict.fromkeys(AXES, Axis(None, None)),  # type: ignore[arg-type]  # by name
+    )
+    ours = Judgement(options, [], lambda records: ())
+    refused = pytest.raises(UsageError, match="no threshold is about a figure that rounds show")
+    with refused if is_refused else nullcontext():
+        ours.hold_to_bases([ONE, EIGHT])
+    limits, family = ours.knowledge_of_limits
+    assert (set(limits), family) == (set() if is_refused else {ONE, EIGHT}, 2)

@@ -140,3 +140,16 @@ def test_an_option_asks_for_the_costs_of_every_case() -> None:
     ours = SessionThresholds([], serving=True)
     ours.to_bases([ONE, EIGHT], [], GateOptions())
     assert ours.asked.served == {ONE, EIGHT}
+
+
+def test_the_limits_that_rounds_show() -> None:
+    """Identity's speedup follows from its definition; memory needs no rounds; a curve needs those of all its cases."""
+    eager = case("identity", 1)
+    ours = SessionThresholds(map(Threshold.parse, ["speedup<1.2", "worker_memory>1GiB", "throughput[b=8]<5"]))
+    ours.add(ONE, "test_it.py::test", [Threshold.parse("latency_s>1")])
+    ours.to_bases([eager, ONE, EIGHT], [], GateOptions())
+    found = {each: sorted(limit.metric for limit in limits) for each, limits in ours.round_limits.items()}
+    assert found == {ONE: ["latency_s", "speedup"], EIGHT: ["speedup", "throughput"]}
+    curve = SessionThresholds([Threshold.parse("friction>0.5")])
+    curve.to_bases([eager, ONE], [], GateOptions())
+    assert set(curve.round_limits) == {eager, ONE}

@@ -126,3 +126,11 @@ def test_a_full_disk_is_a_clear_error(tmp_path: Path, record: Record, monkeypatc
     monkeypatch.setattr(journal, "_file", os.open("/dev/full", os.O_WRONLY))
     with pytest.raises(StoreError, match="No space left on device"):
         journal.append(record)
+
+
+def test_why_rounds_stopped_is_read_back(tmp_path: Path, record: Record) -> None:
+    """Lines of other kinds are told by their keys, so that no field of a record may have one of these names."""
+    stopped = dataclasses.replace(record, stopped="surely slower than openvino")
+    written(tmp_path, stopped)
+    assert store.read(tmp_path).records == (stopped,)
+    assert not {"schema", store.run.ENDED, store.run.DEVICE, "phase"} & record.to_dict().keys()

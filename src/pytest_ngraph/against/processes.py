@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import chain
 from pathlib import Path
 
@@ -24,8 +24,16 @@ def known(records: Iterable[Record], store: Path) -> Between:
         store: folder with earlier runs; those of the same code on that machine count.
     """
     measured = [record for record in records if record.follows_from]
-    machines = {_machine_of(record) for record in measured}
-    own = {record.run for record in measured}
+    return known_of({_machine_of(record) for record in measured}, store, {record.run for record in measured})
+
+
+def known_of(machines: set[object], store: Path, own: Collection[str] = ()) -> Between:
+    """Return what is known of machines, given by their fingerprints.
+
+    Args:
+        store: folder with earlier runs; those of the same code on these machines count.
+        own: ids of runs that do not count.
+    """
     earlier = chain.from_iterable(_of_run(store, run) for run in run_ids(store)[-MOST_RUNS:] if run not in own)
     return learned(timed(each for each in earlier if _machine_of(each) in machines), calibrated(machines))
 

@@ -39,7 +39,12 @@ class Block(NamedTuple):
 
 
 class Arm:
-    """One case: prepared once, measured round by round in turn with the other arms of its group, then made a record."""
+    """One case: prepared once, measured round by round in turn with the other arms of its group, then made a record.
+
+    Attributes:
+        in_step: whether its n-th round ran in the n-th cycle of its group.
+        stopped: why its group's goal asked for no more rounds; empty where its precision or the budget ended them.
+    """
 
     def __init__(
         self,
@@ -56,6 +61,8 @@ class Arm:
         self.profile: dict[str, Any] = {}
         self.involuntary_switches = 0
         self.measured_s = 0.0
+        self.in_step = True
+        self.stopped = ""
         self._record = Record(
             case=case, outcome="measured", model=artifact.model, started_at=time.time(), comparison=comparison
         )
@@ -194,7 +201,8 @@ class Arm:
                 cpu_percent=100 * self._cpu_s / (self.measured_s * (os.cpu_count() or 1)),
                 contention=dataclasses.replace(contention, involuntary_switches=self.involuntary_switches),
                 arms=arms,
-                cycles=cycles,
+                cycles=cycles if self.in_step else "",
+                stopped=self.stopped,
             )
         return self._record
 

@@ -17,6 +17,7 @@ from pytest_ngraph.bench.base import Base, Opponent, Opponents
 from pytest_ngraph.bench.draws import DrawingLaunches
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.further_launches import FurtherLaunches
+from pytest_ngraph.bench.goal import NOTHING_KNOWN, Knowledge, goal_of
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.headroom import Headroom
 from pytest_ngraph.bench.home import OWN_HOME, Home
@@ -51,6 +52,7 @@ class Bench:
         base: what cases are compared with; None to compare with nothing.
         home: where workers run.
         asked: cases of which more is measured.
+        knowledge: what the goal of the settings decides by.
 
     Raises:
         UsageError: this system or interpreter cannot measure.
@@ -64,6 +66,7 @@ class Bench:
         base: Base | None = None,
         home: Home = OWN_HOME,
         asked: Asked = NOTHING,
+        knowledge: Knowledge = NOTHING_KNOWN,
     ) -> None:
         require_measurable()
         self._scratch = Scratch()
@@ -75,6 +78,7 @@ class Bench:
         self._progress = progress or Silent()
         self._base = base
         self._asked = asked
+        self._knowledge = knowledge
         self._workers = Workers(self._folder, settings.memory_bytes, home, forks=base is not None)
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
@@ -107,6 +111,11 @@ class Bench:
                     opponents.close()
                 self._workers.discard_dead()
                 shutil.rmtree(folder, ignore_errors=True)
+
+    def adopt(self, settings: Settings) -> None:
+        """Measure what comes next with these settings. The cache and the isolation stay what they are."""
+        kept = self._settings
+        self._settings = dataclasses.replace(settings, cache=kept.cache, isolation=kept.isolation)
 
     def close(self) -> None:
         """End every worker and remove what workers left behind."""
@@ -148,7 +157,7 @@ class Bench:
             while waiting and room.is_left(arms[-1].device_memory if arms else None):
                 arms.append(self._prepared(*waiting.pop(0), artifact))
             names = tuple(arm.case.compiler for arm in arms if arm.running)
-            contention = interleave(arms, self._settings, self._progress)
+            contention = interleave(arms, self._settings, self._progress, goal=goal_of(self._settings, self._knowledge))
             if not self._settings.smoke:
                 time_calls(arms, self._asked.calls, self._settings)
             cycles = uuid.uuid4().hex

@@ -13,6 +13,7 @@ from typing import TypeVar
 import psutil
 
 from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.goal import Goal, Precision
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.machine import contention, throttling
@@ -23,11 +24,18 @@ Count = TypeVar("Count", int, float)
 
 
 def interleave(
-    arms: Sequence[Arm], settings: Settings, progress: Progress, clock: Clock = time.monotonic
+    arms: Sequence[Arm],
+    settings: Settings,
+    progress: Progress,
+    clock: Clock = time.monotonic,
+    goal: Goal | None = None,
 ) -> Contention:
-    """Run rounds of all arms in turn, in a new order each cycle, until all are precise or the budget ends.
+    """Run rounds of all arms in turn, in a new order each cycle, until the goal is reached or the budget ends.
 
     While one arm works, the others wait for their next request without spinning.
+
+    Args:
+        goal: decides which arms run, and when they have had enough; without it, all run until all are precise.
 
     Returns:
         What else the machine did during these rounds.
@@ -38,16 +46,23 @@ def interleave(
     slow_rounds = 0
     before, started = contention.read(), clock()
     order = random.Random(0)
+    goal = goal or Precision()
+    cycles = 0
     while running := [arm for arm in arms if arm.running]:
-        for arm in order.sample(running, len(running)):
+        due = [arm for arm in running if goal.takes_part(arm, cycles)]
+        for arm in order.sample(due, len(due)):
+            arm.in_step = arm.in_step and len(arm.rounds) == cycles
             arm.measure_round(after_others=len(running) > 1)
             reasons = watch.now()
             slow_rounds += bool(reasons)
             slowed.update(reasons)
             progress.measuring(arm.case, share_of_budget(running, settings))
+        cycles += 1
         running = [arm for arm in running if arm.running]
-        if all(arm.satisfied for arm in running) or budget_spent(running, settings):
+        if goal.is_reached(running, cycles) or budget_spent(running, settings):
             break
+    for arm in arms:
+        arm.stopped = goal.reason(arm.case)
     during = contention.between(before, contention.read(), elapsed_s=clock() - started)
     return dataclasses.replace(
         during,

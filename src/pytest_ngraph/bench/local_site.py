@@ -53,6 +53,7 @@ class LocalSite:
             work.base,
             Home(folder=self._folder),
             work.asked,
+            work.knowledge,
         )
 
     def close(self) -> None:

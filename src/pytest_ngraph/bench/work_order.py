@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.bench.asked import NOTHING, Asked
+from pytest_ngraph.bench.goal import NOTHING_KNOWN, Knowledge
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.devices import Device
@@ -34,6 +35,7 @@ class WorkOrder:
         base: what the cases are compared with.
         rule: how a comparison is decided; None without a base.
         asked: cases of which more is measured.
+        knowledge: what the goal of the settings decides by. Devices of a cluster decide by what holds in general.
         retry_failed: whether devices measure again what failed there in a way that may have been chance.
     """
 
@@ -48,4 +50,5 @@ class WorkOrder:
     base: Base | None = None
     rule: Rule | None = None
     asked: Asked = NOTHING
+    knowledge: Knowledge = NOTHING_KNOWN
     retry_failed: bool = False

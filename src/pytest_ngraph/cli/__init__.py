@@ -13,6 +13,7 @@ import os
 import sys
 
 from pytest_ngraph.cli import (
+    advise,
     baseline,
     bisect,
     cache,
@@ -54,6 +55,6 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="pytest-ngraph", description="Benchmarks of neural-graph compilers.")
     commands = made.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     of_results = (report, runs, merge, baseline, bisect, export, explain, deploy, tune)
-    for subcommand in (*of_results, device, cluster, cache, doctor):
+    for subcommand in (advise, *of_results, device, cluster, cache, doctor):
         subcommand.declare(commands)
     return made

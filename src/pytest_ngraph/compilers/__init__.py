@@ -11,7 +11,7 @@ methods.
 
 from pytest_ngraph.compilers.in_host_time import InHostTime
 from pytest_ngraph.compilers.interface import CompiledModel, Compiler, refuse_precision
-from pytest_ngraph.compilers.registry import missing_library, names, resolve, runs_module, searches
+from pytest_ngraph.compilers.registry import missing_library, names, resolve, runs_module, searches, worth_trying
 
 __all__ = [
     "CompiledModel",
@@ -23,4 +23,5 @@ __all__ = [
     "resolve",
     "runs_module",
     "searches",
+    "worth_trying",
 ]

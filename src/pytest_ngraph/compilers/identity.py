@@ -44,6 +44,10 @@ class Identity:
         """Return whether it runs the module itself."""
         return self.graph == "module" and artifact.onnx is None
 
+    def worth_trying(self, target: Target) -> dict[str, float]:
+        """Return the memory layout that convolutions like."""
+        return {"channels_last=true": 1.0}
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Do nothing: that is the point."""
 

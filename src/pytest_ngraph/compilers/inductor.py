@@ -85,6 +85,11 @@ class Inductor:
         """Return the same without a search, which takes as long for something tiny."""
         return dataclasses.replace(self, mode="default") if self.mode == "max-autotune" else self
 
+    def worth_trying(self, target: Target) -> dict[str, float]:
+        """Return its modes, those that replay CUDA graphs only on a GPU."""
+        modes = {"mode=max-autotune": 4.0}
+        return {"mode=reduce-overhead": 1.0} | modes if target.kind == "cuda" else modes
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the package, if it is compiled ahead of time; otherwise only refuse what cannot be compiled.
 

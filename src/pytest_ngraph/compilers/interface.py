@@ -59,6 +59,10 @@ class Compiler(Protocol):
       a property where that depends on its options. Without it, it does not search. One that keeps what it finds
       outside its folder must leave that alone where `Target.draw` is not 0.
 
+    - `worth_trying`, a method that returns for a target which of its options are worth trying there, as
+      `{"streams=2": 1.0}`: each with about how many times as long as the default it takes to compile. Without it, only
+      the defaults are tried.
+
     One whose compiled models can be deployed has a method `deploy(artifact, target, compiled, folder)`, which writes
     into `folder` what serves the model that `compile` left in `compiled`, and returns a `serving.Serving`.
 

@@ -86,6 +86,10 @@ class OnnxRuntime:
     def for_priming(self) -> OnnxRuntime:
         return self
 
+    def worth_trying(self, target: Target) -> dict[str, float]:
+        """Return fusions beyond its own, its own without layouts of the processor, and attention as one operator."""
+        return {"rewrite=true": 1.5, "optimization=extended": 1.0, "opset=23,rewrite=true": 1.5}
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the ONNX graph, which `load` optimizes for the provider. An ONNX workload needs none."""
         self._refuse(target)

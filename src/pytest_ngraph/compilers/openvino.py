@@ -51,6 +51,13 @@ class OpenVino:
     def for_priming(self) -> OpenVino:
         return self
 
+    def worth_trying(self, target: Target) -> dict[str, float]:
+        """Return numbers of streams, for throughput: one call at a time uses a single stream."""
+        if target.objective == "latency":
+            return {}
+        numbers = dict.fromkeys((1, max(1, target.threads // 2), target.threads, 2 * target.threads))
+        return {f"streams={number}": 1.0 for number in numbers}
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         # OpenVINO counts the cores that it may use once per process, at its first use: here or in `load`.
         with threads.spread(target), converting():

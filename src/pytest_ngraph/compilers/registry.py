@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.case import CompilerSpec
 from pytest_ngraph.compilers import options
 from pytest_ngraph.compilers.interface import Compiler
@@ -62,6 +62,25 @@ def names() -> list[str]:
 def searches(text: str) -> bool:
     """Return whether the compiler `name[:option=value,...]` searches: two of its compiles then differ by luck."""
     return bool(getattr(resolve(text), "searches", False))
+
+
+def worth_trying(text: str, target: Target) -> dict[str, float]:
+    """Return which options of a compiler, given without any, are worth trying for a target.
+
+    Returns:
+        The compiler with each of them, `name:option=value,...`, and about how many times as long as the default it
+        takes to compile.
+
+    Raises:
+        UsageError: the compiler names an option that it does not have.
+    """
+    trying = getattr(resolve(text), "worth_trying", None)
+    found = (
+        {str(CompilerSpec.parse(f"{text}:{each}")): effort for each, effort in trying(target).items()} if trying else {}
+    )
+    for each in found:
+        resolve(each)
+    return found
 
 
 @cache

@@ -61,6 +61,10 @@ class TorchScript:
     def for_priming(self) -> TorchScript:
         return self
 
+    def worth_trying(self, target: Target) -> dict[str, float]:
+        """Return the frozen graph without the device's layouts and fusions, which do not suit every network."""
+        return {"optimize=false": 1.0}
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write a frozen graph. Raises `Unsupported` for what TorchScript cannot trace, script or freeze."""
         import torch

@@ -13,7 +13,7 @@ from pytest_ngraph.bench.conditions import Conditions
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import provenance
-from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.machine.devices import Device, named
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
@@ -87,9 +87,8 @@ def target_of(
             depends on has changed since.
     """
     case = record.case
-    if case.device not in profiles:
-        raise UsageError.unknown("device", case.device, profiles, "--devices=FILE adds your own.")
-    if absent := profiles[case.device].absent(host.machine):
+    device = named(profiles, case.device)
+    if absent := device.absent(host.machine):
         raise UsageError(f"{absent}. {purpose.capitalize()} on the device itself.")
     if missing := compilers.missing_library(case.compiler):
         raise UsageError(missing)
@@ -97,6 +96,7 @@ def target_of(
     before = record.follows_from
     if not before.get("graph"):
         raise UsageError(f"it is not known from what {case.id} was measured. {again}")
+    profiles = {**profiles, case.device: device}
     conditions = Conditions(common=Settings(), profiles=profiles, machine=host.machine, threads=record.threads)
     target = conditions.target(case)
     if changes := _changes(before, case, target, host):

@@ -105,7 +105,22 @@ class Device:
             return f"device {self.name} is {self.kind} {self.index}, but {place} has {named}"
         return ""
 
+    def with_threads(self, threads: int) -> Device:
+        """Return this device, `NAME@N`, with only its first N threads.
 
+        Raises:
+            UsageError: it has fewer cores.
+        """
+        if self.cores and threads > len(self.cores):
+            raise UsageError(
+                f"{threads} threads: device {self.name} has {len(self.cores)} cores. Give up to that many."
+            )
+        cores = self.cores[:threads] if self.cores else None
+        return dataclasses.replace(self, name=f"{self.name}{FEWER}{threads}", threads=threads, cores=cores)
+
+
+FEWER = "@"
+"""Between a device and a number of its threads."""
 BUILT_IN = {
     device.name: device
     for device in (
@@ -115,6 +130,16 @@ BUILT_IN = {
         Device(name="orin", kind="cuda", architecture="aarch64"),
     )
 }
+
+
+def named(inventory: Mapping[str, Device], name: str) -> Device:
+    """Return the device of this name, or with `NAME@N` that device with N threads. Raises `UsageError` for another."""
+    base, at, threads = name.rpartition(FEWER)
+    if name not in inventory and at and base in inventory and threads.isdecimal() and int(threads):
+        return inventory[base].with_threads(int(threads))
+    if name not in inventory:
+        raise UsageError.unknown("device", name, inventory, "--devices=FILE adds your own.")
+    return inventory[name]
 
 
 def load_inventory(path: Path | None) -> dict[str, Device]:

@@ -65,7 +65,7 @@ def of_measuring(
     """
     return of_compiling(case, target, graph, host) | {
         "machine": host.machine.fingerprint,
-        "settings": settings.relevant_to(failure),
+        "settings": settings.relevant_to(failure.kind if failure else ""),
         "files": dict(files),
         "against": against,
         **({"tails_s": tails_s} if tails_s else {}),

@@ -176,10 +176,9 @@ def _row(record: Record, index: int, columns: Sequence[Column], rank: str, width
     if problem:
         style: Style = "note" if record.outcome in NOT_FAILED else "bad"
         return Line(shortened(f"{INDENT}  {row(columns[:2], index)}{GAP}{problem}", width), style)
-    marks = rank + (" " if record.stable else "~")
-    return Line(
-        INDENT + marks + row(columns, index).rstrip(), "best" if rank == BEST else "plain" if record.stable else "doubt"
-    )
+    marks = rank + ("~" if record.is_unsettled else " ")
+    style = "best" if rank == BEST else "doubt" if record.is_unsettled else "plain"
+    return Line(INDENT + marks + row(columns, index).rstrip(), style)
 
 
 def _ranks(measured: Sequence[Record], metrics: Metrics) -> Iterator[tuple[Case, str]]:
@@ -276,12 +275,19 @@ def _doubts(measured: Iterable[Record]) -> Iterator[str]:
     """Yield a note on unstable cases; cases with the same rounds and contention, measured in turn, share one."""
     unsettled: dict[str, list[str]] = {}
     for record in measured:
-        if not record.stable:
+        if record.is_unsettled:
             rounds, seen = counted(len(record.rounds), "round"), _contention(record.contention)
             doubt = f"at batch size {record.case.batch_size} did not settle in {rounds}: {seen}"
             unsettled.setdefault(doubt, []).append(record.case.compiler)
     for doubt, names in unsettled.items():
         yield f"~ {', '.join(names)} {doubt}"
+    stopped: dict[str, list[str]] = {}
+    for record in measured:
+        if record.stopped and not record.stable:
+            reason = f"{record.stopped}, after {counted(len(record.rounds), 'round')}"
+            stopped.setdefault(f"at batch size {record.case.batch_size}: {reason}", []).append(record.case.compiler)
+    for reason, names in stopped.items():
+        yield f"fewer rounds of {', '.join(names)} {reason}"
 
 
 def _contention(contention: Contention) -> str:

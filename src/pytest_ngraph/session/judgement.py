@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.against.options import Policy
 from pytest_ngraph.case import Case
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.results import ExtraMetrics, Results
 from pytest_ngraph.session.thresholds import SessionThresholds
 
 if TYPE_CHECKING:
     from pytest_ngraph.bench.asked import Asked
+    from pytest_ngraph.bench.goal import Limit
     from pytest_ngraph.gate import Check, Threshold
     from pytest_ngraph.gate.judge import Judge
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
@@ -58,6 +60,7 @@ class Judgement:
     def __init__(self, options: Options, judges: Sequence[Judge], extra_metrics: ExtraMetrics) -> None:
         self.judges = judges
         self._gate = options.gate
+        self._goal = "precision" if options.settings.smoke else options.settings.goal
         self._is_smoke = options.settings.smoke
         self._thresholds = SessionThresholds(
             options.thresholds,
@@ -80,9 +83,15 @@ class Judgement:
     def hold_to_bases(self, cases: Sequence[Case]) -> None:
         """Hold the cases that will be measured to thresholds that compare a metric with a base's.
 
-        Raises `UsageError` where there is such a threshold and no base.
+        Raises `UsageError` where there is such a threshold and no base, and where the goal is `threshold` and no limit
+        is about rounds.
         """
         self._thresholds.to_bases(cases, self.judges, self._gate)
+        if self._goal == "threshold" and cases and not self._thresholds.round_limits:
+            raise UsageError(
+                "--ngraph-goal=threshold: no threshold is about a figure that rounds show. Give one, such as "
+                "--ngraph-fail-on='speedup<1.2', or another goal: rank, best, precision."
+            )
 
     @property
     def has_thresholds(self) -> bool:
@@ -93,6 +102,11 @@ class Judgement:
     def asked(self) -> Asked:
         """What has to be measured besides the rounds of the cases."""
         return self._thresholds.asked
+
+    @property
+    def knowledge_of_limits(self) -> tuple[Mapping[Case, Sequence[Limit]], int]:
+        """The limits on metrics that follow from rounds, by case, and how many comparisons share the error's chance."""
+        return self._thresholds.round_limits, self._thresholds.family
 
     def add(self, record: Record) -> None:
         """Add a record to the results, and compare it with each base."""

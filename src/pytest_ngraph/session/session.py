@@ -84,6 +84,7 @@ class Session:
             reads_figures=lambda: (
                 options.reads_figures or options.tails or options.serving or self.judgement.has_thresholds
             ),
+            limits=lambda: self.judgement.knowledge_of_limits,
         )
         self._clock = clock
         self._started_s = clock()

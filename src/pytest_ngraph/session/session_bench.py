@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.bench.progress import Progress
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.against.live import LiveBase
     from pytest_ngraph.bench.asked import Asked
     from pytest_ngraph.bench.base import Base
+    from pytest_ngraph.bench.goal import Knowledge, Limit
     from pytest_ngraph.record import Record
     from pytest_ngraph.session.resume import ResumedRun
 
@@ -34,6 +35,8 @@ class SessionBench:
         against: base that is measured beside the cases; None for none.
         resumed: run that this session goes on with; None for a new one.
         reads_figures: whether figures of all cases are needed, also of those that equal their base's.
+        limits: returns the limits on metrics that follow from rounds, by case, and how many comparisons share the
+            chance of an error.
 
     Attributes:
         wanted: cases that are measured although they equal their base's, because a test reads a figure of theirs.
@@ -49,9 +52,11 @@ class SessionBench:
         against: LiveBase | None = None,
         resumed: ResumedRun | None = None,
         reads_figures: Callable[[], bool] = lambda: True,
+        limits: Callable[[], tuple[Mapping[Case, Sequence[Limit]], int]] = lambda: ({}, 1),
     ) -> None:
         self.wanted: set[Case] = set()
         self._reads_figures = reads_figures
+        self._limits = limits
         self._options = options
         self._site = site
         self._plan = plan
@@ -127,6 +132,7 @@ class SessionBench:
             base=base,
             rule=self._against.rule if self._against and base else None,
             asked=asked,
+            knowledge=self._knowledge(),
             retry_failed=self._options.resume.retry_failed,
             progress=self._progress,
             run_id=lambda: self._recorder.open().id,
@@ -134,6 +140,18 @@ class SessionBench:
             describe_device=self._recorder.describe_device,
         )
         return self._site.open(work)
+
+    def _knowledge(self) -> Knowledge:
+        """Return what the goal of the run decides by. With the goal precision, nothing is read for it."""
+        from pytest_ngraph.bench.goal import NOTHING_KNOWN, Knowledge
+
+        if self._options.settings.goal == "precision" or not self._site.is_here:
+            return NOTHING_KNOWN
+        from pytest_ngraph.against.processes import known_of
+
+        limits, family = self._limits()
+        between = known_of({this_machine().fingerprint}, self._options.store)
+        return Knowledge(between=between, limits=limits, family=family)
 
     def _to_measure(self, group: Iterable[Case], measured: Collection[Case]) -> list[Case]:
         """Return the cases of a group that no session has measured."""

@@ -11,15 +11,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.bench.asked import NOTHING, Asked
-from pytest_ngraph.case import Case
+from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.costs import COSTS
 from pytest_ngraph.errors import UsageError
 
 if TYPE_CHECKING:
+    from pytest_ngraph.bench.goal import Limit
     from pytest_ngraph.gate import Check, Threshold
     from pytest_ngraph.gate.judge import Judge
     from pytest_ngraph.gate.metric_gate import MetricGate
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.metrics import Metrics
+
+
+NOT_OF_ROUNDS = frozenset(
+    (*COSTS, "p50_s", "p90_s", "p95_s", "p99_s", "compile_s", "cpu_percent", "cpu_reduction", "worker_memory_bytes",
+     "device_memory_bytes")
+)  # fmt: skip
+"""Metrics of a case that more rounds do not make surer."""
+REFERRED = ("speedup", "bsr", "break_even")
+"""Metrics whose value under identity follows from their definition."""
 
 
 class Outcome(NamedTuple):
@@ -108,8 +119,27 @@ class SessionThresholds:
         own = [(threshold, case) for case in self._own for threshold in self._own_of(case)]
         return [*((threshold, None) for threshold in self._everywhere), *own]
 
+    @property
+    def round_limits(self) -> dict[Case, list[Limit]]:
+        """The limits on metrics that follow from rounds, by case, for a goal that ends with them.
+
+        One that spans cases counts for all of them.
+        """
+        from pytest_ngraph.bench.goal import Limit
+        from pytest_ngraph.metrics import Metric
+
+        found: dict[Case, list[Limit]] = defaultdict(list)
+        for threshold, owner in self._every:
+            if threshold.is_relative or threshold.metric in NOT_OF_ROUNDS:
+                continue
+            for case in self._cases if owner is None else [owner]:
+                is_exact = threshold.metric in REFERRED and case.compiler == IDENTITY
+                if not threshold.is_of_cases or (threshold.selects(Metric(threshold.metric, case)) and not is_exact):
+                    found[case].append(Limit(metric=threshold.metric, bound=threshold.bound))
+        return dict(found)
+
     @cached_property
-    def _limits(self) -> int:
+    def family(self) -> int:
         """The number of comparisons with limits that the session was to make when the first of them was due."""
         from pytest_ngraph.gate.check import count_limits
 
@@ -141,8 +171,8 @@ class SessionThresholds:
         from pytest_ngraph.gate import check
 
         known = metrics()
-        of_run = self._unanswered(check(everywhere, known, case=case, limits=self._limits), nodeid)
-        found = check(own, known, case=case, limits=self._limits)
+        of_run = self._unanswered(check(everywhere, known, case=case, limits=self.family), nodeid)
+        found = check(own, known, case=case, limits=self.family)
         of_test = [each.text for each in found if each.outcome == "breached"]
         breaches = list(dict.fromkeys([*of_run, *of_test]))
         self._answered_by |= dict.fromkeys(breaches, nodeid)
@@ -169,11 +199,11 @@ class SessionThresholds:
         from pytest_ngraph.gate import check
 
         of_owners = [
-            check(self._own_of(case), metrics, case=case, limits=self._limits)
+            check(self._own_of(case), metrics, case=case, limits=self.family)
             for case in self._own
             if case in metrics.by_case
         ]
-        of_run = check(self._everywhere, metrics, limits=self._limits)
+        of_run = check(self._everywhere, metrics, limits=self.family)
         return [*of_run, *(c for checks in of_owners for c in checks if c.case)]
 
     def _own_of(self, case: Case) -> list[Threshold]:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_ngraph.case import split_compilers
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.options import parse_batch_size
-from pytest_ngraph.plugin.options.cases import split_compilers
 from pytest_ngraph.session.options import Axis
 
 
@@ -132,3 +132,28 @@ def test_a_folder_is_no_number_of_seconds(pytester: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(
         ["ERROR: --ngraph-tails=benchmarks: 'benchmarks' is not a number above 0. --ngraph-tails takes the next word *"]
     )
+
+
+def test_a_goal_and_what_does_not_matter_to_it(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nngraph_goal = rank\nngraph_indifference = 1%\n")
+    settings = pytester.parseconfigure("--ngraph-goal=best").stash[SESSION].options.settings
+    assert (settings.goal, settings.indifference) == ("best", 0.01)
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (["--ngraph-goal=fastest"], "unknown --ngraph-goal 'fastest'*Known: best, precision, rank, threshold.*"),
+        (
+            ["--ngraph-goal=best", "--ngraph-calibrate"],
+            "--ngraph-goal=best: beside a base, rounds end by*",
+        ),
+        (["--ngraph-goal=best", "--ngraph-indifference=2"], "--ngraph-indifference=2: '2' is not a share above 0*"),
+        (
+            ["--ngraph-goal=threshold", "--ngraph-scheduler=tcp://127.0.0.1:1"],
+            "--ngraph-goal=threshold: devices of a cluster do not know the thresholds.*",
+        ),
+    ],
+)
+def test_a_goal_that_the_run_cannot_end_with(pytester: pytest.Pytester, typed: list[str], message: str) -> None:
+    pytester.runpytest(*typed).stderr.fnmatch_lines([f"ERROR: {message}"])

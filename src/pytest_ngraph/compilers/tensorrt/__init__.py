@@ -55,6 +55,10 @@ class TensorRt:
     def for_priming(self) -> TensorRt:
         return self
 
+    def worth_trying(self, target: Target) -> dict[str, float]:
+        """Return CUDA graphs, and the longest search for kernels."""
+        return {"graph=true": 1.0, "graph=true,level=5": 4.0}
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the plan, which runs only with this version on this GPU.
 
@@ -94,6 +98,10 @@ class TensorRtRtx:
 
     def for_priming(self) -> TensorRtRtx:
         return self
+
+    def worth_trying(self, target: Target) -> dict[str, float]:
+        """Return CUDA graphs."""
+        return {"graph=true": 1.0}
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the plan. No timing cache is used: loading the plan compiles kernels instead of racing them."""

@@ -65,6 +65,10 @@ class Tvm:
         """Return the same without a search."""
         return dataclasses.replace(self, trials=0)
 
+    def worth_trying(self, target: Target) -> dict[str, float]:
+        """Return a short search, on a CPU. A trial takes about two seconds."""
+        return {"trials=64": 20.0} if target.kind == "cpu" else {}
+
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write a shared library and the facts about its kernels."""
         from pytest_ngraph.compilers.tvm import gpu

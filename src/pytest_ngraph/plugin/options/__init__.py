@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import load_inventory
 from pytest_ngraph.plugin.options import cases, cluster, gate, measuring, outputs, resume
 from pytest_ngraph.plugin.options.cases import parse_batch_size, parse_compiler
 from pytest_ngraph.plugin.options.outputs import parse_thresholds
 from pytest_ngraph.plugin.options.reading import path, resolved, single
 from pytest_ngraph.session.options import Options
+from pytest_ngraph.settings import Settings
 
 __all__ = [
     "declare",
@@ -48,6 +50,8 @@ def read(config: pytest.Config) -> Options:
     inventory = load_inventory(_devices_file(config))
     settings = measuring.read(config)
     gate_options = gate.read(config)
+    cluster_options = cluster.read(config, gate_options)
+    _refuse_goal(settings, compares=gate_options.compares, is_remote=bool(cluster_options.scheduler))
     return Options(
         inventory=inventory,
         **cases.read(config, inventory),
@@ -56,7 +60,7 @@ def read(config: pytest.Config) -> Options:
         thresholds=outputs.thresholds(config),
         gate=gate_options,
         resume=resume.read(config),
-        cluster=cluster.read(config, gate_options),
+        cluster=cluster_options,
         report=path(config, "report"),
         summary=path(config, "summary"),
         tails=single(config, "tails") is not None,
@@ -64,6 +68,20 @@ def read(config: pytest.Config) -> Options:
         reads_figures=outputs.reads_figures(config),
         measures=not (config.option.collectonly or settings.smoke or _is_distributed(config)),
     )
+
+
+def _refuse_goal(settings: Settings, *, compares: bool, is_remote: bool) -> None:
+    """Raise `UsageError` for a goal that this run cannot end with."""
+    if settings.goal != "precision" and compares:
+        raise UsageError(
+            f"--ngraph-goal={settings.goal}: beside a base, rounds end by the verdicts. Leave the goal out, or "
+            "compare in a run of its own."
+        )
+    if settings.goal == "threshold" and is_remote:
+        raise UsageError(
+            "--ngraph-goal=threshold: devices of a cluster do not know the thresholds. Give another goal: rank, best, "
+            "precision."
+        )
 
 
 def _is_distributed(config: pytest.Config) -> bool:

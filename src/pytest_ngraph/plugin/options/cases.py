@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import pytest
 
 from pytest_ngraph import compilers
-from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec
+from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec, split_compilers
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options.reading import Declare, axis
 from pytest_ngraph.session.options import Axis
@@ -75,20 +75,6 @@ def parse_compiler(text: str) -> str:
 def parse_batch_size(value: object) -> int:
     """Return a batch size from a mark or the command line."""
     return parse_whole("batch size", value)
-
-
-def split_compilers(text: str) -> list[str]:
-    """Split a list: a part with `=` but no colon continues the compiler before it.
-
-    `identity,openvino:streams=2,hint=x` names two compilers.
-    """
-    parts: list[str] = []
-    for part in text.split(","):
-        if parts and "=" in part and ":" not in part:
-            parts[-1] += f",{part}"
-        else:
-            parts.append(part)
-    return parts
 
 
 def _sizes(config: pytest.Config) -> dict[str, Axis[int]]:

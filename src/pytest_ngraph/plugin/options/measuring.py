@@ -10,7 +10,7 @@ import pytest
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import parse_size
 from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, path, positive, share, single
-from pytest_ngraph.settings import Isolation, Settings
+from pytest_ngraph.settings import Goal, Isolation, Settings
 from pytest_ngraph.system.files import compiled_folder
 
 DEFAULTS = Settings()
@@ -39,6 +39,21 @@ def declare(add: Declare) -> None:
         "--ngraph-precision-target",
         "ngraph_precision_target",
         "Stop measuring when the median is known within this share. Default: 1%",
+        metavar="SHARE",
+        **ONE,
+    )
+    add(
+        "--ngraph-goal",
+        "ngraph_goal",
+        "The question that rounds answer, so that they end with it: rank (the order of the compilers), best (the "
+        "fastest), threshold (each limit is surely kept or breached), precision (each median). Default: precision",
+        metavar="rank|best|threshold|precision",
+        **ONE,
+    )
+    add(
+        "--ngraph-indifference",
+        "ngraph_indifference",
+        "With the goals rank and best: the share by which a slower one may be faster without mattering. Default: 2%",
         metavar="SHARE",
         **ONE,
     )
@@ -99,6 +114,8 @@ def read(config: pytest.Config) -> Settings:
         budget_s=positive(config, "budget", DEFAULTS.budget_s),
         tails_s=_tails_s(config),
         precision_target=share(config, "precision_target", DEFAULTS.precision_target),
+        goal=cast("Goal", choice(config, "goal", get_args(Goal), DEFAULTS.goal)),
+        indifference=share(config, "indifference", DEFAULTS.indifference),
         timeout_s=positive(config, "timeout", DEFAULTS.timeout_s),
         memory_bytes=parse_size(memory) if memory else None,
         cache=_cache(config),

@@ -46,6 +46,7 @@ CASES: Schema = {
     "agreement_error": pl.Float64,  # relative to eager in fp32, and what is allowed
     "agreement_tolerance": pl.Float64,
     "stable": pl.Boolean,  # whether the rounds settled within the budget
+    "stopped": pl.String,  # why the goal of the run asked for no more rounds
     "parameters": pl.Int64,
     "mult_adds": pl.Int64,  # of one sample, as counted by torchinfo: the study's MACs
     "flops": pl.Int64,  # of one sample, attention included

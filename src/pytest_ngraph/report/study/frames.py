@@ -44,6 +44,7 @@ def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
         "agreement_error": [record.agreement.error if record.agreement else None for record in recorded],
         "agreement_tolerance": [record.agreement.tolerance if record.agreement else None for record in recorded],
         "stable": [record.stable for record in recorded],
+        "stopped": [record.stopped for record in recorded],
         "parameters": [record.model.parameters for record in recorded],
         "mult_adds": [record.model.mult_adds for record in recorded],
         "flops": [record.model.flops for record in recorded],

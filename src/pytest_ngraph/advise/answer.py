@@ -1,0 +1,277 @@
+"""The answer: what follows from what a race has measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_ngraph.advise.limits import Held, Limits, p99
+from pytest_ngraph.advise.race import Raced
+from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.metrics import compute
+from pytest_ngraph.metrics.between import Between, of_ratio, with_between
+from pytest_ngraph.record import Record
+from pytest_ngraph.stats import LEVEL, Estimate, without_infinities
+
+NEAR = 0.01
+"""Who is nearer than this share is called within it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A candidate that was measured.
+
+    Attributes:
+        record: its last record.
+        held: what became of each limit.
+        speedup: over identity, measured in turn with it, with what other processes may show; None where that is
+            unknown.
+        below: a candidate that it is surely slower than; None for none.
+        is_on_front: whether no other candidate is better in one figure and no worse in the others.
+    """
+
+    record: Record
+    held: tuple[Held, ...]
+    speedup: Estimate | None
+    below: Case | None = None
+    is_on_front: bool = False
+
+    @property
+    def case(self) -> Case:
+        return self.record.case
+
+    @property
+    def s_per_sample(self) -> float:
+        return 1 / self.record.throughput
+
+    @property
+    def keeps(self) -> bool:
+        """Whether its figures keep every limit; surely or not."""
+        return all(each.state in ("kept", "unsure") for each in self.held)
+
+    @property
+    def breaches(self) -> list[str]:
+        """The limits that it does not keep, in words."""
+        return [each.text for each in self.held if each.state == "breached"]
+
+    @property
+    def unsure(self) -> list[str]:
+        """The limits that it keeps, and not surely, in words."""
+        return [each.text for each in self.held if each.state == "unsure"]
+
+    @property
+    def p99(self) -> Estimate | None:
+        return p99(self.record)
+
+    def cost(self, metric: str) -> float | None:
+        """Return what serving it costs; None where that was not measured."""
+        return self.record.reading(metric)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What to deploy.
+
+    Attributes:
+        pick: the fastest candidate whose figures keep all limits; None where none does.
+        close: candidates that keep the limits, or may, and are not surely slower than the pick; the fastest first.
+        candidates: all that were measured, the fastest first.
+        dropped: what was not measured to the end, and why.
+        run: the run that has the records.
+    """
+
+    pick: Candidate | None
+    close: tuple[Candidate, ...]
+    candidates: tuple[Candidate, ...]
+    dropped: Mapping[Case, str]
+    run: str = ""
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why the pick is not sure, in words; empty where it is."""
+        if self.pick is None:
+            return []
+        found = [f"{named_beside(each.case, self.pick.case)} is {apart(each, self.pick)}" for each in self.close[:1]]
+        return found + self.pick.unsure
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the pick surely keeps the limits, and all that was tried is surely slower or does not keep them."""
+        return self.pick is not None and not self.close and not self.pick.unsure
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON-ready data."""
+        return {
+            "run": self.run,
+            "pick": self.pick.case.id if self.pick else None,
+            "sure": self.is_sure,
+            "doubts": self.doubts,
+            "close": [each.case.id for each in self.close],
+            "candidates": [_to_dict(each) for each in self.candidates],
+            "dropped": {case.id: reason for case, reason in self.dropped.items()},
+        }
+
+
+def answer(raced: Raced, named: set[str], limits: Limits, between: Between, run: str = "") -> Answer:
+    """Return what follows from a race.
+
+    Args:
+        named: compilers that may be picked.
+        run: the run that has the records.
+    """
+    latest = raced.latest
+    measured = [record for record in latest.values() if record.outcome == "measured"]
+    held = {record.case: tuple(limits.held(record, between)) for record in measured}
+    eligible = {
+        case
+        for case, own in held.items()
+        if case.compiler in named and not any(each.state == "breached" for each in own)
+    }
+    level = (1 - LEVEL) / max(1, len(eligible) - 1)
+    below = _surely_slower(raced.groups, eligible, between, level)
+    speedups = _speedups(raced.groups, between)
+    found = [
+        Candidate(
+            record=record,
+            held=held[record.case],
+            speedup=speedups.get(record.case),
+            below=below.get(record.case),
+        )
+        for record in sorted(measured, key=lambda record: -record.throughput)
+        if record.case.compiler in named
+    ]
+    complete = [each for each in found if each.keeps and (each.case in raced.finalists or not raced.finalists)]
+    pick = complete[0] if complete else None
+    close = [
+        each
+        for each in found
+        if pick
+        and each.case in eligible - {pick.case}
+        and each.below is None
+        and not (each.case.group != pick.case.group and _is_faster(pick.record, each.record, between, level))
+    ]
+    front = _front(found)
+    candidates = [replace(each, is_on_front=each.case in front) for each in found]
+    dropped = {
+        record.case: _why_not_measured(record)
+        for record in latest.values()
+        if record.outcome != "measured" and record.case.compiler in named
+    }
+    return Answer(
+        pick=pick,
+        close=tuple(close),
+        candidates=tuple(candidates),
+        dropped=dropped | raced.untried,
+        run=run,
+    )
+
+
+def _surely_slower(
+    groups: Sequence[Sequence[Record]], eligible: set[Case], between: Between, level: float
+) -> dict[Case, Case]:
+    """Return the candidates that are surely slower than an eligible one measured in turn, each with the fastest such.
+
+    Who is surely slower than another is not the fastest, whichever is.
+    """
+    found: dict[Case, Case] = {}
+    for group in groups:
+        measured = [each for each in group if each.outcome == "measured"]
+        ordered = sorted(measured, key=lambda record: -record.throughput)
+        for record in measured:
+            found.pop(record.case, None)  # what an earlier rung showed of it is measured again here
+            faster = (each for each in ordered if each.case in eligible and _is_faster(each, record, between, level))
+            if (first := next(faster, None)) is not None:
+                found[record.case] = first.case
+    return found
+
+
+def _is_faster(one: Record, other: Record, between: Between, level: float) -> bool:
+    """Return whether the first is surely faster than the second, other processes included."""
+    above, below = one.throughput_interval, other.throughput_interval
+    if above.value <= below.value or below.value <= 0:
+        return False
+    return of_ratio(above, below, between.pair).p(math.log(above.value / below.value)) <= level
+
+
+def _speedups(groups: Sequence[Sequence[Record]], between: Between) -> dict[Case, Estimate]:
+    """Return the speedup of each case over identity of its own group, with what other processes may show."""
+    found: dict[Case, Estimate] = {}
+    for group in groups:
+        metrics = compute([record for record in group if record.outcome == "measured"], between=between)
+        for case, own in metrics.by_case.items():
+            speedup = own["speedup"].estimate
+            if speedup is not None and case.compiler != IDENTITY:
+                found[case] = with_between(speedup, between.pair)
+    return found
+
+
+def figures(candidate: Candidate) -> dict[str, float]:
+    """Return what is known of a candidate that is better when it is lower: time, memory, cold start."""
+    values = {
+        "s_per_sample": candidate.s_per_sample,
+        "p99_s": candidate.p99.value if candidate.p99 else None,
+        "serving_memory_bytes": candidate.cost("serving_memory_bytes"),
+        "cold_start_s": candidate.cost("cold_start_s"),
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _front(candidates: Sequence[Candidate]) -> set[Case]:
+    """Return the candidates with costs that no other one dominates: better in one figure, and no worse in any."""
+    complete = {each.case: figures(each) for each in candidates if each.cost("cold_start_s") is not None}
+
+    def is_dominated(own: Mapping[str, float]) -> bool:
+        return any(
+            all(other.get(name, math.inf) <= value for name, value in own.items())
+            and any(other.get(name, math.inf) < value for name, value in own.items())
+            for other in complete.values()
+        )
+
+    return {case for case, own in complete.items() if not is_dominated(own)}
+
+
+def apart(other: Candidate, pick: Candidate) -> str:
+    """Return how far another candidate is from the pick, in words: `within 1 %`, `4 % slower`."""
+    share = other.s_per_sample / pick.s_per_sample - 1
+    if abs(share) < NEAR:
+        return f"within {100 * NEAR:g} %"
+    return f"{100 * abs(share):.0f} % {'slower' if share > 0 else 'faster'}"
+
+
+def named_beside(case: Case, other: Case) -> str:
+    """Return a candidate's name, with what else than the compiler differs from another: `openvino at batch 4`."""
+    differing = [
+        text
+        for text, own, others in (
+            (f"batch {case.batch_size}", case.batch_size, other.batch_size),
+            (case.precision, case.precision, other.precision),
+            (case.device, case.device, other.device),
+        )
+        if own != others
+    ]
+    return case.compiler + (f" at {', '.join(differing)}" if differing else "")
+
+
+def _why_not_measured(record: Record) -> str:
+    if record.failure is not None and record.failure.kind == "timed out":
+        return f"its phase {record.failure.phase} took longer than the budget had left"
+    if record.failure is not None:
+        return f"failed, {record.failure.in_one_line.splitlines()[0]}"
+    return record.skip_reason or record.outcome
+
+
+def _to_dict(candidate: Candidate) -> dict[str, Any]:
+    found = {
+        "case": candidate.case.id,
+        **figures(candidate),
+        "speedup": list(candidate.speedup) if candidate.speedup else None,
+        "error": candidate.record.agreement.error if candidate.record.agreement else None,
+        "limits": [each.text for each in candidate.held],
+        "keeps": candidate.keeps,
+        "surely_slower_than": candidate.below.id if candidate.below else None,
+        "on_front": candidate.is_on_front,
+    }
+    made: dict[str, Any] = without_infinities(found)
+    return made

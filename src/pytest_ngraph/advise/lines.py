@@ -1,0 +1,153 @@
+"""An answer as lines of text: one sentence and one command first, then the front, then what was dropped and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_ngraph.advise.answer import Answer, Candidate, apart, named_beside
+from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.metrics.text import quantity
+from pytest_ngraph.report.table import GAP, Column, fitting, row
+from pytest_ngraph.wording import counted
+
+ABSENT = "-"
+WORTH_SAYING = 0.05
+"""A cost that differs by less than this share of the pick's is not mentioned in the sentence."""
+
+
+def lines(answer: Answer, width: int, options: str = "") -> Iterator[str]:
+    """Yield an answer, line by line. `options` are those that the command needs, such as the store."""
+    yield sentence(answer)
+    if answer.pick is not None:
+        yield f"  {command(answer)}{options}"
+    complete = [each for each in answer.candidates if each.is_on_front]
+    if complete:
+        yield ""
+        yield "Pareto front: nothing that was measured to the end is better in one figure and no worse in the others"
+        yield from _table(complete, answer, width)
+    others = [each for each in answer.candidates if not each.is_on_front]
+    if others or answer.dropped:
+        yield ""
+        yield f"Also tried, of {counted(len(answer.candidates) + len(answer.dropped), 'candidate')}"
+        for each in others:
+            yield f"  {_label(each.case)}: {quantity(each.s_per_sample, 's')} a sample; {_why(each, answer)}"
+        for case, reason in answer.dropped.items():
+            yield f"  {_label(case)}: {reason}"
+
+
+def sentence(answer: Answer) -> str:
+    """Return the answer in one sentence: `Deploy openvino at batch 4: 41 % [38, 44] less time than eager, ...`."""
+    pick = answer.pick
+    if pick is None:
+        if not answer.candidates:
+            return "Nothing to deploy: no candidate could be measured."
+        best = answer.candidates[0]
+        why = ", ".join(best.breaches or [each.text for each in best.held if each.state == "unknown"])
+        return f"Nothing that was tried keeps the limits. The fastest, {_label(best.case)}: {why}."
+    parts = [f"Deploy {_label(pick.case)}: {_gain(pick)}"]
+    if pick.p99 is not None:
+        parts.append(f"p99 {quantity(pick.p99.value, 's')}")
+    memory = pick.cost("serving_memory_bytes")
+    if memory is not None:
+        parts.append(quantity(memory, "B"))
+    parts.append("sure" if answer.is_sure else "not sure")
+    aside = [*_beside(answer), *pick.unsure]
+    return ", ".join(parts) + (f"; {'; '.join(aside)}" if aside else "") + "."
+
+
+def command(answer: Answer) -> str:
+    """Return the command that writes the folder that serves the pick."""
+    assert answer.pick is not None
+    return f"pytest-ngraph deploy {answer.run} --case {answer.pick.case.id} -o service"
+
+
+def _gain(pick: Candidate) -> str:
+    """Return by how much less time a sample takes than under eager PyTorch, with its interval in percent."""
+    if pick.case.compiler == IDENTITY:
+        return "eager PyTorch is the fastest that was tried"
+    if pick.speedup is None:
+        return f"{quantity(pick.s_per_sample, 's')} a sample"
+    value, low, high = (100 * (1 - 1 / each) if each > 0 else -float("inf") for each in pick.speedup)
+    if value < 0:
+        return f"{-value:.0f} % [{-high:.0f}, {-low:.0f}] more time than eager"
+    return f"{value:.0f} % [{low:.0f}, {high:.0f}] less time than eager"
+
+
+def _beside(answer: Answer) -> Iterator[str]:
+    """Yield what is close to the pick, and what it does better."""
+    pick = answer.pick
+    assert pick is not None
+    if answer.close:
+        other = answer.close[0]
+        yield f"{named_beside(other.case, pick.case)} is {apart(other, pick)}{_better(other, pick)}"
+        if len(answer.close) > 1:
+            yield f"{counted(len(answer.close) - 1, 'other')} may be as fast"
+
+
+def _better(other: Candidate, pick: Candidate) -> str:
+    """Return what another candidate costs less than the pick: ` and starts 0.2 s sooner`."""
+    found = []
+    for metric, unit, text in (
+        ("cold_start_s", "s", "starts {} sooner"),
+        ("serving_memory_bytes", "B", "needs {} less"),
+    ):
+        own, theirs = pick.cost(metric), other.cost(metric)
+        if own is not None and theirs is not None and own - theirs > WORTH_SAYING * own:
+            found.append(text.format(quantity(own - theirs, unit)))  # type: ignore[arg-type]  # one of the units
+    return f" and {' and '.join(found)}" if found else ""
+
+
+def _why(each: Candidate, answer: Answer) -> str:
+    """Return why a candidate is not the pick."""
+    if answer.pick is not None and each.case == answer.pick.case:
+        return "picked"
+    if each.breaches:
+        return ", ".join(each.breaches)
+    if each.below is not None:
+        return f"surely slower than {named_beside(each.below, each.case)}"
+    if answer.pick is not None and each.case in [other.case for other in answer.close]:
+        return f"{apart(each, answer.pick)}, not surely slower"
+    return "surely slower than the pick" if answer.pick is not None else "what limits ask for was not measured"
+
+
+def _table(candidates: Sequence[Candidate], answer: Answer, width: int) -> Iterator[str]:
+    columns = [
+        Column(heading="", cells=["*" if _is_picked(each, answer) else "" for each in candidates]),
+        Column(heading="compiler", cells=[each.case.compiler for each in candidates], left=True),
+        Column(heading="at", cells=[_place(each.case) for each in candidates], left=True, rank=1),
+        Column(heading="a sample", cells=[quantity(each.s_per_sample, "s") for each in candidates]),
+        Column(
+            heading="p99", cells=[quantity(each.p99.value, "s") if each.p99 else ABSENT for each in candidates], rank=2
+        ),
+        Column(heading="memory", cells=[_cost(each, "serving_memory_bytes") for each in candidates], rank=3),
+        Column(heading="cold start", cells=[_cost(each, "cold_start_s") for each in candidates], rank=4),
+        Column(
+            heading="error",
+            cells=[f"{a.error:.0e}" if (a := each.record.agreement) else ABSENT for each in candidates],
+            rank=5,
+        ),
+    ]
+    shown = fitting(columns, width - len(GAP))
+    yield f"{GAP}{row(shown, None)}".rstrip()
+    for place in range(len(candidates)):
+        yield f"{GAP}{row(shown, place)}".rstrip()
+
+
+def _is_picked(each: Candidate, answer: Answer) -> bool:
+    return answer.pick is not None and each.case == answer.pick.case
+
+
+def _cost(each: Candidate, metric: str) -> str:
+    found = each.cost(metric)
+    return ABSENT if found is None else quantity(found, "B" if metric.endswith("bytes") else "s")
+
+
+def _label(case: Case) -> str:
+    return f"`{case.compiler}` at {_place(case)}"
+
+
+def _place(case: Case) -> str:
+    """Return everything that was chosen but the compiler: `batch 4, bf16, cpu@1`; the usual is left out."""
+    _, at, threads = case.device.rpartition("@")
+    parts = [f"batch {case.batch_size}", *case.variant, *([counted(int(threads), "thread")] if at else [])]
+    return ", ".join(parts)

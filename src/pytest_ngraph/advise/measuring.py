@@ -1,0 +1,165 @@
+"""Where a race measures: the ordinary bench of this machine. Each record goes to a run of the store as it comes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.asked import Asked
+from pytest_ngraph.bench.bench import Bench
+from pytest_ngraph.bench.conditions import Conditions
+from pytest_ngraph.bench.goal import Knowledge
+from pytest_ngraph.bench.progress import JournaledProgress, Progress
+from pytest_ngraph.case import Case
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.machine.host import THIS_MACHINE
+from pytest_ngraph.machine.machine import environment
+from pytest_ngraph.metrics.between import Between
+from pytest_ngraph.metrics.percentiles import PERCENTILES, SPARE, fewest_calls
+from pytest_ngraph.record import Record
+from pytest_ngraph.session.options import ResumeOptions
+from pytest_ngraph.session.resume import open_run, staleness, would_follow_from
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.store import Journal
+
+MOST_TAILS_S = 30.0
+"""Seconds of single calls of a case. A slower model shows no p99 in them, and says so."""
+FEWEST_TAILS_S = 1.0
+
+
+class Measuring:
+    """Measures groups of cases and keeps their records.
+
+    Args:
+        bench: what measures, with `asked` as what it is asked for.
+        asked: cases whose single calls and costs are measured; changed from rung to rung.
+        settings: those of the run, whose budget and limits each rung sets.
+        target: returns what a case is compiled for.
+        journal: where records go.
+        kept: records of an earlier session of this run.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        asked: set[Case],
+        settings: Settings,
+        target: Callable[[Case], Target],
+        journal: Journal,
+        kept: Mapping[Case, Record],
+    ) -> None:
+        self._bench = bench
+        self._asked = asked
+        self._settings = settings
+        self._target = target
+        self._journal = journal
+        self._kept = dict(kept)
+        self._latest = dict(kept)
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run that has the records."""
+        return self._journal.id
+
+    def __call__(self, cases: Sequence[Case], budget_s: float, left_s: float, wanted: Sequence[Case]) -> list[Record]:
+        """Measure cases of one group in turn, but for those whose record from an earlier session stands."""
+        rung = dataclasses.replace(
+            self._settings,
+            budget_s=budget_s,
+            goal="rank" if wanted else "best",
+            timeout_s=min(self._settings.timeout_s, left_s),
+            tails_s=self._tails_s(wanted),
+        )
+        self._bench.adopt(rung)
+        self._asked.clear()
+        self._asked.update(wanted)
+        standing = {case: record for case in cases if (record := self._standing(case, rung))}
+        left = [case for case in cases if case not in standing]
+        for record in self._bench.run(left) if left else ():
+            standing[record.case] = self._take(dataclasses.replace(record, run=self._journal.id))
+        return [standing[case] for case in cases if case in standing]
+
+    def _take(self, record: Record) -> Record:
+        """Store a record and return it. One that the race had no time for leaves an earlier measurement as it is."""
+        before = self._latest.get(record.case)
+        is_late = record.failure is not None and record.failure.kind == "timed out"
+        if is_late and before is not None and before.outcome == "measured":
+            return before
+        self._journal.append(record)
+        self._latest[record.case] = record
+        return record
+
+    def _tails_s(self, wanted: Sequence[Case]) -> float:
+        """Return in how many seconds each of these cases shows a p99."""
+        calls = SPARE * fewest_calls(PERCENTILES["p99_s"])
+        slowest = max((self._latest[case].latency_s for case in wanted if case in self._latest), default=0.0)
+        return min(MOST_TAILS_S, max(FEWEST_TAILS_S, calls * slowest))
+
+    def _standing(self, case: Case, rung: Settings) -> Record | None:
+        """Return the record of an earlier session, if it stands and was measured for at least as long; else None."""
+        record = self._kept.get(case)
+        if record is None:
+            return None
+        before: dict[str, Any] = record.follows_from.get("settings", {})
+        is_short = before.get("budget_s", 0.0) < rung.budget_s
+        if is_short or (case in self._asked and record.lacks_costs) or staleness(record, self._would_follow_from):
+            del self._kept[case]
+            return None
+        return record
+
+    def _would_follow_from(self, record: Record) -> dict[str, Any]:
+        """Return what a record would follow from now, if it were measured for as long as it was."""
+        before = record.follows_from
+        return would_follow_from(
+            record,
+            self._target(record.case),
+            dataclasses.replace(self._settings, **before["settings"]),
+            against="",
+            host=THIS_MACHINE,
+            tails_s=before.get("tails_s", 0.0),
+        )
+
+
+@contextmanager
+def measuring(
+    store: Path,
+    settings: Settings,
+    devices: Sequence[Device],
+    between: Between,
+    progress: Progress,
+    resumed: str = "",
+) -> Iterator[Measuring]:
+    """Open a bench and a run of the store, and close both at the end. The run is whole if nothing was raised.
+
+    Args:
+        settings: those of the run.
+        devices: the devices of the cases.
+        between: how much processes of the same code differ.
+        resumed: the run to go on with, or `latest` for the newest unfinished one; empty for a new one.
+
+    Raises:
+        UsageError: there is no such run.
+        StoreError: another process writes to it.
+    """
+    earlier = open_run(store, ResumeOptions(run=resumed)) if resumed else None
+    journal = earlier.journal if earlier else Journal(store, environment())
+    if earlier:
+        journal.describe(environment(), tuple)
+    profiles = {device.name: device for device in devices}
+    conditions = Conditions(common=settings, profiles=profiles, machine=THIS_MACHINE.machine)
+    asked: set[Case] = set()
+    bench = Bench(
+        conditions.settings,
+        conditions.target,
+        JournaledProgress(progress, journal.enter),
+        asked=Asked(calls=asked, served=asked),
+        knowledge=Knowledge(between=between),
+    )
+    kept = {record.case: record for record in earlier.run.records} if earlier else {}
+    with closing(journal), closing(bench):
+        yield Measuring(bench, asked, conditions.settings, conditions.target, journal, kept)
+        journal.end(whole=True)

@@ -1,0 +1,209 @@
+"""The race: which cases are measured next, for how long, until the time is over or only the answer is left."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from pytest_ngraph.advise.candidates import Axes, family_of
+from pytest_ngraph.advise.limits import Limits
+from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.clock import Clock
+from pytest_ngraph.metrics.between import IN_GENERAL, Between, surely_above
+from pytest_ngraph.record import Record
+
+FIRST_S = 0.5
+"""Seconds of rounds per case in the first rung; each further rung takes twice as long."""
+FINALISTS = 3
+"""Of how many candidates it is measured what limits ask for. They are of different compilers."""
+FINAL_SHARE = 0.3
+"""The share of the budget that the rungs before the last one leave."""
+OVERHEAD_S = 4.0
+"""Seconds that a case takes besides compiling and its rounds: loading, warming up, verifying."""
+LEAST_S = 60.0
+"""Seconds that a phase of a case may take, even where the budget has fewer left."""
+NO_TIME = "the budget had no time left for it"
+
+
+class Measurer(Protocol):
+    """Where a race measures."""
+
+    def __call__(self, cases: Sequence[Case], budget_s: float, left_s: float, wanted: Sequence[Case]) -> list[Record]:
+        """Measure cases of one group in turn.
+
+        Args:
+            budget_s: seconds of rounds per case.
+            left_s: seconds of the race that are left: no phase of a case may take longer.
+            wanted: those of the cases whose single calls and costs to serve are measured, too.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raced:
+    """What a race has measured.
+
+    Attributes:
+        groups: records that were measured in turn, in the order in which they were measured.
+        finalists: cases of which everything was measured, the last ones.
+        untried: candidates that were not measured, and why.
+    """
+
+    groups: list[list[Record]] = field(default_factory=list)
+    finalists: list[Case] = field(default_factory=list)
+    untried: dict[Case, str] = field(default_factory=dict)
+
+    @property
+    def latest(self) -> dict[Case, Record]:
+        """The last record of each case."""
+        return {record.case: record for group in self.groups for record in group}
+
+
+class Race:
+    """Measures in rungs, each of which keeps the better half.
+
+    Args:
+        axes: what there is to choose from.
+        limits: what a candidate has to keep.
+        measure: where it is measured.
+        budget_s: seconds that the race may take.
+        between: how much processes of the same code differ.
+    """
+
+    def __init__(
+        self,
+        axes: Axes,
+        limits: Limits,
+        measure: Measurer,
+        budget_s: float,
+        between: Between = IN_GENERAL,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._axes = axes
+        self._limits = limits
+        self._measure = measure
+        self._budget_s = budget_s
+        self._between = between
+        self._clock = clock
+        self._ends_at = clock() + budget_s
+        self._rung_s = FIRST_S
+        self._raced = Raced()
+
+    def run(self) -> Raced:
+        """Run all rungs."""
+        first, *further = self._axes.cells
+        self._measure_in_turn(first, [replace(first, compiler=compiler) for compiler in self._axes.compilers])
+        self._next_rung()
+        self._try_options(first)
+        self._next_rung()
+        for cell in further:
+            leaders = [replace(cell, compiler=each.compiler) for each in self._leaders(FINALISTS, of=first)]
+            self._measure_in_turn(cell, self._fitting(leaders))
+        self._next_rung()
+        self._decide()
+        return self._raced
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left of the budget."""
+        return self._ends_at - self._clock()
+
+    def _next_rung(self) -> None:
+        self._rung_s *= 2
+
+    def _try_options(self, cell: Case) -> None:
+        """Measure the options of the better half of the compilers, beside the compilers themselves."""
+        kept = self._better_half(cell)
+        efforts = {
+            replace(cell, compiler=text): effort
+            for case in kept
+            for text, effort in self._axes.options_of(case.compiler).items()
+        }
+        fitting = self._fitting([*kept, *efforts], efforts)
+        if any(case in efforts for case in fitting):
+            self._measure_in_turn(cell, fitting)
+
+    def _better_half(self, cell: Case) -> list[Case]:
+        """Return the faster half of a cell's candidates, and those that are not surely slower than the fastest."""
+        ordered = self._eligible(cell)
+        if not ordered:
+            return []
+        (best, *others) = [record.throughput_interval for record in ordered]
+        slower = [False, *surely_above(best, others, self._between)]
+        half = math.ceil(len(ordered) / 2)
+        return [record.case for place, record in enumerate(ordered) if place < half or not slower[place]]
+
+    def _leaders(self, most: int, of: Case | None = None, without: Iterable[Case] = ()) -> list[Case]:
+        """Return the fastest candidates that breach no limit so far, of different compilers."""
+        passed, found = set(without), dict[str, Case]()
+        for record in self._eligible(of):
+            if record.case not in passed:
+                found.setdefault(family_of(record.case), record.case)
+        return list(found.values())[:most]
+
+    def _eligible(self, cell: Case | None = None) -> list[Record]:
+        """Return the measured candidates that breach no limit so far, the fastest first."""
+        named = self.named
+        records = [
+            record
+            for record in self._raced.latest.values()
+            if record.outcome == "measured"
+            and record.case.compiler in named
+            and cell in (None, record.case.group)
+            and not any(each.state == "breached" for each in self._limits.held(record, self._between))
+        ]
+        return sorted(records, key=lambda record: -record.throughput)
+
+    @property
+    def named(self) -> set[str]:
+        """The compilers that may be picked, with their options; identity is measured even where it is none of them."""
+        options = (text for compiler in self._axes.compilers for text in self._axes.options_of(compiler))
+        return {*self._axes.compilers, *options}
+
+    def _decide(self) -> None:
+        """Measure what limits ask for, of the leaders; of the next ones while none keeps the limits."""
+        passed: list[Case] = []
+        while leaders := self._leaders(FINALISTS, without=passed):
+            if passed and self.left_s <= 0:
+                break
+            passed += leaders
+            for cell in dict.fromkeys(case.group for case in leaders):
+                self._measure_in_turn(cell, [case for case in leaders if case.group == cell], is_final=True)
+            self._raced.finalists[:] = leaders
+            if any(record.case in leaders for record in self._eligible()):
+                break
+
+    def _measure_in_turn(self, cell: Case, candidates: Sequence[Case], *, is_final: bool = False) -> None:
+        """Measure candidates of a cell in turn, with identity; nothing where there are none."""
+        if candidates:
+            cases = list(dict.fromkeys([replace(cell, compiler=IDENTITY), *candidates]))
+            wanted = candidates if is_final else ()
+            self._raced.groups.append(self._measure(cases, self._rung_s, max(self.left_s, LEAST_S), wanted))
+
+    def _fitting(self, candidates: Iterable[Case], efforts: Mapping[Case, float] | None = None) -> list[Case]:
+        """Return the candidates that there is time for, in their order, and note the others as not tried.
+
+        A part of the budget is left for the last rung.
+
+        Args:
+            efforts: how many times as long as before their compilers take.
+        """
+        left_s = self.left_s - FINAL_SHARE * self._budget_s
+        fitting: list[Case] = []
+        for case in candidates:
+            seconds = self._seconds(case, (efforts or {}).get(case, 1.0))
+            if seconds <= left_s:
+                left_s -= seconds
+                fitting.append(case)
+            elif case not in self._raced.latest:
+                self._raced.untried[case] = NO_TIME
+        return fitting
+
+    def _seconds(self, case: Case, effort: float) -> float:
+        """Return about how long it takes to measure a case, from what its compiler took before."""
+        before = [record for record in self._raced.latest.values() if family_of(record.case) == family_of(case)]
+        compiling = max(((record.total_compile_s or 0.0) + (record.load_s or 0.0) for record in before), default=0.0)
+        return effort * compiling + OVERHEAD_S + self._rung_s

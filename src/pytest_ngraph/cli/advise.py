@@ -1,0 +1,210 @@
+"""`pytest-ngraph advise`: what to deploy of a workload on this machine, under limits."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph import compilers, workloads
+from pytest_ngraph.case import OBJECTIVES, PRECISIONS, Case, CompilerSpec, split_compilers
+from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store
+from pytest_ngraph.cli.live import Live
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.devices import Device, load_inventory, parse_size
+from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.session.sizes import listed_sizes
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.store import LATEST, check_writable
+from pytest_ngraph.system.files import compiled_folder
+
+WIDEST = 120
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+NOTHING_KEEPS_THE_LIMITS = 1
+
+
+def declare(commands: Any) -> None:
+    parser = commands.add_parser(
+        "advise",
+        help="find what to deploy of a workload on this machine, under limits",
+        description="Race compilers, their options, batch sizes, precisions and threads against each other within a "
+        "budget of time, and say what to deploy, how sure that is, and what it costs beside the others.",
+    )
+    parser.add_argument("workload", metavar="WORKLOAD", help="resnet18, conv, net.onnx, package.module:function")
+    add = parser.add_argument
+    add("--p99", type=_seconds, metavar="TIME", help="most that 99 in 100 single calls may take: 20ms")
+    add("--max-memory", type=_size, metavar="SIZE", help="most memory of a process that only serves: 512MiB")
+    add("--max-error", type=_above_zero, metavar="SHARE", help="largest difference from eager PyTorch: 1e-2")
+    add("--min-throughput", type=_above_zero, metavar="N", help="fewest samples per second")
+    add("--cold-start", type=_seconds, metavar="TIME", help="most from the start of a process to its first answer: 2s")
+    add("--budget", type=_seconds, default=300.0, metavar="TIME", help="time for all of it; default: 5min")
+    add("--device", default="cpu", metavar="NAME", help="device profile; default: cpu")
+    add_devices(parser)
+    add("--compiler", type=_compilers, metavar="NAME[,NAME...]", help="default: all that are installed")
+    add("--batch-size", type=_counts, default=(1,), metavar="N[,N...]", help="default: 1")
+    add("--precision", type=_precisions, default=("fp32",), metavar="NAME[,NAME...]", help="allowed; default: fp32")
+    add("--threads", type=_counts, metavar="N[,N...]", help="default: those of the device")
+    add("--objective", choices=OBJECTIVES, default="latency", help="default: latency, single calls")
+    add("--depth", type=_count, metavar="N", help="depth of a block")
+    add("--width", type=_count, metavar="N", help="width of a block")
+    add("--size", action="append", default=[], metavar="AXIS=N", help="size of an axis of your own; repeatable")
+    add("--resume", nargs="?", const=LATEST, default="", metavar="RUN", help="default: the newest unfinished run")
+    add_store(parser)
+    add("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=_run)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    if parsed.p99 and parsed.objective != "latency":
+        raise UsageError("--p99: with --objective=throughput, calls run side by side, and none has a time. Give one.")
+    devices = _devices(parsed)
+    chosen = _chosen_compilers(parsed, devices[0].kind)
+    case = _case(parsed, chosen[0])
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
+    workloads.check(case)
+    check_writable(parsed.store)
+
+    from pytest_ngraph.advise.answer import answer
+    from pytest_ngraph.advise.candidates import Axes
+    from pytest_ngraph.advise.limits import Limits
+    from pytest_ngraph.advise.lines import lines
+    from pytest_ngraph.advise.measuring import measuring
+    from pytest_ngraph.advise.race import Race
+    from pytest_ngraph.against.processes import known_of
+
+    axes = Axes(
+        case=case,
+        compilers=chosen,
+        batch_sizes=parsed.batch_size,
+        precisions=parsed.precision,
+        devices=devices,
+        objective=parsed.objective,
+    )
+    limits = Limits(
+        p99_s=parsed.p99,
+        memory_bytes=parsed.max_memory,
+        error=parsed.max_error,
+        throughput=parsed.min_throughput,
+        cold_start_s=parsed.cold_start,
+    )
+    between = known_of({this_machine().fingerprint}, parsed.store)
+    live = Live(sys.stderr)
+    settings = Settings(cache=compiled_folder())
+    run_id = ""
+    try:
+        with measuring(parsed.store, settings, devices, between, live, parsed.resume) as measure:
+            run_id = measure.run_id
+            race = Race(axes, limits, measure, parsed.budget, between)
+            found = answer(race.run(), race.named, limits, between, run_id)
+    except KeyboardInterrupt:
+        live.end(f"interrupted. To go on: the same command with --resume={run_id}")
+        return INTERRUPTED
+    live.end("")
+    if parsed.json:
+        print(json.dumps(found.to_dict()))
+    else:
+        given = (("--store", parsed.store, Path(".ngraph")), ("--devices", parsed.devices, None))
+        options = "".join(f" {name}={value}" for name, value, default in given if value != default)
+        print("\n".join(lines(found, min(WIDEST, shutil.get_terminal_size((100, 24)).columns), options)))
+    return 0 if found.pick else NOTHING_KEEPS_THE_LIMITS
+
+
+def _devices(parsed: argparse.Namespace) -> list[Device]:
+    """Return the device with each number of threads. Raises `UsageError` for one that this machine is not."""
+    inventory = load_inventory(parsed.devices)
+    if parsed.device not in inventory:
+        raise UsageError.unknown("device", parsed.device, inventory, "--devices=FILE adds your own.")
+    device = inventory[parsed.device]
+    devices = [device.with_threads(threads) for threads in parsed.threads or ()] or [device]
+    for each in devices:
+        if absent := each.absent():
+            raise UsageError(f"{absent}. Ask for advice on the device itself.")
+    return devices
+
+
+def _chosen_compilers(parsed: argparse.Namespace, kind: str) -> list[str]:
+    """Return the compilers to try. Raises `UsageError` for one that cannot be loaded here."""
+    from pytest_ngraph.advise.candidates import installed
+
+    if not parsed.compiler:
+        return list(installed(kind, parsed.objective))
+    for compiler in parsed.compiler:
+        if missing := compilers.missing_library(compiler):
+            raise UsageError(missing)
+    return list(parsed.compiler)
+
+
+def _case(parsed: argparse.Namespace, compiler: str) -> Case:
+    """Return the workload with one value of each of its axes. Raises `UsageError` where an axis has several."""
+    sizes = listed_sizes(parsed.size)
+    for axis, values in sizes.items():
+        if len(values) > 1:
+            raise UsageError(f"--size {axis}={','.join(map(str, values))}: advice is for one size. Give one of them.")
+    return Case(
+        workload=parsed.workload,
+        compiler=compiler,
+        batch_size=parsed.batch_size[0],
+        depth=parsed.depth,
+        width=parsed.width,
+        sizes=tuple(sorted((axis, values[0]) for axis, values in sizes.items())),
+        device=parsed.device,
+    )
+
+
+def _seconds(text: str) -> float:
+    """Return the seconds of `20ms`, `2s` or `5min`; a bare number is in seconds."""
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", text)
+    seconds = float(match[1]) * UNITS[match[2] or "s"] if match and (match[2] or "s") in UNITS else 0.0
+    if not seconds:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time above 0. Write it as 20ms, 2s or 5min.")
+    return seconds
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _above_zero(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0.")
+    return number
+
+
+def _count(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up.")
+    return int(text)
+
+
+def _counts(text: str) -> Sequence[int]:
+    return tuple(dict.fromkeys(_count(part) for part in text.split(",")))
+
+
+def _precisions(text: str) -> Sequence[str]:
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    for each in found:
+        if each not in PRECISIONS:
+            raise argparse.ArgumentTypeError(f"{each!r} is not a precision. Allowed: {', '.join(PRECISIONS)}.")
+    return found
+
+
+def _compilers(text: str) -> Sequence[str]:
+    found = tuple(dict.fromkeys(str(CompilerSpec.parse(part)) for part in split_compilers(text)))
+    try:
+        for each in found:
+            compilers.resolve(each)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return found

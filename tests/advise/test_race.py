@@ -1,0 +1,201 @@
+"""The race and its answer, with a measurer whose cases have true times."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from launched import costs
+from synthetic import failed, noisy, skipped
+
+from pytest_ngraph.advise.answer import Answer, answer
+from pytest_ngraph.advise.candidates import Axes
+from pytest_ngraph.advise.limits import Limits
+from pytest_ngraph.advise.lines import lines, sentence
+from pytest_ngraph.advise.race import NO_TIME, Race
+from pytest_ngraph.case import Case, CompilerSpec
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.metrics.between import IN_GENERAL
+from pytest_ngraph.record import Agreement, Record
+
+OPTIONS = {"openvino": {"openvino:streams=2": 1.0}, "onnxruntime": {"onnxruntime:rewrite=true": 1.0}}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MadeUpAxes(Axes):
+    """Axes whose compilers need not be installed."""
+
+    def options_of(self, compiler: str) -> dict[str, float]:
+        return {} if CompilerSpec.parse(compiler).options else OPTIONS.get(compiler, {})
+
+
+class Simulated:
+    """Measures with a clock of its own, on which each case takes as long.
+
+    Args:
+        seconds: of an iteration at batch size 1, by compiler; a batch of four takes three times as long.
+        fields: of the records of compilers.
+    """
+
+    def __init__(self, seconds: dict[str, float], case_s: float = 5.0, **fields: dict[str, Any]) -> None:
+        self.now = 0.0
+        self.taken: list[list[str]] = []
+        self.budgets: list[float] = []
+        self.wanted: list[list[str]] = []
+        self._seconds = seconds
+        self._case_s = case_s
+        self._fields = fields
+
+    def clock(self) -> float:
+        return self.now
+
+    def __call__(self, cases: Sequence[Case], budget_s: float, left_s: float, wanted: Sequence[Case]) -> list[Record]:
+        del left_s
+        self.taken.append([f"{case.compiler}-b{case.batch_size}-{case.device}" for case in cases])
+        self.budgets.append(budget_s)
+        self.wanted.append([case.compiler for case in wanted])
+        self.now += self._case_s * len(cases)
+        return [self._record(case, case in wanted) for case in cases]
+
+    def _record(self, case: Case, is_wanted: bool) -> Record:
+        if case.compiler not in self._seconds:
+            return failed(case) if case.compiler == "tvm" else skipped(case, "it cannot")
+        seconds = self._seconds[case.compiler] * (3.0 if case.batch_size == 4 else 1.0)
+        fields = {
+            "compile_s": 1.0,
+            "load_s": 0.5,
+            "agreement": Agreement(error=1e-6, tolerance=1e-4),
+            **({"calls": tuple([seconds] * 500), "serving": costs()} if is_wanted else {}),
+            **self._fields.get(CompilerSpec.parse(case.compiler).name, {}),
+        }
+        return noisy(case, seconds, spread=0.003, seed=len(case.compiler), **fields)
+
+
+CLOSE = {"identity": 2.0, "torchscript": 1.7, "onnxruntime": 1.02, "openvino": 1.05, "openvino:streams=2": 1.0,
+         "onnxruntime:rewrite=true": 1.01}  # fmt: skip
+CLEAR = {"identity": 2.0, "torchscript": 1.7, "onnxruntime": 1.2, "openvino": 0.8, "openvino:streams=2": 0.6,
+         "onnxruntime:rewrite=true": 1.3}  # fmt: skip
+
+
+def raced(
+    measure: Simulated, limits: Limits | None = None, budget_s: float = 300.0, **axes: Any
+) -> tuple[Answer, Simulated]:
+    chosen = MadeUpAxes(
+        **{
+            "case": Case(workload="net", compiler="identity", batch_size=1),
+            "compilers": ("identity", "onnxruntime", "openvino", "torchscript", "tvm"),
+            "batch_sizes": (1,),
+            "precisions": ("fp32",),
+            "devices": (Device(name="cpu"),),
+            "objective": "latency",
+            **axes,
+        }
+    )
+    held = limits or Limits()
+    race = Race(chosen, held, measure, budget_s, clock=measure.clock)
+    return answer(race.run(), race.named, held, IN_GENERAL, "a-run"), measure
+
+
+def test_a_clear_winner_is_sure() -> None:
+    found, measure = raced(Simulated(CLEAR))
+    assert found.pick is not None
+    assert found.pick.case.compiler == "openvino:streams=2"
+    assert found.is_sure
+    assert found.doubts == []
+    assert measure.budgets == [0.5, 1.0, 4.0], "each rung measures for twice as long; there are no further cells"
+    first, second, final = measure.taken
+    assert len(first) == 5
+    assert "torchscript-b1-cpu" not in second, "the worse half has no options tried"
+    assert {"openvino:streams=2-b1-cpu", "openvino-b1-cpu", "onnxruntime:rewrite=true-b1-cpu"} <= set(second)
+    assert final[0] == "identity-b1-cpu"
+    assert measure.wanted[-1][0] == "openvino:streams=2"
+    assert len({CompilerSpec.parse(each).name for each in measure.wanted[-1]}) == len(measure.wanted[-1]) == 3
+    assert [case.compiler for case in found.dropped] == ["tvm"]
+
+
+def test_who_is_close_leaves_the_pick_unsure() -> None:
+    found, _ = raced(Simulated(CLOSE))
+    assert found.pick is not None
+    assert not found.is_sure
+    assert found.pick.case.compiler == "openvino:streams=2"
+    assert "onnxruntime" in {each.case.compiler for each in found.close}
+    assert "torchscript" not in {each.case.compiler for each in found.close}
+    assert ", not sure; onnxruntime" in sentence(found)
+
+
+def test_the_sentence_the_command_and_what_else_was_tried() -> None:
+    found, _ = raced(Simulated(CLEAR))
+    shown = list(lines(found, 100))
+    assert shown[0].startswith("Deploy `openvino:streams=2` at batch 1: 70 % [")
+    assert "] less time than eager, p99 600 ms, " in shown[0]
+    assert shown[0].endswith(", sure.")
+    assert shown[1] == "  pytest-ngraph deploy a-run --case net-openvino:streams=2-b1-cpu -o service"
+    assert any(line.startswith("  `torchscript` at batch 1: 1.70 s a sample; surely slower than ") for line in shown)
+    assert any(line.startswith("  `tvm` at batch 1: failed, raised in compile: ") for line in shown)
+
+
+def test_other_cells_are_raced_with_the_leaders_only() -> None:
+    found, measure = raced(Simulated(CLEAR), batch_sizes=(1, 4), devices=(Device(name="cpu"), Device(name="cpu@1")))
+    cells = [group for group in measure.taken if not any(each.endswith("b1-cpu") for each in group)]
+    assert len(cells) >= 3
+    assert all(len(group) <= 4 for group in cells)
+    assert found.pick is not None
+    assert found.pick.case.batch_size == 4, "a batch of four takes three times as long"
+
+
+def test_a_limit_on_p99_takes_the_smaller_batch() -> None:
+    found, _ = raced(Simulated(CLEAR), Limits(p99_s=1.0), batch_sizes=(1, 4))
+    assert found.pick is not None
+    assert (found.pick.case.compiler, found.pick.case.batch_size) == ("openvino:streams=2", 1)
+    assert any("above the p99 of 1.00 s" in text for each in found.candidates for text in each.breaches)
+
+
+def test_a_limit_on_the_error_drops_before_anything_is_measured_twice() -> None:
+    wrong = {"agreement": Agreement(error=5e-3, tolerance=1e-2)}
+    found, measure = raced(Simulated(CLEAR, openvino=wrong), Limits(error=1e-3))
+    assert found.pick is not None
+    assert found.pick.case.compiler == "onnxruntime"
+    assert found.is_sure
+    assert not any("openvino:streams=2" in each for group in measure.taken for each in group)
+
+
+def test_the_next_ones_are_measured_where_the_leaders_breach_a_limit() -> None:
+    """The leaders' memory is known only once they were served."""
+    limits = Limits(memory_bytes=1.0)
+    found, measure = raced(Simulated(CLEAR), limits)
+    assert found.pick is None
+    assert len(measure.wanted[3:]) >= 1
+    assert "Nothing that was tried keeps the limits. The fastest, `openvino:streams=2` at batch 1: memory " in sentence(
+        found
+    )
+
+
+def test_what_the_budget_has_no_time_for_is_said() -> None:
+    found, measure = raced(Simulated(CLEAR, case_s=10.0), budget_s=80.0)
+    assert NO_TIME in found.dropped.values()
+    assert found.pick is not None
+    assert len(measure.taken) >= 2
+
+
+def test_everything_that_fails_ends_in_a_sentence() -> None:
+    found, _ = raced(Simulated({}))
+    assert found.pick is None
+    assert sentence(found) == "Nothing to deploy: no candidate could be measured."
+    assert found.to_dict()["pick"] is None
+
+
+def test_a_compiler_that_is_not_asked_for_is_not_picked() -> None:
+    found, measure = raced(Simulated({"identity": 0.1, "openvino": 1.0}), compilers=("openvino",))
+    assert found.pick is not None
+    assert found.pick.case.compiler == "openvino"
+    assert measure.taken[0] == ["identity-b1-cpu", "openvino-b1-cpu"], "identity is what a speedup refers to"
+    assert "more time than eager" in sentence(found)
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_lines_fit(width: int) -> None:
+    found, _ = raced(Simulated(CLOSE))
+    table = [line for line in lines(found, width) if line.startswith("   ") and "sample" not in line]
+    assert all(len(line) <= width for line in table)

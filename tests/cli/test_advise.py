@@ -1,0 +1,94 @@
+"""`pytest-ngraph advise`: a message for each mistake, and one real race."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph import store
+from pytest_ngraph.cli import main
+from pytest_ngraph.record import Record
+
+NET = """
+import torch
+
+def net(batch_size):
+    return torch.nn.Linear(8, 4), torch.ones(batch_size, 8)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a network of its own; the working folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "advised_net.py").write_text(NET)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--p99=20parsecs"], "'20parsecs' is not a time above 0. Write it as 20ms, 2s or 5min."),
+        (["--budget=0"], "'0' is not a time above 0"),
+        (["--max-memory=512"], "'512' is not a size. Write it as 8GiB, 512MiB or 1.5GB."),
+        (["--max-error=-1"], "'-1' is not a number above 0."),
+        (["--min-throughput=nan"], "'nan' is not a number above 0."),
+        (["--batch-size=0"], "'0' is not a whole number from 1 up."),
+        (["--threads=two"], "'two' is not a whole number from 1 up."),
+        (["--precision=fp64"], "'fp64' is not a precision. Allowed: fp32, bf16, fp16."),
+        (["--compiler=openvno"], "Did you mean 'openvino'?"),
+        (["--compiler=openvino:streams=x"], "openvino:streams=x: 'x' is not allowed. Allowed: a whole number."),
+        (["--device=xeno"], "unknown device 'xeno'. Did you mean 'xeon'?"),
+        (["--threads=4096"], "device cpu@4096 needs 4096 cores"),
+        (["--size", "seq_len=1,2"], "--size seq_len=1,2: advice is for one size. Give one of them."),
+        (["--p99=1s", "--objective=throughput"], "--p99: with --objective=throughput, calls run side by side"),
+        (["--resume=no-run"], "unknown run 'no-run'"),
+    ],
+)
+def test_a_mistake_gets_one_message(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        sys.exit(main(["advise", "advised_net:net", *arguments]))
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+    assert store.run_ids(project / ".ngraph") == []
+
+
+def test_a_race_is_stored_and_resumed(
+    project: Path,
+    forked_workers: None,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second time, what the first one measured stands."""
+    monkeypatch.setattr("pytest_ngraph.bench.serving.LAUNCHES", 1)
+    monkeypatch.setattr("pytest_ngraph.advise.race.FIRST_S", 0.05)
+    monkeypatch.setattr("pytest_ngraph.advise.measuring.FEWEST_TAILS_S", 0.05)
+    command = ["advise", "advised_net:net", "--compiler=identity,torchscript", "--batch-size=1,2"]
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (run,) = store.run_ids(project / ".ngraph")
+    assert found["run"] == run
+    assert found["pick"].startswith("advised_net:net-")
+    records = {record.case.id: record for record in store.read(project / ".ngraph", run).records}
+    assert {each["case"] for each in found["candidates"]} <= set(records)
+    assert records[found["pick"]].serving is not None
+    assert store.read(project / ".ngraph", run).whole
+    measured = _measured_at(records)
+
+    assert main([*command, f"--resume={run}"]) == 0
+    sentence, shown = capsys.readouterr().out.splitlines()[:2]
+    again = {record.case.id: record for record in store.read(project / ".ngraph", run).records}
+    assert sentence.startswith("Deploy `")
+    assert shown == f"  pytest-ngraph deploy {run} --case {found['pick']} -o service"
+    assert _measured_at(again) == measured, "nothing was measured again"
+
+
+def _measured_at(records: dict[str, Record]) -> dict[str, float]:
+    return {name: record.started_at for name, record in records.items()}
