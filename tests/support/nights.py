@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -66,9 +67,7 @@ def write(
     for place in range(len(next(iter(ratios.values())))):
         night = first + place
         source = {"commit": commit(night), "branch": "main", "anchor": anchor, "anchor commit": anchor_commit}
-        journal = Journal(
-            store, dict(environment), now=lambda night=night: FIRST + timedelta(days=night), source=source
-        )
+        journal = Journal(store, dict(environment), now=partial(_begun, night), source=source)
         for of, of_nights in ratios.items():
             if not math.isnan(of_nights[place]):
                 journal.append(dataclasses.replace(beside(of, of_nights[place], night), run=journal.id))
@@ -76,6 +75,10 @@ def write(
         journal.close()
         runs.append(journal.id)
     return runs
+
+
+def _begun(night: int) -> datetime:
+    return FIRST + timedelta(days=night)
 
 
 def commit(night: int) -> str:

@@ -313,13 +313,9 @@ FROM records JOIN cases ON cases.number = case_number JOIN sessions ON sessions.
 
 def _row(found: tuple[Any, ...]) -> Row:
     *named, value, low, high, log, error, ratio_low, ratio_high, offset, length = found
-    return Row(
-        *named,
-        latency=None if value is None else Estimate(value, low, high),
-        ratio=None if log is None else Ratio(log, error, ratio_low, ratio_high),
-        offset=offset,
-        length=length,
-    )
+    latency = None if value is None else Estimate(value, low, high)
+    ratio = None if log is None else Ratio(log, error, ratio_low, ratio_high)
+    return Row._make((*named, latency, ratio, offset, length))
 
 
 def _connected(path: Path | None) -> sqlite3.Connection:

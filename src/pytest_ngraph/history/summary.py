@@ -110,14 +110,13 @@ class Summary:
     def from_dict(cls, data: Mapping[str, Any]) -> Summary:
         """Return the summary that `to_dict` wrote. Raises `TypeError`, `ValueError` or `KeyError` for other data."""
         latency, ratio = data["latency"], data["ratio"]
-        value, low, high = latency or (None, None, None)
         return cls(
             case_id=str(data["case_id"]),
             case=dict(data["case"]),
             outcome=str(data["outcome"]),
             started_at=float(data["started_at"]),
             against=str(data["against"]),
-            latency=Estimate(float(value), _or(low, -math.inf), _or(high, math.inf)) if latency else None,
+            latency=_estimate(*latency) if latency else None,
             ratio=Ratio(*map(float, ratio)) if ratio else None,
         )
 
@@ -173,8 +172,9 @@ def write(path: Path, summaries: Iterable[tuple[Origin, Summary]]) -> None:
     write_whole(path, "".join(f"{text}\n" for text in texts).encode())
 
 
-def _or(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else float(value)
+def _estimate(value: float, low: float | None, high: float | None) -> Estimate:
+    bounds = (-math.inf if low is None else float(low), math.inf if high is None else float(high))
+    return Estimate(float(value), *bounds)
 
 
 def case_named(name: str, device: str) -> dict[str, Any]:
