@@ -1,0 +1,158 @@
+"""The series of each case, with the steps in it and what changed at each."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from pytest_ngraph.history import facts, steps
+from pytest_ngraph.history.chain import Link, chained
+from pytest_ngraph.history.index import Index, Row
+from pytest_ngraph.history.steps import LEVEL, Chain, Step
+from pytest_ngraph.stats import Estimate
+
+Unit = Literal["ratio", "seconds"]
+"""Times over those of an anchor that was measured beside them; or seconds, which drift with the machine."""
+IMPORTED = "import-"
+"""What the runs of imported results begin with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A step, and what changed at it.
+
+    Attributes:
+        step: the step; its change is a logarithm.
+        good: commit of the last night that is surely before it; empty where it is not known.
+        bad: commit of the first night that is surely after it; empty where it is not known.
+        when: when the first night after it began, in seconds since the epoch.
+        libraries: what changed in libraries between the two, each as `torch 2.14.0 -> 2.15.0`.
+        machine: what changed in the machine.
+    """
+
+    step: Step
+    good: str
+    bad: str
+    when: float
+    libraries: tuple[str, ...]
+    machine: tuple[str, ...]
+
+    @property
+    def ratio(self) -> Estimate:
+        """The time after the step over the time before, with its 95 % interval."""
+        return Estimate(*(math.exp(bound) for bound in self.step.change))
+
+    @property
+    def is_slower(self) -> bool:
+        return self.step.change.value > 0
+
+    def bisect(self, case_id: str) -> str:
+        """Return the command that finds the commit; empty where the commits are not known, or are the same."""
+        if not (self.good and self.bad) or self.good == self.bad:
+            return ""
+        return f"pytest-ngraph bisect {self.good[:12]} {self.bad[:12]} --case {shlex.quote(case_id)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """The nights of a case.
+
+    Attributes:
+        case_id: id of the case.
+        parts: as in `Summary.case`.
+        unit: what the values are.
+        rows: the nights, in order of time.
+        chain: logarithms of ratios to the first anchor, or of seconds.
+        links: later anchors.
+        steps: the steps in it, in order of time.
+    """
+
+    case_id: str
+    parts: Mapping[str, Any]
+    unit: Unit
+    rows: tuple[Row, ...]
+    chain: Chain
+    links: tuple[Link, ...] = ()
+    steps: tuple[Found, ...] = ()
+
+
+def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL) -> list[Series]:
+    """Return the series of all cases that have one, with their steps.
+
+    Cases measured beside an anchor have ratios. Imported results have seconds.
+
+    Args:
+        index: the index, brought up to date.
+        pattern: a part of the case's id, or a pattern with `*` and `?`; empty for all cases.
+        branch: only nights of this branch; empty for all.
+        level: chance that any of all series of a unit shows a step that is none.
+    """
+    by_case: dict[str, list[Row]] = defaultdict(list)
+    for row in index.rows(_glob(pattern)):
+        if not branch or row.branch in ("", branch):
+            by_case[row.case_id].append(row)
+    parts = index.cases()
+    found = [made for case_id, rows in by_case.items() for made in _of_case(case_id, parts[case_id], rows)]
+    return [*_with_steps([each for each in found if each.unit == "ratio"], index, level),
+            *_with_steps([each for each in found if each.unit == "seconds"], index, level)]  # fmt: skip
+
+
+def matches(case_id: str, pattern: str) -> bool:
+    """Return whether a case is one of a pattern's."""
+    return fnmatch.fnmatchcase(case_id, _glob(pattern))
+
+
+def _glob(pattern: str) -> str:
+    return pattern if any(sign in pattern for sign in "*?") else f"*{pattern}*"
+
+
+def _of_case(case_id: str, parts: Mapping[str, Any], rows: Sequence[Row]) -> Iterable[Series]:
+    beside = [row for row in rows if row.anchor and row.ratio is not None]
+    if beside:
+        nights, chain, links = chained(beside)
+        yield Series(case_id=case_id, parts=parts, unit="ratio", rows=nights, chain=chain, links=links)
+    imported = [row for row in rows if row.run.startswith(IMPORTED) and row.latency is not None]
+    if imported:
+        logs = np.array([math.log(row.latency.value) for row in imported if row.latency])
+        yield Series(case_id=case_id, parts=parts, unit="seconds", rows=tuple(imported), chain=Chain(logs, None))
+
+
+def _with_steps(found: Sequence[Series], index: Index, level: float) -> list[Series]:
+    known: dict[str, dict[str, str]] = {}
+
+    def facts_of(digest: str) -> dict[str, str]:
+        if digest not in known:
+            known[digest] = index.facts(digest)
+        return known[digest]
+
+    def explained(series: Series, step: Step) -> Found:
+        before, after = series.rows[step.earliest - 1], series.rows[step.latest]
+        return Found(
+            step=step,
+            good=before.commit,
+            bad=after.commit,
+            when=series.rows[step.place].started_at,
+            libraries=tuple(facts.changes(facts_of(before.libraries), facts_of(after.libraries))),
+            machine=tuple(facts.changes(facts_of(before.machine), facts_of(after.machine))),
+        )
+
+    by_series = steps.find([series.chain for series in found], level)
+    return [
+        Series(
+            case_id=series.case_id,
+            parts=series.parts,
+            unit=series.unit,
+            rows=series.rows,
+            chain=series.chain,
+            links=series.links,
+            steps=tuple(explained(series, step) for step in own),
+        )
+        for series, own in zip(found, by_series, strict=True)
+    ]
