@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.history import facts, journals, summary
 from pytest_ngraph.history.schema import VERSION, create
-from pytest_ngraph.history.summary import ANCHOR, ANCHOR_COMMIT, BRANCH, COMMIT, Origin, Ratio, Summary
+from pytest_ngraph.history.summary import Origin, Ratio, Summary
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.store import SUFFIX
 from pytest_ngraph.store.lines import record_at
+from pytest_ngraph.store.run import ANCHOR, ANCHOR_COMMIT, BRANCH, COMMIT
 
 NAME = "index.sqlite"
 WAIT_S = 60.0

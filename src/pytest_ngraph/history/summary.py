@@ -31,8 +31,6 @@ FOLDER = "summaries"
 SCHEMA = 1
 TAIL = 0.025
 """Share of the distribution that an interval of a ratio leaves out at either end."""
-COMMIT, BRANCH, ANCHOR, ANCHOR_COMMIT = "commit", "branch", "anchor", "anchor commit"
-"""What the source of a session may say."""
 
 
 class Ratio(NamedTuple):
@@ -51,7 +49,7 @@ class Origin:
     Attributes:
         run: id of the run, or the name of what was imported.
         environment: facts of the machine and its libraries.
-        source: the commit, its branch, the anchor and the anchor's commit, as far as they are known.
+        source: what was measured, as in `store.Journal`.
     """
 
     run: str

@@ -61,7 +61,7 @@ def as_data(found: Sequence[Series]) -> list[dict[str, Any]]:
             "parts": dict(series.parts),
             "unit": series.unit,
             "nights": [night(series, place) for place in range(len(series.rows))],
-            "anchors": _anchors(series),
+            "anchors": anchors(series),
             "steps": [step(series, each) for each in series.steps],
         }
         for series in found
@@ -122,7 +122,8 @@ def day(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
-def _anchors(series: Series) -> list[dict[str, Any]]:
+def anchors(series: Series) -> list[dict[str, Any]]:
+    """Return the anchors of a series, each with its first night and its ratio to the one before."""
     if series.unit != "ratio":
         return []
     first = {"name": series.rows[0].anchor, "start": 0, "ratio": None, "error": None}
