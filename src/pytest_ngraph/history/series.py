@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import math
 import shlex
 from collections import defaultdict
@@ -102,11 +101,6 @@ def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL
     found = [made for case_id, rows in by_case.items() for made in _of_case(case_id, parts[case_id], rows)]
     return [*_with_steps([each for each in found if each.unit == "ratio"], index, level),
             *_with_steps([each for each in found if each.unit == "seconds"], index, level)]  # fmt: skip
-
-
-def matches(case_id: str, pattern: str) -> bool:
-    """Return whether a case is one of a pattern's."""
-    return fnmatch.fnmatchcase(case_id, _glob(pattern))
 
 
 def _glob(pattern: str) -> str:

@@ -100,8 +100,9 @@ def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
 
 def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
     """Return the anchor of a history. Raises `UsageError` where none is named, and none can be taken from before."""
-    from pytest_ngraph.against.anchor import Anchor, chosen_before
+    from pytest_ngraph.against.anchor import Anchor, WithLibraries, chosen_before
     from pytest_ngraph.against.from_revision import FromRevision
+    from pytest_ngraph.against.interpreter import FromInterpreter
     from pytest_ngraph.history.index import Index
 
     started = config.invocation_params
@@ -111,7 +112,10 @@ def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
             index.update()
             name = chosen_before(index.last_anchor(), started.dir)
     arguments = [str(argument) for argument in started.args]
-    return Anchor(FromRevision(name, arguments, started.dir, config.rootpath, config.args), name, chosen.gate)
+    revision = FromRevision(name, arguments, started.dir, config.rootpath, config.args)
+    python = chosen.gate.against_python
+    origin = WithLibraries(revision, FromInterpreter(python, config.rootpath)) if python else revision
+    return Anchor(origin, name, chosen.gate)
 
 
 def _baselines(chosen: Options, site: Site, resumed: ResumedRun | None) -> list[StoredBase]:

@@ -137,10 +137,10 @@ def read(config: pytest.Config) -> GateOptions:
     against, against_python = named(config, "against"), named(config, "against_python")
     calibrates = bool(config.getoption("ngraph_calibrate") or config.getini("ngraph_calibrate"))
     anchor = named(config, "history")
-    if sum(map(bool, (against, against_python, calibrates, anchor))) > 1:
+    if sum(map(bool, (against, against_python and not anchor, calibrates, anchor))) > 1:
         raise UsageError(
             "--ngraph-against, --ngraph-against-python, --ngraph-history and --ngraph-calibrate each say what to "
-            "compare with. Give one."
+            "compare with. Give one; only --ngraph-history may have --ngraph-against-python beside it."
         )
     if anchor and (config.invocation_params.dir / anchor.partition("::")[0]).exists():
         raise UsageError(
