@@ -14,7 +14,8 @@ from synthetic import case
 from pytest_ngraph.cli import main
 from pytest_ngraph.history import series
 from pytest_ngraph.history.chain import chained
-from pytest_ngraph.history.index import Index, Row
+from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.row import Row
 from pytest_ngraph.history.series import Series
 from pytest_ngraph.history.summary import Ratio
 from pytest_ngraph.stats import Estimate

@@ -29,6 +29,8 @@ def declare(commands: Any) -> None:
     parser.add_argument(
         "--level", type=_share, default=0.01, metavar="SHARE", help="chance of a false step; default: 1%%"
     )
+    tolerated = "with --fail, the slowdown that is tolerated; default: 1%%"
+    parser.add_argument("--margin", type=_share, default=0.01, metavar="SHARE", help=tolerated)
     outputs = parser.add_mutually_exclusive_group()
     outputs.add_argument("-o", "--output", type=path, metavar="DIR", help="write a page into this folder")
     outputs.add_argument("--json", action="store_true", help="print series and steps as JSON")
@@ -41,7 +43,10 @@ def declare(commands: Any) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    """Show the history. Returns the exit status: with `--fail`, 1 if a case became slower beside its anchor."""
+    """Show the history. Returns the exit status: with `--fail`, 1 if a case became slower beside its anchor.
+
+    Imported seconds fail nothing.
+    """
     from pytest_ngraph.history import series, texts
     from pytest_ngraph.history.index import Index
 
@@ -65,9 +70,8 @@ def _run(parsed: argparse.Namespace) -> int:
         else:
             for line in texts.in_lines(found, since):
                 print(line)
-    is_worse = any(
-        step.is_slower and step.when >= since for each in found if each.unit == "ratio" for step in each.steps
-    )
+    beside = [step for each in found if each.unit == "ratio" for step in each.steps if step.when >= since]
+    is_worse = any(step.ratio.value > 1 + parsed.margin for step in beside)
     return 1 if parsed.fail and is_worse else 0
 
 

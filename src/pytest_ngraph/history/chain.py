@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_ngraph.history.index import Row
+from pytest_ngraph.history.row import Row
 from pytest_ngraph.history.steps import FLOOR, Chain
 
 

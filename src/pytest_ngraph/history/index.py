@@ -12,58 +12,24 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.history import facts, journals, summary
+from pytest_ngraph.history import journals, summary
+from pytest_ngraph.history.filling import File
+from pytest_ngraph.history.row import SELECT, Row, row_of
 from pytest_ngraph.history.schema import VERSION, create
-from pytest_ngraph.history.summary import Origin, Ratio, Summary
 from pytest_ngraph.record import Record
-from pytest_ngraph.stats import Estimate
 from pytest_ngraph.store import SUFFIX
 from pytest_ngraph.store.lines import record_at
-from pytest_ngraph.store.run import ANCHOR, ANCHOR_COMMIT, BRANCH, COMMIT
 
 NAME = "index.sqlite"
 WAIT_S = 60.0
 """How long to wait for another session that writes to the index."""
 READ_ONLY = "readonly"
-
-
-class Row(NamedTuple):
-    """A record as the index has it.
-
-    Attributes:
-        file: the file that has the record, relative to the store.
-        run: id of the run.
-        commit: the commit that was measured, in full; empty where it is not known.
-        anchor: the anchor that it was measured beside; empty where the run was not for a history.
-        libraries: digest of the libraries' versions (`Index.facts`).
-        machine: digest of the machine's facts.
-        latency: as in `Summary`.
-        ratio: as in `Summary`.
-        offset: bytes of the journal before the record; None where only its summary is left.
-    """
-
-    case_id: str
-    file: str
-    run: str
-    outcome: str
-    started_at: float
-    commit: str
-    branch: str
-    against: str
-    anchor: str
-    anchor_commit: str
-    libraries: str
-    machine: str
-    latency: Estimate | None
-    ratio: Ratio | None
-    offset: int | None
-    length: int
 
 
 class Index:
@@ -123,6 +89,7 @@ class Index:
         commit: str = "",
         since: float | None = None,
         until: float | None = None,
+        run: str = "",
         *,
         anchored: bool = False,
     ) -> Iterator[Row]:
@@ -133,6 +100,7 @@ class Index:
             commit: the first digits of a commit.
             since: seconds since the epoch, of the first record.
             until: seconds since the epoch, before which records began.
+            run: a pattern of the ids of runs.
             anchored: only those that were measured beside an anchor.
         """
         limits: dict[str, object] = {
@@ -140,13 +108,14 @@ class Index:
             "records.started_at >= ?": since,
             "records.started_at < ?": until,
             "sessions.commit_id GLOB ?": f"{commit}*" if commit else None,
+            "sessions.run GLOB ?": run or None,
             "sessions.anchor != ?": "" if anchored else None,
         }
         given = {text: value for text, value in limits.items() if value is not None}
         where = " AND ".join(given)
         query = f"{SELECT} WHERE {where} ORDER BY cases.id, records.started_at"
         for found in self._database.execute(query, tuple(given.values())):
-            yield _row(found)
+            yield row_of(found)
 
     def record(self, row: Row) -> Record | None:
         """Return the record of a row, without reading the rest of its run; None where its samples are forgotten."""
@@ -167,7 +136,7 @@ class Index:
         """Return the anchor of the last record of a history; empty for none."""
         query = f"{SELECT} WHERE sessions.anchor != '' ORDER BY records.started_at DESC LIMIT 1"
         found = self._database.execute(query).fetchone()
-        return _row(found).anchor if found else ""
+        return row_of(found).anchor if found else ""
 
     def count(self) -> int:
         """Return the number of records."""
@@ -211,7 +180,7 @@ class Index:
 
     def _take(self, name: str, path: Path, size: int, mtime: int) -> None:
         self._forget(name)
-        file = _File(self._database, name)
+        file = File(self._database, name)
         problem = ""
         damaged = 0
         try:
@@ -243,80 +212,6 @@ class Index:
             self._database.execute("ROLLBACK")
             raise
         self._database.execute("COMMIT")
-
-
-class _File:
-    """Adds the records of one file to the index."""
-
-    def __init__(self, database: sqlite3.Connection, name: str) -> None:
-        self._database = database
-        self._name = name
-        self._sessions: dict[tuple[str, ...], int] = {}
-        self._last: tuple[Origin, int] | None = None
-
-    def add(self, origin: Origin, found: Summary, offset: int | None, length: int) -> None:
-        """Add a record, in place of an earlier one of the same case in the same session."""
-        ratio = found.ratio or (None, None, None, None)
-        latency = found.latency or (None, None, None)
-        case = self._case(found)
-        session = self._session(origin)
-        if offset is not None:  # of a run, the last record of a case counts, in whatever session
-            sessions = "SELECT id FROM sessions WHERE file = ?"
-            self._database.execute(
-                f"DELETE FROM records WHERE case_number = ? AND session IN ({sessions})", (case, self._name)
-            )
-        self._database.execute(
-            f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 14)})",
-            (case, session, found.started_at, found.outcome, found.against, *latency, *ratio, offset, length),
-        )
-
-    def _case(self, found: Summary) -> int:
-        query = "SELECT number FROM cases WHERE id = ?"
-        known = self._database.execute(query, (found.case_id,)).fetchone()
-        if known is None:
-            self._database.execute(
-                "INSERT INTO cases (id, parts) VALUES (?, ?)", (found.case_id, json.dumps(found.case, sort_keys=True))
-            )
-            known = self._database.execute(query, (found.case_id,)).fetchone()
-        return int(known[0])
-
-    def _session(self, origin: Origin) -> int:
-        """Return the number of the session that a record belongs to; neighbours mostly belong to the same."""
-        if self._last is not None and self._last[0] == origin:
-            return self._last[1]
-        libraries = self._facts(facts.of_libraries(origin.environment))
-        machine = self._facts(facts.of_machine(origin.environment))
-        source = [origin.source.get(name, "") for name in (COMMIT, BRANCH, ANCHOR, ANCHOR_COMMIT)]
-        key = (origin.run, *source, libraries, machine)
-        if key not in self._sessions:
-            made = self._database.execute(
-                "INSERT INTO sessions (file, run, commit_id, branch, anchor, anchor_commit, libraries, machine) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (self._name, *key),
-            )
-            self._sessions[key] = int(made.lastrowid or 0)
-        self._last = (origin, self._sessions[key])
-        return self._last[1]
-
-    def _facts(self, found: Mapping[str, str]) -> str:
-        digest = facts.digest(found)
-        if digest:
-            self._database.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (digest, json.dumps(found)))
-        return digest
-
-
-SELECT = """
-SELECT cases.id, sessions.file, sessions.run, outcome, started_at, commit_id, branch, against, anchor, anchor_commit,
-    libraries, machine, latency, latency_low, latency_high, log_ratio, error, ratio_low, ratio_high, offset, length
-FROM records JOIN cases ON cases.number = case_number JOIN sessions ON sessions.id = session
-"""
-
-
-def _row(found: tuple[Any, ...]) -> Row:
-    *named, value, low, high, log, error, ratio_low, ratio_high, offset, length = found
-    latency = None if value is None else Estimate(value, low, high)
-    ratio = None if log is None else Ratio(log, error, ratio_low, ratio_high)
-    return Row._make((*named, latency, ratio, offset, length))
 
 
 def _connected(path: Path | None) -> sqlite3.Connection:

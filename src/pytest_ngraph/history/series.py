@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,7 +12,8 @@ import numpy as np
 
 from pytest_ngraph.history import facts, steps
 from pytest_ngraph.history.chain import Link, chained
-from pytest_ngraph.history.index import Index, Row
+from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.row import Row
 from pytest_ngraph.history.steps import LEVEL, Chain, Step
 from pytest_ngraph.stats import Estimate
 
@@ -93,12 +93,12 @@ def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL
         branch: only nights of this branch; empty for all.
         level: chance that any of all series of a unit shows a step that is none.
     """
-    by_case: dict[str, list[Row]] = defaultdict(list)
-    for row in index.rows(_glob(pattern)):
-        if not branch or row.branch in ("", branch):
-            by_case[row.case_id].append(row)
-    parts = index.cases()
-    found = [made for case_id, rows in by_case.items() for made in _of_case(case_id, parts[case_id], rows)]
+    cases, parts = _glob(pattern), index.cases()
+    beside = _by_case((row for row in index.rows(cases, anchored=True) if row.ratio), branch)
+    imported = _by_case((row for row in index.rows(cases, run=f"{IMPORTED}*") if row.latency), branch)
+    ratios = [_ratios(case_id, parts[case_id], rows) for case_id, rows in beside.items()]
+    seconds = [_seconds(case_id, parts[case_id], rows) for case_id, rows in imported.items()]
+    return [*_with_steps(ratios, index, level), *_with_steps(seconds, index, level)]
     return [*_with_steps([each for each in found if each.unit == "ratio"], index, level),
             *_with_steps([each for each in found if each.unit == "seconds"], index, level)]  # fmt: skip
 
