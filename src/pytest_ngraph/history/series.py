@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -99,23 +99,29 @@ def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL
     ratios = [_ratios(case_id, parts[case_id], rows) for case_id, rows in beside.items()]
     seconds = [_seconds(case_id, parts[case_id], rows) for case_id, rows in imported.items()]
     return [*_with_steps(ratios, index, level), *_with_steps(seconds, index, level)]
-    return [*_with_steps([each for each in found if each.unit == "ratio"], index, level),
-            *_with_steps([each for each in found if each.unit == "seconds"], index, level)]  # fmt: skip
 
 
 def _glob(pattern: str) -> str:
     return pattern if any(sign in pattern for sign in "*?") else f"*{pattern}*"
 
 
-def _of_case(case_id: str, parts: Mapping[str, Any], rows: Sequence[Row]) -> Iterable[Series]:
-    beside = [row for row in rows if row.anchor and row.ratio is not None]
-    if beside:
-        nights, chain, links = chained(beside)
-        yield Series(case_id=case_id, parts=parts, unit="ratio", rows=nights, chain=chain, links=links)
-    imported = [row for row in rows if row.run.startswith(IMPORTED) and row.latency is not None]
-    if imported:
-        logs = np.array([math.log(row.latency.value) for row in imported if row.latency])
-        yield Series(case_id=case_id, parts=parts, unit="seconds", rows=tuple(imported), chain=Chain(logs, None))
+def _by_case(rows: Iterable[Row], branch: str) -> dict[str, list[Row]]:
+    """Return rows by case. Those of an unknown branch belong to every one."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if not branch or row.branch in ("", branch):
+            found[row.case_id].append(row)
+    return found
+
+
+def _ratios(case_id: str, parts: Mapping[str, Any], rows: Sequence[Row]) -> Series:
+    nights, chain, links = chained(rows)
+    return Series(case_id=case_id, parts=parts, unit="ratio", rows=nights, chain=chain, links=links)
+
+
+def _seconds(case_id: str, parts: Mapping[str, Any], rows: Sequence[Row]) -> Series:
+    logs = np.array([math.log(row.latency.value) for row in rows if row.latency])
+    return Series(case_id=case_id, parts=parts, unit="seconds", rows=tuple(rows), chain=Chain(logs, None))
 
 
 def _with_steps(found: Sequence[Series], index: Index, level: float) -> list[Series]:
@@ -139,14 +145,6 @@ def _with_steps(found: Sequence[Series], index: Index, level: float) -> list[Ser
 
     by_series = steps.find([series.chain for series in found], level)
     return [
-        Series(
-            case_id=series.case_id,
-            parts=series.parts,
-            unit=series.unit,
-            rows=series.rows,
-            chain=series.chain,
-            links=series.links,
-            steps=tuple(explained(series, step) for step in own),
-        )
+        replace(series, steps=tuple(explained(series, step) for step in own))
         for series, own in zip(found, by_series, strict=True)
     ]
