@@ -47,6 +47,11 @@ class FromRevision:
         return str(self._revision)
 
     @property
+    def commit(self) -> str:
+        """The commit, in full."""
+        return self._revision.sha
+
+    @property
     def identity(self) -> str:
         return self.name
 

@@ -69,6 +69,11 @@ class LiveBase(CaseJudge):
         return self.origin.name
 
     @property
+    def source(self) -> dict[str, str]:
+        """What the store keeps of the base for a history: nothing, since this base is another in every run."""
+        return {}
+
+    @property
     def description(self) -> str:
         """Base and head, in one line."""
         return self.origin.description

@@ -15,7 +15,9 @@ class GateOptions:
     """What a run is compared with, and which verdicts fail a test.
 
     Attributes:
-        against: The git revision to compare with; empty for none.
+        against: The git revision to compare with; empty for none. With `history`, the anchor; empty for that of the
+            last night.
+        history: Whether cases are measured beside an anchor for a history, which fails nothing.
         against_python: The interpreter of the environment to compare with; empty for none.
         calibrate: Whether to compare every case with itself, to learn this machine's noise.
         margin: The slowdown that is tolerated, as a share.
@@ -32,6 +34,7 @@ class GateOptions:
     """
 
     against: str = ""
+    history: bool = False
     against_python: str = ""
     calibrate: bool = False
     margin: float = 0.01
@@ -49,7 +52,7 @@ class GateOptions:
     @property
     def compares(self) -> bool:
         """Whether a base is measured beside the cases."""
-        return self.calibrate or bool(self.against or self.against_python)
+        return self.calibrate or self.history or bool(self.against or self.against_python)
 
     def policy(self, verdict: str, *, broken: bool) -> Policy:
         """Return what happens to a test with this verdict.
@@ -57,6 +60,8 @@ class GateOptions:
         Args:
             broken: whether it is undecided because the base failed.
         """
+        if self.history:
+            return "pass"
         if verdict in ("regressed", "lost"):
             return "fail"
         if verdict == "inconclusive":
@@ -66,4 +71,4 @@ class GateOptions:
     @property
     def has_base(self) -> bool:
         """Whether the run is compared with another revision, environment or run."""
-        return bool(self.against or self.against_python or self.compare)
+        return self.history or bool(self.against or self.against_python or self.compare)

@@ -23,9 +23,11 @@ from pytest_ngraph.cli import (
     doctor,
     explain,
     export,
+    history,
     merge,
     report,
     runs,
+    store,
     tune,
 )
 from pytest_ngraph.cli.arguments import Parser
@@ -54,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of all subcommands. What it parses has `run`, the function that runs the chosen one."""
     made = argparse.ArgumentParser(prog="pytest-ngraph", description="Benchmarks of neural-graph compilers.")
     commands = made.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    of_results = (report, runs, merge, baseline, bisect, export, explain, deploy, tune)
+    of_results = (report, history, runs, merge, store, baseline, bisect, export, explain, deploy, tune)
     for subcommand in (advise, *of_results, device, cluster, cache, doctor):
         subcommand.declare(commands)
     return made

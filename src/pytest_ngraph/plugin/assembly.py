@@ -39,7 +39,12 @@ def assemble(config: pytest.Config) -> Session:
     def extra_metrics(records: Sequence[Record]) -> list[Metric]:
         return list(chain.from_iterable(config.hook.pytest_ngraph_metrics(records=records)))
 
-    return Session(chosen, Status(config), on_record, extra_metrics, against, baselines, resumed, site)
+    def source() -> dict[str, str]:
+        from pytest_ngraph.against.revision import source_of
+
+        return source_of(config.invocation_params.dir) | (against.source if against else {})
+
+    return Session(chosen, Status(config), on_record, extra_metrics, against, baselines, resumed, site, source=source)
 
 
 def _site(chosen: Options, config: pytest.Config) -> Site:
@@ -82,6 +87,8 @@ def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
 
     if gate.calibrate:
         return Calibrator(gate)
+    if gate.history:
+        return _beside_anchor(chosen, config)
     if gate.against_python:
         return LiveBase(FromInterpreter(gate.against_python, config.rootpath), gate, kept())
     started = config.invocation_params
@@ -89,6 +96,26 @@ def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
     calibration = None if chosen.cluster.scheduler else kept()
     origin = FromRevision(gate.against, arguments, started.dir, config.rootpath, config.args)
     return LiveBase(origin, gate, calibration)
+
+
+def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
+    """Return the anchor of a history. Raises `UsageError` where none is named, and none can be taken from before."""
+    from pytest_ngraph.against.anchor import Anchor, WithLibraries, chosen_before
+    from pytest_ngraph.against.from_revision import FromRevision
+    from pytest_ngraph.against.interpreter import FromInterpreter
+    from pytest_ngraph.history.index import Index
+
+    started = config.invocation_params
+    name = chosen.gate.against
+    if not name:
+        with Index(chosen.store) as index:
+            index.update()
+            name = chosen_before(index.last_anchor(), started.dir)
+    arguments = [str(argument) for argument in started.args]
+    revision = FromRevision(name, arguments, started.dir, config.rootpath, config.args)
+    python = chosen.gate.against_python
+    origin = WithLibraries(revision, FromInterpreter(python, config.rootpath)) if python else revision
+    return Anchor(origin, name, chosen.gate)
 
 
 def _baselines(chosen: Options, site: Site, resumed: ResumedRun | None) -> list[StoredBase]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,16 +25,24 @@ class Recorder:
         store: folder of the store.
         resumed: run that the session goes on with; None for a new one.
         planned: returns the ids of the cases that tests will ask for.
+        source: returns what is measured, as in `Journal`.
 
     Attributes:
         unsaved: cases that the store does not have, and why.
     """
 
-    def __init__(self, store: Path, resumed: ResumedRun | None, planned: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self,
+        store: Path,
+        resumed: ResumedRun | None,
+        planned: Callable[[], Iterable[str]],
+        source: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
         self.unsaved: dict[Case, str] = {}
         self._store = store
         self._resumed = resumed
         self._planned = planned
+        self._source = source
         self._journal: Journal | None = None
 
     @property
@@ -72,9 +80,9 @@ class Recorder:
 
         if self._journal is None and self._resumed is not None:
             self._journal = self._resumed.journal
-            self._journal.describe(environment(), self._planned)
+            self._journal.describe(environment(), self._planned, self._source())
         elif self._journal is None:
-            self._journal = Journal(self._store, environment(), self._planned)
+            self._journal = Journal(self._store, environment(), self._planned, source=self._source())
         return self._journal
 
     def end(self, *, whole: bool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,7 @@ class Session:
         baselines: stored baselines that records are compared with.
         resumed: run that this session goes on with; None for a new one.
         site: where cases are measured; this machine unless given.
+        source: returns what is measured, as in `store.Journal`.
 
     Attributes:
         judgement: verdicts on the records so far, and the thresholds that they are held to.
@@ -61,6 +62,7 @@ class Session:
         resumed: ResumedRun | None = None,
         site: Site | None = None,
         clock: Clock = time.monotonic,
+        source: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self.options = options
         self.baselines = baselines
@@ -72,7 +74,7 @@ class Session:
         self._progress = progress
         self._on_record = on_record
         self._plan = Plan()
-        self._recorder = Recorder(options.store, resumed, lambda: self._plan.ids)
+        self._recorder = Recorder(options.store, resumed, lambda: self._plan.ids, source)
         self._bench = SessionBench(
             options,
             self.site,

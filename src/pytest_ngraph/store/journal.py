@@ -7,16 +7,17 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Phase, Record
-from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, SCHEMA, SUFFIX, WHOLE, run_ids
+from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, SCHEMA, SOURCE, SUFFIX, WHOLE, run_ids
 from pytest_ngraph.system.files import UNSUPPORTED, sync_folder, take
 
 STAMP = "%Y%m%d-%H%M%S"
@@ -36,6 +37,7 @@ class Journal:
         planned: returns the ids of the cases that the tests will ask for; called when the first line is written.
         now: the wall clock.
         run: id of the run; by default made from the time.
+        source: what is measured: `commit`, `branch`, and for a history `anchor` and `anchor commit`.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class Journal:
         planned: Callable[[], Iterable[str]] = tuple,
         now: Callable[[], datetime] = datetime.now,
         run: str = "",
+        source: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.id = run or new_id(folder, now)
+        self._source = source
         self._folder = folder
         self._environment = environment
         self._planned = planned
@@ -68,9 +72,14 @@ class Journal:
             raise _unwritable(folder, error) from error
         return journal
 
-    def describe(self, environment: dict[str, str], planned: Callable[[], Iterable[str]]) -> None:
+    def describe(
+        self,
+        environment: dict[str, str],
+        planned: Callable[[], Iterable[str]],
+        source: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Set what the first line of the next session says. For a reopened run."""
-        self._environment, self._planned = environment, planned
+        self._environment, self._planned, self._source = environment, planned, source
 
     def append(self, record: Record) -> None:
         """Write the record and wait until it is on disk. Raise `StoreError` if it cannot be written."""
@@ -139,6 +148,7 @@ class Journal:
             "run": self.id,
             "resumed": self._resumed,
             "environment": self._environment,
+            **({SOURCE: dict(self._source)} if self._source else {}),
             "planned": sorted(self._planned()),
         }
 
@@ -156,7 +166,7 @@ class Journal:
 def new_id(folder: Path, now: Callable[[], datetime] = datetime.now) -> str:
     """Return an id that sorts after those of all runs in the store, even if the clock was set back since."""
     stamp = now().replace(microsecond=0)
-    latest = max((found for run in run_ids(folder) if (found := _stamp(run))), default=None)
+    latest = max((found for run in run_ids(folder) if (found := stamp_of(run))), default=None)
     if latest is not None and latest >= stamp:
         stamp = latest + timedelta(seconds=1)
     return f"{stamp.strftime(STAMP)}-{secrets.randbelow(10**6):06}"
@@ -192,7 +202,7 @@ def _check_lockable(probe: Path, folder: Path) -> None:
         os.close(file)
 
 
-def _stamp(run: str) -> datetime | None:
+def stamp_of(run: str) -> datetime | None:
     """Return when a run began, from its id; None if the id has another form."""
     try:
         return datetime.strptime(run[: len("yyyymmdd-hhmmss")], STAMP)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +11,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.store.conformity import conforms
+from pytest_ngraph.store.lines import decoded, record_of, unreadable
 from pytest_ngraph.system.files import UNSUPPORTED, take
 
 SCHEMA = 2
@@ -21,6 +20,9 @@ LATEST = "latest"
 """Given instead of a run's id: the last run begun."""
 SUFFIX = ".jsonl"
 DEVICE = "device"
+SOURCE = "source"
+"""Key of what a session measured, a mapping with the following keys, as far as they are known."""
+COMMIT, BRANCH, ANCHOR, ANCHOR_COMMIT = "commit", "branch", "anchor", "anchor commit"
 ENDED = "ended"
 WHOLE = "whole"
 CUT_SHORT = "cut short"
@@ -129,8 +131,8 @@ def _is_whole(path: Path) -> bool:
             file.seek(max(0, path.stat().st_size - LONGEST_END))
             last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     except OSError as error:
-        raise _unreadable(path, error) from error
-    return (_decoded(first) or {}).get("schema") == 1 or (_decoded(last) or {}).get(ENDED) == WHOLE
+        raise unreadable(path, error) from error
+    return (decoded(first) or {}).get("schema") == 1 or (decoded(last) or {}).get(ENDED) == WHOLE
 
 
 def is_live(folder: Path, run: str) -> bool:
@@ -145,34 +147,14 @@ def is_live(folder: Path, run: str) -> bool:
     except OSError as error:
         if error.errno in UNSUPPORTED:
             return False
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
 def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: OSError) -> StoreError:
-    return StoreError(f"cannot read {path}: {error.strerror}.")
-
-
-def _decoded(line: bytes) -> dict[str, Any] | None:
-    """Return the line's JSON object; None for anything else."""
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None
-
-
-def _is_possible(record: Record) -> bool:
-    """Return whether the record's numbers are consistent enough to compute with."""
-    if record.outcome == "measured":
-        return bool(record.rounds) and all(r.iterations > 0 and 0 < r.elapsed_s < math.inf for r in record.rounds)
-    return (record.outcome == "failed") == (record.failure is not None)
+        raise unreadable(path, error) from error
 
 
 class _Reader:
@@ -210,7 +192,7 @@ class _Reader:
 
     def _take(self, line: bytes) -> bool:
         """Process a line. Return whether it could be read."""
-        data = _decoded(line)
+        data = decoded(line)
         if data is None:
             return False
         if "schema" in data:
@@ -221,10 +203,7 @@ class _Reader:
             return True
         if DEVICE in data:
             return self._describe_device(data)
-        try:
-            return self._enter_phase(data) if "phase" in data else self._keep(Record.from_dict(data))
-        except (TypeError, ValueError, KeyError, AttributeError):
-            return False
+        return self._enter_phase(data) if "phase" in data else self._keep(record_of(data))
 
     def _begin_session(self, data: dict[str, Any]) -> bool:
         schema = data["schema"]
@@ -235,8 +214,10 @@ class _Reader:
                 f"run {self._run} was written with schema {schema}; this pytest-ngraph reads up to {SCHEMA}. "
                 "Upgrade pytest-ngraph."
             )
-        environment, planned = data.get("environment"), data.get("planned", [])
-        if not (conforms(environment, dict[str, str]) and conforms(planned, list[str])):
+        environment, planned, source = data.get("environment"), data.get("planned", []), data.get(SOURCE, {})
+        if not (
+            conforms(environment, dict[str, str]) and conforms(planned, list[str]) and conforms(source, dict[str, str])
+        ):
             return False
         self._end_session(died=True)
         self._environment = environment or {}
@@ -252,15 +233,18 @@ class _Reader:
         return True
 
     def _enter_phase(self, data: dict[str, Any]) -> bool:
-        case = Case.from_dict(data["case"])
+        try:
+            case = Case.from_dict(data["case"])
+        except (TypeError, ValueError, KeyError, AttributeError):
+            return False
         if data["phase"] not in get_args(Phase) or not conforms(case, Case):
             return False
         self._running[case] = data["phase"]
         self._last = case
         return True
 
-    def _keep(self, record: Record) -> bool:
-        if not (conforms(record, Record) and _is_possible(record)):
+    def _keep(self, record: Record | None) -> bool:
+        if record is None:
             return False
         self._records.pop(record.case, None)
         self._records[record.case] = record

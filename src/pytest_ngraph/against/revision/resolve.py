@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.store.run import BRANCH, COMMIT
 from pytest_ngraph.system.git import GitFailed, answers, git
 
 MERGE_BASE = "..."
@@ -96,6 +97,18 @@ def head_of(folder: Path) -> Head | None:
         return _head(_root(folder))
     except (GitFailed, UsageError):
         return None
+
+
+def source_of(folder: Path) -> dict[str, str]:
+    """Return the commit and the branch around a folder; nothing where there is no repository.
+
+    A commit with uncommitted changes has a `+` at its end.
+    """
+    head = head_of(folder)
+    if head is None:
+        return {}
+    branch = {BRANCH: head.branch} if head.branch else {}
+    return {COMMIT: head.sha + "+" * head.dirty} | branch
 
 
 def _head(root: Path) -> Head | None:

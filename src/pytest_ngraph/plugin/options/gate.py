@@ -12,6 +12,8 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, named, share, whole
 
 DEFAULTS = GateOptions()
+LAST_ANCHOR = "last"
+"""The value of `--ngraph-history` that stands for no value: the anchor of the last night."""
 
 
 def declare(add: Declare) -> None:
@@ -28,6 +30,16 @@ def declare(add: Declare) -> None:
         "ngraph_against_python",
         "Compare with the same code in another environment, given by its interpreter",
         metavar="PATH",
+        **ONE,
+    )
+    add(
+        "--ngraph-history",
+        "ngraph_history",
+        "Measure every case beside an anchor, a revision that stays the same for months, for pytest-ngraph history; "
+        "fails nothing. Without a value: the anchor of the last night, or else the last tag",
+        metavar="ANCHOR",
+        nargs="?",
+        const=LAST_ANCHOR,
         **ONE,
     )
     add(
@@ -124,25 +136,33 @@ def read(config: pytest.Config) -> GateOptions:
     """Return the options of this run. Raises `UsageError` for values that do not fit together."""
     against, against_python = named(config, "against"), named(config, "against_python")
     calibrates = bool(config.getoption("ngraph_calibrate") or config.getini("ngraph_calibrate"))
-    if sum(map(bool, (against, against_python, calibrates))) > 1:
+    anchor = named(config, "history")
+    if sum(map(bool, (against, against_python and not anchor, calibrates, anchor))) > 1:
         raise UsageError(
-            "--ngraph-against, --ngraph-against-python and --ngraph-calibrate each say what to compare with. Give one."
+            "--ngraph-against, --ngraph-against-python, --ngraph-history and --ngraph-calibrate each say what to "
+            "compare with. Give one; only --ngraph-history may have --ngraph-against-python beside it."
+        )
+    if anchor and (config.invocation_params.dir / anchor.partition("::")[0]).exists():
+        raise UsageError(
+            f"--ngraph-history {anchor}: this is a path, not a revision. Write --ngraph-history=ANCHOR, or put "
+            "--ngraph-history after the paths."
         )
     compare, save = named(config, "compare"), named(config, "save")
-    if (compare or save) and (against or against_python or calibrates):
+    if (compare or save) and (against or against_python or calibrates or anchor):
         raise UsageError(
             "--ngraph-compare and --ngraph-save need a run of its own: cases that are measured in turn with a base "
             "have other times. Run twice."
         )
     return GateOptions(
-        against=against,
+        against=against or (anchor if anchor != LAST_ANCHOR else ""),
+        history=bool(anchor),
         against_python=against_python,
         calibrate=calibrates,
         margin=share(config, "margin", DEFAULTS.margin),
         level=share(config, "level", DEFAULTS.level),
         inconclusive=cast("Policy", choice(config, "inconclusive", get_args(Policy), DEFAULTS.inconclusive)),
-        broken_base=cast("Policy", choice(config, "broken_base", ("fail", "warn"), DEFAULTS.broken_base)),
-        explain=cast("Explained", choice(config, "explain", get_args(Explained), DEFAULTS.explain)),
+        broken_base=cast("Policy", choice(config, "broken_base", ("fail", "warn"), "warn" if anchor else "fail")),
+        explain=cast("Explained", choice(config, "explain", get_args(Explained), "none" if anchor else "regressed")),
         launches=whole(config, "launches"),
         two_sided=bool(config.getoption("ngraph_two_sided") or config.getini("ngraph_two_sided")),
         threads=whole(config, "gate_threads"),

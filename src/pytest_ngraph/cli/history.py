@@ -1,0 +1,102 @@
+"""`pytest-ngraph history`: what became slower over months of nightly runs, and since which commit."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from typing import Any
+
+from pytest_ngraph.cli.arguments import add_store, path
+from pytest_ngraph.errors import UsageError
+
+UNITS_S = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+NONE = (
+    "no history in {store}. A nightly job makes one: pytest --ngraph-history. Results of other tools can be imported: "
+    "pytest-ngraph history import FILE."
+)
+
+
+def declare(commands: Any) -> None:
+    help_ = "show when cases became slower over months of nightly runs, or import such results of other tools"
+    parser = commands.add_parser("history", help=help_, description=help_)
+    add_store(parser)
+    parser.add_argument("--case", default="", metavar="PATTERN", help="a part of the case's id, or a pattern with *")
+    parser.add_argument("--branch", default="", metavar="NAME", help="only nights of this branch")
+    parser.add_argument("--since", type=_age, metavar="7d", help="only steps since then: 12h, 7d, 4w")
+    parser.add_argument("--fail", action="store_true", help="exit with status 1 if there is a step to slower")
+    parser.add_argument(
+        "--level", type=_share, default=0.01, metavar="SHARE", help="chance of a false step; default: 1%%"
+    )
+    tolerated = "with --fail, the slowdown that is tolerated; default: 1%%"
+    parser.add_argument("--margin", type=_share, default=0.01, metavar="SHARE", help=tolerated)
+    outputs = parser.add_mutually_exclusive_group()
+    outputs.add_argument("-o", "--output", type=path, metavar="DIR", help="write a page into this folder")
+    outputs.add_argument("--json", action="store_true", help="print series and steps as JSON")
+    parser.set_defaults(run=_run)
+    actions = parser.add_subparsers(metavar="ACTION", required=False)
+    importing = actions.add_parser("import", help="import results of pytest-benchmark (JSON) or asv (its results)")
+    importing.add_argument("files", nargs="+", type=path, metavar="FILE", help="a JSON file, or a folder of them")
+    add_store(importing)
+    importing.set_defaults(run=_import)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    """Show the history. Returns the exit status: with `--fail`, 1 if a case became slower beside its anchor.
+
+    Imported seconds fail nothing.
+    """
+    from pytest_ngraph.history import series, texts
+    from pytest_ngraph.history.index import Index
+
+    with Index(parsed.store) as index:
+        index.update()
+        found = series.load(index, parsed.case, parsed.branch, parsed.level)
+        known = series.load(index) if not found and (parsed.case or parsed.branch) else found
+        if not known:
+            raise UsageError(NONE.format(store=parsed.store))
+        if not found:
+            asked = f"--case={parsed.case}" if parsed.case else f"--branch={parsed.branch}"
+            names = [each.case_id for each in known]
+            raise UsageError.unknown("case or branch", asked, names[:20])
+        since = time.time() - parsed.since if parsed.since else 0.0
+        if parsed.json:
+            print(json.dumps(texts.as_data(found), indent=1))
+        elif parsed.output is not None:
+            from pytest_ngraph.history import page
+
+            print(page.write(found, index, parsed.output))
+        else:
+            for line in texts.in_lines(found, since):
+                print(line)
+    beside = [step for each in found if each.unit == "ratio" for step in each.steps if step.when >= since]
+    is_worse = any(step.ratio.value > 1 + parsed.margin for step in beside)
+    return 1 if parsed.fail and is_worse else 0
+
+
+def _import(parsed: argparse.Namespace) -> int:
+    from pytest_ngraph.history import imports
+
+    for line in imports.take(parsed.files, parsed.store):
+        print(line)
+    return 0
+
+
+def _age(text: str) -> float:
+    """Return the seconds of `7d`."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([hdw])", text.strip())
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 12h, 7d or 4w")
+    return float(found[1]) * UNITS_S[found[2]]
+
+
+def _share(text: str) -> float:
+    number = text.strip().removesuffix("%")
+    try:
+        value = float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share above 0 and below 1, such as 1% or 0.01")
+    return value

@@ -1,0 +1,80 @@
+"""Results of other tools, as summaries: pytest-benchmark's JSON (`pytest_benchmark.py`) and asv's results (`asv.py`).
+
+They are seconds that were not measured beside an anchor. So their steps may be the machine's, and fail nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.history import summary
+from pytest_ngraph.history.imports import asv, pytest_benchmark
+from pytest_ngraph.history.series import IMPORTED
+from pytest_ngraph.history.summary import Origin, Summary
+from pytest_ngraph.store import SUFFIX
+from pytest_ngraph.wording import counted
+
+READERS = {"pytest-benchmark": pytest_benchmark, "asv": asv}
+BESIDE_RESULTS = ("benchmarks.json", "machine.json")
+"""Files of asv that lie beside its results and have none."""
+
+
+def take(paths: Sequence[Path], store: Path) -> Iterator[str]:
+    """Import files, and all files in folders; yield what became of each. A file that was imported before is replaced.
+
+    Raises:
+        UsageError: there is no such file, or none of them can be imported.
+    """
+    files = [file for path in paths for file in _files(path)]
+    taken = 0
+    for file in files:
+        try:
+            tool, results = _read(file)
+        except UsageError as error:
+            if file in paths:
+                raise
+            yield f"left out: {error}"
+            continue
+        # The same results have the same name, whatever the file is called.
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+        name = f"{IMPORTED}{digest}"
+        summary.write(
+            store / summary.FOLDER / (name + SUFFIX),
+            [(Origin(run=name, environment=o.environment, source=o.source), found) for o, found in results],
+        )
+        taken += 1
+        yield f"{file}: {counted(len(results), 'result')} of {tool}"
+    if not taken:
+        raise UsageError(
+            f"nothing to import in {', '.join(map(str, paths))}. Give JSON files of {' or '.join(READERS)}."
+        )
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return [file for file in sorted(path.rglob("*.json")) if file.name not in BESIDE_RESULTS]
+    if not path.exists():
+        raise UsageError(f"there is no file {path}. Give a JSON file of {' or '.join(READERS)}, or a folder of them.")
+    return [path]
+
+
+def _read(file: Path) -> tuple[str, list[tuple[Origin, Summary]]]:
+    """Return the tool that wrote a file, and its results. Raises `UsageError` for any other file."""
+    try:
+        data: Any = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file} cannot be read as JSON: {error}.") from None
+    for tool, reader in READERS.items():
+        if isinstance(data, dict) and reader.wrote(data):
+            try:
+                return tool, list(reader.results(data, file))
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+                raise UsageError(
+                    f"{file} looks like results of {tool}, but cannot be read: {type(error).__name__}: {error}."
+                ) from None
+    raise UsageError(f"{file} has no results of {' or '.join(READERS)}. Give a file that one of them wrote.")

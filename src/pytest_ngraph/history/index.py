@@ -1,0 +1,241 @@
+"""The index: a row for each record of a store, in SQLite, by case, commit and time.
+
+The journals stay what is true. The index follows from them, and can be deleted at any time. It is brought up to date
+when it is opened: files whose size or time of change is another are read again, the others are not touched.
+
+Why SQLite: it is in Python's standard library, one file, changes a part of itself without being written again, and lets
+several sessions read while one writes. DuckDB and Parquet scan columns faster, but bring a large dependency, and a
+Parquet file cannot be changed in part.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.errors import StoreError
+from pytest_ngraph.history import journals, summary
+from pytest_ngraph.history.filling import File
+from pytest_ngraph.history.row import SELECT, Row, row_of
+from pytest_ngraph.history.schema import VERSION, create
+from pytest_ngraph.record import Record
+from pytest_ngraph.store import SUFFIX
+from pytest_ngraph.store.lines import record_at
+
+NAME = "index.sqlite"
+WAIT_S = 60.0
+"""How long to wait for another session that writes to the index."""
+READ_ONLY = "readonly"
+
+
+class Index:
+    """The index of a store.
+
+    Attributes:
+        changed: how many files `update` has read.
+    """
+
+    def __init__(self, store: Path) -> None:
+        """Open the index of a store, or make one. Where none can be written, it is kept in memory."""
+        self._store = store
+        self._path = store / NAME
+        self._database = self._opened()
+        self.changed = 0
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._database.close()
+
+    def update(self) -> None:
+        """Read the files that are new or have changed, and forget those that are gone.
+
+        An index that turns out to be damaged is made again.
+        """
+        try:
+            self._update()
+        except sqlite3.DatabaseError as error:
+            if READ_ONLY in str(error):
+                self._database = _connected(None)
+                self._update()
+            elif is_damage(error):
+                self.rebuild()
+            else:
+                raise StoreError(f"the index {self._path} cannot be used: {error}. It can be deleted.") from error
+
+    def rebuild(self) -> None:
+        """Make the index again from all files of the store."""
+        self.close()
+        _remove(self._path)
+        self._database = self._opened()
+        self._update()
+
+    def cases(self) -> dict[str, dict[str, Any]]:
+        """Return the parts of each case by its id."""
+        found = self._database.execute("SELECT id, parts FROM cases ORDER BY id")
+        return {case_id: json.loads(parts) for case_id, parts in found}
+
+    def rows(
+        self,
+        case: str = "*",
+        commit: str = "",
+        since: float | None = None,
+        until: float | None = None,
+        run: str = "",
+        *,
+        anchored: bool = False,
+    ) -> Iterator[Row]:
+        """Yield records by case and time.
+
+        Args:
+            case: a pattern of case ids, as the shell has them (`resnet18-*`).
+            commit: the first digits of a commit.
+            since: seconds since the epoch, of the first record.
+            until: seconds since the epoch, before which records began.
+            run: a pattern of the ids of runs.
+            anchored: only those that were measured beside an anchor.
+        """
+        limits: dict[str, object] = {
+            "cases.id GLOB ?": case.replace("[", "[[]"),
+            "records.started_at >= ?": since,
+            "records.started_at < ?": until,
+            "sessions.commit_id GLOB ?": f"{commit}*" if commit else None,
+            "sessions.run GLOB ?": run or None,
+            "sessions.anchor != ?": "" if anchored else None,
+        }
+        given = {text: value for text, value in limits.items() if value is not None}
+        where = " AND ".join(given)
+        query = f"{SELECT} WHERE {where} ORDER BY cases.id, records.started_at"
+        for found in self._database.execute(query, tuple(given.values())):
+            yield row_of(found)
+
+    def record(self, row: Row) -> Record | None:
+        """Return the record of a row, without reading the rest of its run; None where its samples are forgotten."""
+        if row.offset is None:
+            return None
+        return record_at(self._store / row.file, row.offset, row.length)
+
+    def facts(self, digest: str) -> dict[str, str]:
+        """Return the facts of this digest."""
+        found = self._database.execute("SELECT facts FROM facts WHERE digest = ?", (digest,)).fetchone()
+        return dict(json.loads(found[0])) if found else {}
+
+    def problems(self) -> dict[str, str]:
+        """Return what cannot be read, by file."""
+        return dict(self._database.execute("SELECT name, problem FROM files WHERE problem != '' ORDER BY name"))
+
+    def last_anchor(self) -> str:
+        """Return the anchor of the last record of a history; empty for none."""
+        query = f"{SELECT} WHERE sessions.anchor != '' ORDER BY records.started_at DESC LIMIT 1"
+        found = self._database.execute(query).fetchone()
+        return row_of(found).anchor if found else ""
+
+    def count(self) -> int:
+        """Return the number of records."""
+        return int(self._database.execute("SELECT count(*) FROM records").fetchone()[0])
+
+    def _opened(self) -> sqlite3.Connection:
+        try:
+            return _connected(self._path)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                return _connected(None)  # a folder in which nothing can be written, or that is not there
+        _remove(self._path)
+        return _connected(self._path)
+
+    def _update(self) -> None:
+        found = {str(path.relative_to(self._store)): path for path in self._files()}
+        known = {
+            name: (size, time) for name, size, time in self._database.execute("SELECT name, size, mtime FROM files")
+        }
+        for name in known.keys() - found.keys():
+            with self._transaction():
+                self._forget(name)
+        for name, path in found.items():
+            with suppress(FileNotFoundError):  # a run that was removed since it was listed
+                status = path.stat()
+                if known.get(name) != (status.st_size, status.st_mtime_ns):
+                    with self._transaction():
+                        self._take(name, path, status.st_size, status.st_mtime_ns)
+                    self.changed += 1
+
+    def _files(self) -> list[Path]:
+        """Return the journals and the summaries. Where both have a run, the journal counts."""
+        runs = sorted(self._store.glob("*" + SUFFIX))
+        names = {path.name for path in runs}
+        return [*runs, *(path for path in summary.files(self._store) if path.name not in names)]
+
+    def _forget(self, name: str) -> None:
+        self._database.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE file = ?)", (name,))
+        self._database.execute("DELETE FROM sessions WHERE file = ?", (name,))
+        self._database.execute("DELETE FROM files WHERE name = ?", (name,))
+
+    def _take(self, name: str, path: Path, size: int, mtime: int) -> None:
+        self._forget(name)
+        file = File(self._database, name)
+        problem = ""
+        damaged = 0
+        try:
+            if path.parent == self._store:
+                for found in journals.read(path):
+                    if isinstance(found, journals.Found):
+                        file.add(found.origin, found.summary, found.offset, found.length)
+                    else:
+                        damaged += 1
+            else:
+                for each in summary.read(path):
+                    if each is None:
+                        damaged += 1
+                    else:
+                        file.add(*each, None, 0)
+        except StoreError as error:
+            problem = str(error)
+        if damaged:
+            problem = f"{damaged} damaged line{'s' if damaged > 1 else ''}"
+        self._database.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (name, size, mtime, problem))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Change the index completely or not at all; other sessions wait until it is done."""
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+
+def _connected(path: Path | None) -> sqlite3.Connection:
+    """Return a connection to an index of this version; an index of another version is emptied."""
+    database = sqlite3.connect(path or ":memory:", timeout=WAIT_S, isolation_level=None)
+    try:
+        with closing(database.execute("PRAGMA user_version")) as found:
+            version = found.fetchone()[0]
+        if version != VERSION:
+            create(database)
+    except BaseException:
+        database.close()
+        raise
+    if path is not None:
+        with suppress(OSError):
+            path.chmod(0o600)
+    return database
+
+
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Return whether an index has to be made again, and is not only locked or out of reach."""
+    return not isinstance(error, sqlite3.OperationalError) or "no such" in str(error) or "disk I/O" in str(error)
+
+
+def _remove(path: Path) -> None:
+    for name in (path.name, f"{path.name}-journal"):
+        path.with_name(name).unlink(missing_ok=True)

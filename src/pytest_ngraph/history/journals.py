@@ -1,0 +1,72 @@
+"""Summaries of a run, from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_ngraph.errors import StoreError
+from pytest_ngraph.history.summary import Origin, Summary
+from pytest_ngraph.store import SCHEMA
+from pytest_ngraph.store.lines import Line, lines, record_of
+from pytest_ngraph.store.run import DEVICE, ENDED, SOURCE
+
+
+class Found(NamedTuple):
+    """A record of a journal, and where it lies.
+
+    Attributes:
+        offset: bytes of the journal before it.
+        length: its own bytes.
+    """
+
+    origin: Origin
+    summary: Summary
+    offset: int
+    length: int
+
+
+def read(path: Path) -> Iterator[Found | Line]:
+    """Yield the records of a journal as they were written, and each line that cannot be read.
+
+    Of a case that has several records, the last counts. A last line without its newline is left out where it cannot be
+    read: it may still be being written.
+
+    Raises:
+        StoreError: the file cannot be read, or is of a later version.
+    """
+    environment: Mapping[str, str] = {}
+    source: Mapping[str, str] = {}
+    devices: dict[str, Mapping[str, str]] = {}
+    for line in lines(path):
+        data = line.data
+        if data is not None and "schema" in data:
+            _check(data, path)
+            environment, source = _texts(data.get("environment")), _texts(data.get(SOURCE))
+        elif data is not None and DEVICE in data:
+            devices[str(data[DEVICE])] = _texts(data.get("environment"))
+        elif data is None or not (ENDED in data or "phase" in data):
+            record = None if data is None else record_of(data)
+            if record is None:
+                if line.is_ended:
+                    yield line
+                continue
+            about = devices.get(record.case.device, environment)
+            origin = Origin(run=path.stem, environment=about, source=source)
+            yield Found(origin, Summary.of(record), line.offset, line.length)
+
+
+def _check(data: dict[str, Any], path: Path) -> None:
+    if isinstance(data["schema"], int) and data["schema"] > SCHEMA:
+        raise StoreError(
+            f"run {path.stem} was written with schema {data['schema']}; this pytest-ngraph reads up to {SCHEMA}. "
+            "Upgrade pytest-ngraph."
+        )
+
+
+def _texts(data: object) -> Mapping[str, str]:
+    """Return the texts of a mapping by their names; nothing for anything else."""
+    if not isinstance(data, dict):
+        return {}
+    return {name: text for name, text in data.items() if isinstance(text, str)}

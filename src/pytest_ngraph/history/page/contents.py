@@ -1,0 +1,65 @@
+"""The data of the page. Texts that repeat are kept once, so that years of nights open at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_ngraph.history import facts, texts
+from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.series import Series
+
+DIGITS = 5
+"""Digits of a value that are shown."""
+
+
+class _Once:
+    """Numbers texts in the order in which they first come."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    @property
+    def texts(self) -> list[str]:
+        return list(self._numbers)
+
+
+def contents(found: Sequence[Series], index: Index) -> dict[str, Any]:
+    """Return the page's data as JSON-ready data: the series, and texts that nights refer to by number."""
+    commits, environments = _Once(), _Once()
+    series = [_series(each, commits, environments) for each in found]
+    about = [_environment(index, text) for text in environments.texts]
+    return {"series": series, "commits": commits.texts, "environments": about}
+
+
+def _series(series: Series, commits: _Once, environments: _Once) -> dict[str, Any]:
+    intervals = [texts.bounds(series, place) for place in range(len(series.rows))]
+    return {
+        "case": series.case_id,
+        "workload": series.parts.get("workload", ""),
+        "compiler": series.parts.get("compiler", ""),
+        "device": series.parts.get("device", ""),
+        "unit": series.unit,
+        "when": [round(row.started_at) for row in series.rows],
+        "value": [_rounded(math.exp(value)) for value in series.chain.values],
+        "low": [_rounded(low) for low, _ in intervals],
+        "high": [_rounded(high) for _, high in intervals],
+        "commit": [commits(row.commit) for row in series.rows],
+        "environment": [environments(f"{row.machine} {row.libraries}") for row in series.rows],
+        "anchors": texts.anchors(series),
+        "steps": [texts.step(series, step) for step in series.steps],
+    }
+
+
+def _environment(index: Index, digests: str) -> dict[str, Any]:
+    machine, _, libraries = digests.partition(" ")
+    about = index.facts(machine) | index.facts(libraries)
+    return {name: text for name, text in about.items() if name not in facts.PASSING}
+
+
+def _rounded(value: float) -> float | None:
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None

@@ -1,0 +1,151 @@
+"""The series of each case, with the steps in it and what changed at each."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from pytest_ngraph.history import facts, steps
+from pytest_ngraph.history.chain import Link, chained
+from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.row import Row
+from pytest_ngraph.history.steps import LEVEL, Chain, Step
+from pytest_ngraph.stats import Estimate
+
+Unit = Literal["ratio", "seconds"]
+"""Times over those of an anchor that was measured beside them; or seconds, which drift with the machine."""
+IMPORTED = "import-"
+"""What the runs of imported results begin with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A step, and what changed at it.
+
+    Attributes:
+        step: the step; its change is a logarithm.
+        good: commit of the last night that is surely before it; empty where it is not known.
+        bad: commit of the first night that is surely after it; empty where it is not known.
+        when: when the first night after it began, in seconds since the epoch.
+        libraries: what changed in libraries between the two, each as `torch 2.14.0 -> 2.15.0`.
+        machine: what changed in the machine.
+    """
+
+    step: Step
+    good: str
+    bad: str
+    when: float
+    libraries: tuple[str, ...]
+    machine: tuple[str, ...]
+
+    @property
+    def ratio(self) -> Estimate:
+        """The time after the step over the time before, with its 95 % interval."""
+        return Estimate(*(math.exp(bound) for bound in self.step.change))
+
+    @property
+    def is_slower(self) -> bool:
+        return self.step.change.value > 0
+
+    def bisect(self, case_id: str) -> str:
+        """Return the command that finds the commit; empty where the commits are not known, or are the same."""
+        if not (self.good and self.bad) or self.good == self.bad:
+            return ""
+        return f"pytest-ngraph bisect {self.good[:12]} {self.bad[:12]} --case {shlex.quote(case_id)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """The nights of a case.
+
+    Attributes:
+        case_id: id of the case.
+        parts: as in `Summary.case`.
+        unit: what the values are.
+        rows: the nights, in order of time.
+        chain: logarithms of ratios to the first anchor, or of seconds.
+        links: later anchors.
+        steps: the steps in it, in order of time.
+    """
+
+    case_id: str
+    parts: Mapping[str, Any]
+    unit: Unit
+    rows: tuple[Row, ...]
+    chain: Chain
+    links: tuple[Link, ...] = ()
+    steps: tuple[Found, ...] = ()
+
+
+def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL) -> list[Series]:
+    """Return the series of all cases that have one, with their steps.
+
+    Cases measured beside an anchor have ratios. Imported results have seconds.
+
+    Args:
+        index: the index, brought up to date.
+        pattern: a part of the case's id, or a pattern with `*` and `?`; empty for all cases.
+        branch: only nights of this branch; empty for all.
+        level: chance that any of all series of a unit shows a step that is none.
+    """
+    cases, parts = _glob(pattern), index.cases()
+    beside = _by_case((row for row in index.rows(cases, anchored=True) if row.ratio), branch)
+    imported = _by_case((row for row in index.rows(cases, run=f"{IMPORTED}*") if row.latency), branch)
+    ratios = [_ratios(case_id, parts[case_id], rows) for case_id, rows in beside.items()]
+    seconds = [_seconds(case_id, parts[case_id], rows) for case_id, rows in imported.items()]
+    return [*_with_steps(ratios, index, level), *_with_steps(seconds, index, level)]
+
+
+def _glob(pattern: str) -> str:
+    return pattern if any(sign in pattern for sign in "*?") else f"*{pattern}*"
+
+
+def _by_case(rows: Iterable[Row], branch: str) -> dict[str, list[Row]]:
+    """Return rows by case. Those of an unknown branch belong to every one."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if not branch or row.branch in ("", branch):
+            found[row.case_id].append(row)
+    return found
+
+
+def _ratios(case_id: str, parts: Mapping[str, Any], rows: Sequence[Row]) -> Series:
+    nights, chain, links = chained(rows)
+    return Series(case_id=case_id, parts=parts, unit="ratio", rows=nights, chain=chain, links=links)
+
+
+def _seconds(case_id: str, parts: Mapping[str, Any], rows: Sequence[Row]) -> Series:
+    logs = np.array([math.log(row.latency.value) for row in rows if row.latency])
+    return Series(case_id=case_id, parts=parts, unit="seconds", rows=tuple(rows), chain=Chain(logs, None))
+
+
+def _with_steps(found: Sequence[Series], index: Index, level: float) -> list[Series]:
+    known: dict[str, dict[str, str]] = {}
+
+    def facts_of(digest: str) -> dict[str, str]:
+        if digest not in known:
+            known[digest] = index.facts(digest)
+        return known[digest]
+
+    def explained(series: Series, step: Step) -> Found:
+        before, after = series.rows[step.earliest - 1], series.rows[step.latest]
+        return Found(
+            step=step,
+            good=before.commit,
+            bad=after.commit,
+            when=series.rows[step.place].started_at,
+            libraries=tuple(facts.changes(facts_of(before.libraries), facts_of(after.libraries))),
+            machine=tuple(facts.changes(facts_of(before.machine), facts_of(after.machine))),
+        )
+
+    by_series = steps.find([series.chain for series in found], level)
+    return [
+        replace(series, steps=tuple(explained(series, step) for step in own))
+        for series, own in zip(found, by_series, strict=True)
+    ]

@@ -1,0 +1,134 @@
+"""A history as lines for the terminal, and as JSON."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pytest_ngraph.history.series import Found, Series
+from pytest_ngraph.stats import without_infinities
+from pytest_ngraph.wording import counted, listed
+
+SHORT = 10
+"""Digits of a commit that are shown."""
+MOST_CHANGES = 6
+
+
+def in_lines(found: Sequence[Series], since: float = 0.0) -> Iterator[str]:
+    """Yield the steps that began since a time, the largest first, then what they were looked for in.
+
+    Args:
+        found: the series.
+        since: seconds since the epoch.
+    """
+    steps = [(series, step) for series in found for step in series.steps if step.when >= since]
+    for series, step in sorted(steps, key=lambda pair: (pair[0].unit, -abs(pair[1].step.change.value))):
+        yield from _step(series, step)
+    nights = sum(len(series.rows) for series in found)
+    slower = sum(step.is_slower for _, step in steps)
+    kinds = f": {slower} slower, {len(steps) - slower} faster" if steps else ""
+    yield f"{counted(len(steps), 'step')}{kinds}, in {counted(len(found), 'series', 'series')} of {nights:,} nights"
+
+
+def _step(series: Series, found: Found) -> Iterator[str]:
+    ratio = found.ratio
+    sign = 100 if found.is_slower else -100
+    low, high = sorted(sign * (bound - 1) for bound in ratio[1:])
+    word = "slower" if found.is_slower else "faster"
+    size = f"{abs(100 * (ratio.value - 1)):.1f} % {word} (95 % interval {low:.1f} to {high:.1f} %)"
+    yield f"{series.case_id}: {size} since {day(found.when)}"
+    if series.unit == "seconds":
+        yield "  in seconds, which were not measured beside an anchor: it may be the machine"
+    if found.good and found.bad and found.good != found.bad:
+        yield f"  between {found.good[:SHORT]} and {found.bad[:SHORT]}"
+    elif found.bad:
+        yield f"  at the same commit, {found.bad[:SHORT]}"
+    if found.libraries:
+        yield f"  libraries: {listed(found.libraries, MOST_CHANGES)}"
+    if found.machine:
+        yield f"  machine: {listed(found.machine, MOST_CHANGES)}"
+    if command := found.bisect(series.case_id):
+        yield f"  {command}"
+
+
+def as_data(found: Sequence[Series]) -> list[dict[str, Any]]:
+    """Return the series as JSON-ready data: nights, anchors and steps, with ratios instead of logarithms."""
+    return [
+        {
+            "case": series.case_id,
+            "parts": dict(series.parts),
+            "unit": series.unit,
+            "nights": [night(series, place) for place in range(len(series.rows))],
+            "anchors": anchors(series),
+            "steps": [step(series, each) for each in series.steps],
+        }
+        for series in found
+    ]
+
+
+def night(series: Series, place: int) -> dict[str, Any]:
+    """Return one night: its value, which is a ratio to the first anchor or seconds, and where it comes from."""
+    row = series.rows[place]
+    value = float(series.chain.values[place])
+    low, high = bounds(series, place)
+    data = {
+        "when": row.started_at,
+        "value": math.exp(value),
+        "low": low,
+        "high": high,
+        "run": row.run,
+        "commit": row.commit,
+        "branch": row.branch,
+        "libraries": row.libraries,
+        "machine": row.machine,
+    }
+    return dict(without_infinities(data))
+
+
+def bounds(series: Series, place: int) -> tuple[float, float]:
+    """Return the 95 % interval of a night's value, without the uncertainty of links to earlier anchors."""
+    row = series.rows[place]
+    value = float(series.chain.values[place])
+    if series.unit == "ratio" and row.ratio:
+        return math.exp(value + row.ratio.low - row.ratio.log), math.exp(value + row.ratio.high - row.ratio.log)
+    assert row.latency is not None
+    return row.latency.low, row.latency.high
+
+
+def step(series: Series, found: Found) -> dict[str, Any]:
+    """Return one step: its size as a ratio, where it lies, and what changed."""
+    ratio = found.ratio
+    return {
+        "when": found.when,
+        "place": found.step.place,
+        "earliest": found.step.earliest,
+        "latest": found.step.latest,
+        "ratio": ratio.value,
+        "low": ratio.low,
+        "high": ratio.high,
+        "p": found.step.p,
+        "good": found.good,
+        "bad": found.bad,
+        "libraries": list(found.libraries),
+        "machine": list(found.machine),
+        "bisect": found.bisect(series.case_id),
+    }
+
+
+def day(seconds: float) -> str:
+    """Return a date: `2026-11-25`."""
+    return time.strftime("%Y-%m-%d", time.localtime(seconds))
+
+
+def anchors(series: Series) -> list[dict[str, Any]]:
+    """Return the anchors of a series, each with its first night and its ratio to the one before."""
+    if series.unit != "ratio":
+        return []
+    first = {"name": series.rows[0].anchor, "start": 0, "ratio": None, "error": None}
+    links = [
+        {"name": link.anchor, "start": link.start, "ratio": math.exp(link.log), "error": link.error}
+        for link in series.links
+    ]
+    return [dict(without_infinities(each)) for each in (first, *links)]

@@ -1,0 +1,84 @@
+"""The lines of a journal, and which of them are records. Damaged lines are recognised, and raise nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_ngraph.errors import StoreError
+from pytest_ngraph.record import Record
+from pytest_ngraph.store.conformity import conforms
+
+
+class Line(NamedTuple):
+    """A line of a journal.
+
+    Attributes:
+        offset: bytes of the file before it.
+        length: its own bytes, without the newline.
+        data: its JSON object; None where it has none.
+        is_ended: whether a newline ends it. The last line of a journal may still be being written.
+    """
+
+    offset: int
+    length: int
+    data: dict[str, Any] | None
+    is_ended: bool
+
+
+def lines(path: Path) -> Iterator[Line]:
+    """Yield the lines of a file that are not empty. Raise `StoreError` if it cannot be read."""
+    offset = 0
+    try:
+        with path.open("rb") as file:
+            for text in file:
+                line = text.rstrip(b"\n")
+                if line:
+                    yield Line(offset, len(line), decoded(line), text.endswith(b"\n"))
+                offset += len(text)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def record_at(path: Path, offset: int, length: int) -> Record | None:
+    """Return the record that lies at this place of a journal, without reading the rest; None if none lies there."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            data = decoded(file.read(length))
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return None if data is None else record_of(data)
+
+
+def record_of(data: dict[str, Any]) -> Record | None:
+    """Return the record that a line's data are; None if they are none, or not one to compute with."""
+    try:
+        record = Record.from_dict(data)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
+    return record if conforms(record, Record) and _is_possible(record) else None
+
+
+def decoded(line: bytes) -> dict[str, Any] | None:
+    """Return the line's JSON object; None for anything else."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def unreadable(path: Path, error: OSError) -> StoreError:
+    """Return the error of a file that cannot be read."""
+    return StoreError(f"cannot read {path}: {error.strerror}.")
+
+
+def _is_possible(record: Record) -> bool:
+    """Return whether the record's numbers are consistent enough to compute with."""
+    if record.outcome == "measured":
+        return bool(record.rounds) and all(r.iterations > 0 and 0 < r.elapsed_s < math.inf for r in record.rounds)
+    return (record.outcome == "failed") == (record.failure is not None)

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ngraph.cli import main
+from pytest_ngraph.history import series
+from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.series import Series
+
+ASV = {
+    "commit_hash": "d" * 40,
+    "env_name": "virtualenv-py3.11",
+    "date": 1_700_000_000_000,
+    "params": {"machine": "lab", "cpu": "Xeon", "arch": "x86_64", "os": "Linux 6", "ram": "8000000", "python": "3.11"},
+    "python": "3.11",
+    "requirements": {"numpy": "1.26"},
+    "env_vars": {},
+    "result_columns": ["result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b"],
+    "results": {
+        "bench.Suite.time_plain": [[0.012], [], "v", 1_700_000_100_000, 1.0, [0.011], [0.013]],
+        "bench.Suite.time_sizes": [
+            [0.5, None, float("nan"), 0.75],
+            [["1", "2"], ["'a'", "'b'"]],
+            "v",
+            1_700_000_200_000,
+        ],
+        "bench.Suite.mem_it": [[100], [], "v", 1_700_000_100_000],
+        "bench.Suite.time_failed": [None, [], "v", 1_700_000_100_000],
+    },
+    "durations": {},
+    "version": 2,
+}
+
+
+def benchmark(night: int, seconds: float, **stats: Any) -> dict[str, Any]:
+    """Return what pytest-benchmark 5 writes, without the fields that are not read."""
+    return {
+        "machine_info": {
+            "node": "lab", "processor": "x86_64", "machine": "x86_64", "python_version": "3.11.7", "system": "Linux",
+            "release": "6.1", "cpu": {"brand_raw": "Xeon"},
+        },
+        "commit_info": {"id": f"{night:040d}", "dirty": False, "branch": "main"},
+        "benchmarks": [
+            {
+                "fullname": "test_it.py::test_sort[8]",
+                "stats": {"median": seconds, "iqr": seconds / 100, "rounds": 100, **stats},
+            }
+        ],
+        "datetime": f"2026-{1 + night // 28:02}-{1 + night % 28:02}T02:00:00.500000+00:00",
+        "version": "5.3.1",
+    }  # fmt: skip
+
+
+def put(file: Path, data: object) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(data))
+    return file
+
+
+def loaded(store: Path) -> list[Series]:
+    with Index(store) as index:
+        index.update()
+        return series.load(index)
+
+
+def test_nights_of_pytest_benchmark_become_a_series(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for night in range(30):
+        seconds = (0.010 if night < 20 else 0.012) * (1 + 0.002 * math.sin(night**2))
+        put(tmp_path / "saved" / f"{night:04}_x.json", benchmark(night, seconds))
+    store = tmp_path / "store"
+    assert main(["history", "import", str(tmp_path / "saved"), f"--store={store}"]) == 0
+    assert capsys.readouterr().out.count(": 1 result of pytest-benchmark\n") == 30
+    (found,) = loaded(store)
+    assert (found.case_id, found.unit, len(found.rows)) == ("test_it.py::test_sort[8]", "seconds", 30)
+    assert (found.rows[3].commit, found.rows[3].branch) == (f"{3:040d}", "main")
+    assert found.rows[3].latency is not None
+    assert found.rows[3].latency.width == pytest.approx(2 * 1.57 * 0.01 / 10 * found.rows[3].latency.value)
+    assert [step.step.place for step in found.steps] == [20]
+    assert main(["history", f"--store={store}", "--fail"]) == 0, "it may be the machine"
+    printed = capsys.readouterr().out
+    assert "it may be the machine" in printed
+    assert f"between {19:010d} and {20:010d}"[:10] in printed
+
+
+def test_importing_again_changes_nothing(tmp_path: Path) -> None:
+    file = put(tmp_path / "a.json", benchmark(0, 0.01, data=[0.01, 0.011, 0.0105] * 5))
+    for _ in range(2):
+        main(["history", "import", str(file), f"--store={tmp_path / 'store'}"])
+    (found,) = loaded(tmp_path / "store")
+    assert len(found.rows) == 1
+    assert found.rows[0].latency is not None
+    assert found.rows[0].latency[:2] == (0.0105, 0.01)
+
+
+def test_results_of_asv_have_a_series_for_each_combination(tmp_path: Path) -> None:
+    put(tmp_path / "results/lab/dddd-virtualenv-py3.11.json", ASV)
+    put(tmp_path / "results/lab/machine.json", {"machine": "lab", "version": 1})
+    put(tmp_path / "results/benchmarks.json", {"version": 2})
+    store = tmp_path / "store"
+    assert main(["history", "import", str(tmp_path / "results"), f"--store={store}"]) == 0
+    found = {each.case_id: each for each in loaded(store)}
+    assert list(found) == ["bench.Suite.time_plain", "bench.Suite.time_sizes(1, 'a')", "bench.Suite.time_sizes(2, 'b')"]
+    (row,) = found["bench.Suite.time_plain"].rows
+    assert row.latency == (0.012, 0.011, 0.013)
+    assert (row.commit, row.started_at) == ("d" * 40, 1_700_000_100.0)
+    assert found["bench.Suite.time_plain"].parts["device"] == "lab"
+    with Index(store) as index:
+        assert index.facts(row.libraries) == {"numpy": "1.26", "python": "3.11"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{}", "has no results of pytest-benchmark or asv"),
+        ("not JSON", "cannot be read as JSON"),
+        (json.dumps(ASV | {"version": 1}), "version 1 of asv's format, not 2"),
+        (json.dumps(benchmark(0, 0.01) | {"benchmarks": [{}]}), "looks like results of pytest-benchmark, but"),
+    ],
+)
+def test_any_other_file_is_a_mistake(
+    tmp_path: Path, content: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text(content)
+    assert main(["history", "import", str(tmp_path / "a.json"), f"--store={tmp_path}"]) == 2
+    assert said in capsys.readouterr().err
+    assert main(["history", "import", str(tmp_path / "none.json"), f"--store={tmp_path}"]) == 2
+    assert "there is no file" in capsys.readouterr().err

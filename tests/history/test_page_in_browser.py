@@ -1,0 +1,117 @@
+"""The page of a history in a real browser: skipped where there is none."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nights
+import numpy as np
+import pytest
+from synthetic import case
+
+from pytest_ngraph.history import page, series
+from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.summary import Origin, Ratio, Summary, write
+from pytest_ngraph.stats import Estimate
+
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="the browser test needs playwright: pip install playwright"
+)
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+NIGHTS, STEP = 60, 40
+
+
+def written(store: Path) -> Path:
+    """Write the page of four cases, one with a step and one with a hostile name, on two devices."""
+    random = np.random.default_rng(0)
+    cases = {
+        case("openvino", device="xeon"): 0.05,
+        case("tvm", device="xeon"): 0.0,
+        case("openvino", device="orin"): -0.04,
+        case("tvm", device="orin", workload=HOSTILE): 0.0,
+    }
+    found = []
+    for night in range(NIGHTS):
+        torch = "2.15.0" if night >= STEP else "2.14.0"
+        origin = Origin(
+            run=str(night),
+            environment=nights.ENVIRONMENT | {"torch": torch},
+            source={"commit": nights.commit(night), "anchor": "v1", "anchor commit": "a" * 40},
+        )
+        for of, step in cases.items():
+            log = float(random.normal(0, 0.003)) + step * (night >= STEP)
+            found.append(
+                (
+                    origin,
+                    Summary(
+                        case_id=of.id,
+                        case=of.to_dict(),
+                        outcome="measured",
+                        started_at=1.76e9 + 86400 * night,
+                        latency=Estimate.exactly(0.01),
+                        ratio=Ratio(log, 0.003, log - 0.006, log + 0.006),
+                    ),
+                )
+            )
+    write(store / "summaries" / "nights.jsonl", found)
+    with Index(store) as index:
+        index.update()
+        return page.write(series.load(index), index, store / "page")
+
+
+def test_cases_are_found_and_opened_without_network_and_complaints(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    with sync_api.sync_playwright() as playwright:
+        installed = next(filter(None, map(shutil.which, BROWSERS)), None)
+        try:
+            browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
+        except sync_api.Error as error:
+            pytest.skip(f"no browser: playwright install chromium-headless-shell ({error.message.splitlines()[0]})")
+        _use(browser.new_page(viewport={"width": 1280, "height": 900}), file)
+        browser.close()
+
+
+def _use(tab: Any, file: Path) -> None:
+    requests: list[str] = []
+    complaints: list[str] = []
+    tab.on("request", lambda request: requests.append(request.url))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("console", lambda message: complaints.append(message.text))
+    tab.goto(file.as_uri())
+    tab.locator("body[data-ready]").wait_for()
+    lines = tab.locator(".case:visible")
+    assert tab.locator("#summary").inner_text() == "4 of 4 cases, 2 steps"
+    assert tab.locator(".spark .curve").count() == 4
+    assert tab.locator(".spark .mark.slower").count() == 1
+    assert tab.locator(".spark .mark.faster").count() == 1
+    assert "slower since" in lines.first.inner_text() or "faster since" in lines.first.inner_text()
+
+    tab.locator("#device").select_option(label="orin")
+    assert lines.count() == 2
+    tab.locator("#stepped").check()
+    assert lines.count() == 1
+    tab.locator("#device").select_option(label="every device")
+    tab.locator("#search").fill("openvino xeon")
+    assert lines.count() == 1
+
+    lines.first.locator("button").click()
+    panel = lines.first.locator(".open")
+    assert panel.locator(".step strong").inner_text().startswith("5.")
+    assert "torch 2.14.0 -> 2.15.0" in panel.locator(".step").inner_text()
+    good, bad = nights.commit(STEP - 1)[:12], nights.commit(STEP)[:12]
+    assert panel.locator("code").inner_text() == f"pytest-ngraph bisect {good} {bad} --case resnet18-openvino-b1-xeon"
+    assert panel.locator(".nights .changed").count() == 1
+    panel.locator(".nights").hover()
+    assert "95 % interval" in panel.locator(".under").inner_text()
+    lines.first.locator("button").click()
+    assert panel.count() == 0
+
+    tab.locator("#stepped").uncheck()
+    tab.locator("#search").fill("onerror")
+    assert HOSTILE in lines.first.inner_text()
+    assert requests == [file.as_uri()]
+    assert complaints == []

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import json
+import math
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import nights
+import numpy as np
+import pytest
+from synthetic import case
+
+from pytest_ngraph.cli import main
+from pytest_ngraph.history import series
+from pytest_ngraph.history.chain import chained
+from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.row import Row
+from pytest_ngraph.history.series import Series
+from pytest_ngraph.history.summary import Ratio
+from pytest_ngraph.stats import Estimate
+
+QUIET = case("tvm")
+SLOWER = [1.0] * 12 + [1.04] * 8
+
+
+def row(night: int, log: float, anchor: str = "a", commit: str = "", error: float = 0.003) -> Row:
+    return Row(
+        case_id="case",
+        file="",
+        run=str(night),
+        outcome="measured",
+        started_at=float(night),
+        commit=commit or nights.commit(night),
+        branch="main",
+        against="",
+        anchor=anchor,
+        anchor_commit=anchor,
+        libraries="",
+        machine="",
+        latency=Estimate.exactly(1.0),
+        ratio=Ratio(log, error, log - 2 * error, log + 2 * error),
+        offset=None,
+        length=0,
+    )
+
+
+def loaded(store: Path, pattern: str = "") -> list[Series]:
+    with Index(store) as index:
+        index.update()
+        return series.load(index, pattern)
+
+
+def test_nights_beside_a_second_anchor_are_ratios_to_the_first() -> None:
+    old = [row(night, 0.05) for night in range(10)]
+    link = row(9, 0.02, anchor="b", commit=nights.commit(9))  # the same commit beside both: b takes 3 % more than a
+    new = [row(night, 0.02, anchor="b") for night in range(10, 20)]
+    found = chained([*old, link, *new])
+    assert found.chain.values == pytest.approx([0.05] * 21)
+    assert found.chain.links == (10,)
+    assert found.links[0].log == pytest.approx(0.03)
+    assert found.links[0].error == pytest.approx(0.003 * math.sqrt(2))
+
+
+def test_the_new_anchors_own_night_links_it_to_the_old_one() -> None:
+    old = [row(night, 0.01, commit="b" if night == 4 else "") for night in range(8)]
+    found = chained([*old, *(row(night, 0.0, anchor="b") for night in range(8, 12))])
+    assert found.links[0][2:] == pytest.approx((0.01, 0.003))
+    assert found.chain.values == pytest.approx([0.01] * 12)
+
+
+def test_several_links_are_averaged_and_chained() -> None:
+    rows = [row(0, 0.00), row(1, 0.02, commit="b"), row(2, 0.04, commit="b")]
+    rows += [row(3, 0.01, anchor="b"), row(4, 0.05, anchor="b", commit="c"), row(5, 0.0, anchor="c")]
+    found = chained(rows)
+    assert [link.log for link in found.links] == pytest.approx([0.03, 0.05])
+    assert found.links[0].error == pytest.approx(0.003 / math.sqrt(2))
+    assert found.chain.values == pytest.approx([0.0, 0.02, 0.04, 0.04, 0.08, 0.08])
+
+
+def test_anchors_that_were_never_compared_have_no_step_between_them() -> None:
+    rows = [*(row(night, 0.0) for night in range(30)), *(row(night, 0.4, anchor="b") for night in range(30, 60))]
+    found = chained(rows)
+    assert found.links[0].error == math.inf
+    assert found.chain.values == pytest.approx(np.zeros(60))
+
+
+def test_a_night_beside_the_old_anchor_only_links_once_the_new_one_is_used() -> None:
+    rows = [row(0, 0.0), row(1, 0.0, anchor="b"), row(2, 0.0, commit="b"), row(3, 0.0, anchor="b")]
+    assert [each.run for each in chained(rows).rows] == ["0", "1", "3"]
+
+
+def test_a_step_has_its_commits_and_what_else_changed(tmp_path: Path) -> None:
+    nights.write(tmp_path, {nights.CASE: SLOWER[:12], QUIET: [1.0] * 12})
+    newer = nights.ENVIRONMENT | {"torch": "2.15.0", "cores": "2,3"}
+    nights.write(tmp_path, {nights.CASE: SLOWER[12:], QUIET: [1.0] * 8}, environment=newer, first=12)
+    slower, quiet = loaded(tmp_path)
+    assert (slower.case_id, quiet.case_id) == (nights.CASE.id, QUIET.id)
+    assert quiet.steps == ()
+    (found,) = slower.steps
+    assert (found.good, found.bad) == (nights.commit(11), nights.commit(12))
+    assert found.ratio.low < 1.04 < found.ratio.high
+    assert found.libraries == ("torch 2.14.0 -> 2.15.0",)
+    assert found.machine == ()
+    assert found.bisect(slower.case_id) == (
+        f"pytest-ngraph bisect {'0' * 12} {'0' * 12} --case resnet18-openvino-b1-xeon"
+    )
+
+
+def test_the_command_shows_steps_and_fails_for_new_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nights.write(tmp_path, {nights.CASE: SLOWER, QUIET: [1.0] * 20})
+    store = f"--store={tmp_path}"
+    assert main(["history", store]) == 0
+    printed = capsys.readouterr().out
+    assert f"{nights.CASE.id}: 4." in printed
+    assert "% slower (95 % interval " in printed
+    assert " since 2026-01-13\n" in printed
+    assert printed.endswith("1 step: 1 slower, 0 faster, in 2 series of 40 nights\n")
+    assert main(["history", store, "--fail"]) == 1
+    age = time.time() - (nights.FIRST + timedelta(days=12)).timestamp()
+    assert main(["history", store, "--fail", f"--since={age / 86400 + 0.5:.2f}d"]) == 1
+    assert main(["history", store, "--fail", f"--since={age / 86400 - 0.5:.2f}d"]) == 0
+    assert main(["history", store, "--fail", "--case=tvm"]) == 0
+    capsys.readouterr()
+    assert main(["history", store, "--json", "--case=*openvino*"]) == 0
+    ((data),) = json.loads(capsys.readouterr().out)
+    assert data["case"] == nights.CASE.id
+    assert len(data["nights"]) == 20
+    assert data["nights"][12]["value"] == pytest.approx(1.04, abs=0.005)
+    assert data["anchors"] == [{"name": "v1.0", "start": 0, "ratio": None, "error": None}]
+    assert [step["place"] for step in data["steps"]] == [12]
+
+
+def test_improvements_fail_nothing(tmp_path: Path) -> None:
+    nights.write(tmp_path, {nights.CASE: [1.0] * 10 + [0.95] * 8})
+    assert main(["history", f"--store={tmp_path}", "--fail"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--case=resnet19"], "unknown case or branch '--case=resnet19'"), (["--branch=mine"], "'--branch=mine'")],
+)
+def test_a_pattern_that_no_case_has_is_a_mistake(
+    tmp_path: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights.write(tmp_path, {nights.CASE: [1.0]})
+    assert main(["history", f"--store={tmp_path}", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_store_without_a_history_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["history", f"--store={tmp_path}"]) == 2
+    assert "pytest --ngraph-history" in capsys.readouterr().err
