@@ -4,7 +4,7 @@
 first use, because pytest imports the package at every start: the import itself costs nothing.
 
 Start reading at `plugin/__init__.py`, which pytest loads. A `Case` (`case.py`) becomes an `Artifact` (`artifact.py`),
-is measured, and ends as a `Record` (`record.py`); `comparison.py` is the part of a record that a base adds.
+is measured, and ends as a `Record` (`record/`); `comparison.py` is the part of a record that a base adds.
 """
 
 from __future__ import annotations

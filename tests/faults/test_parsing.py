@@ -13,7 +13,8 @@ from parsing import journal_of, succeeds_or_explains
 
 from pytest_ngraph import compilers, store
 from pytest_ngraph.case import split_compilers
-from pytest_ngraph.machine.devices import BUILT_IN, Requirement, load_inventory, parse_size
+from pytest_ngraph.machine.devices import BUILT_IN, load_inventory
+from pytest_ngraph.machine.requirement import Requirement, parse_size
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.plugin.marks import ARGUMENTS, arguments, cases
 from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler, parse_thresholds

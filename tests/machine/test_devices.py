@@ -8,9 +8,10 @@ import pytest
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.devices import BUILT_IN, Device, Requirement, load_inventory, named, parse_size
+from pytest_ngraph.machine.devices import BUILT_IN, Device, load_inventory, named
 from pytest_ngraph.machine.gpus import Gpu
 from pytest_ngraph.machine.machine import Machine, this_machine
+from pytest_ngraph.machine.requirement import Requirement, parse_size
 
 SERVER = Machine(
     architecture="x86_64",

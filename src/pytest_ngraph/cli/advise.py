@@ -16,8 +16,9 @@ from pytest_ngraph.case import OBJECTIVES, PRECISIONS, Case, CompilerSpec, split
 from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.devices import Device, load_inventory, parse_size
+from pytest_ngraph.machine.devices import Device, load_inventory
 from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.machine.requirement import parse_size
 from pytest_ngraph.session.sizes import listed_sizes
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import LATEST, check_writable

@@ -5,24 +5,23 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pytest_ngraph.artifact import Array, Artifact, Kind, Target
+from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, cpp_builds, kinds, program, pytorch, streams, threads
+from pytest_ngraph.compilers.inductor_model import InductorModel, counts
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import inductor as profiling
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.record import CAVEAT
 from pytest_ngraph.system.installed import cxx, is_importable
 from pytest_ngraph.workloads import Built
 
@@ -39,10 +38,6 @@ SEARCHING = (
     "TORCHINDUCTOR_COORDINATE_DESCENT_TUNING",
 )
 """Environment variables that make Inductor search where they are 1."""
-REPLAYING = ("cuda", "rocm")
-"""Kinds of devices on which all modes but the default replay CUDA graphs."""
-GENERATED = "torch._inductor.runtime.compile_tasks."
-"""Package of the modules that Inductor generates. No reset removes them from `sys.modules`."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +122,7 @@ class Inductor:
         def instance(on: Target) -> CompiledModel:
             pytorch.set_up(on)
             model = InductorModel(run, built.args, on, source="module" if is_module else "program", **facts)
-            before = _counts()
+            before = counts()
             try:
                 with _caching_in(folder), _on_all_cores(on), config.patch(options):
                     self._call_first(model, is_module=is_module)
@@ -205,13 +200,6 @@ class Inductor:
         clear_inductor_caches()  # torch 2.7 would include a header of this folder in what it compiles next
 
 
-def _counts() -> dict[str, int]:
-    """Return how many graphs this process compiled so far, and how often code between two of them was left to eager."""
-    from torch._dynamo.utils import counters
-
-    return {"graphs": counters["stats"]["unique_graphs"], "graph_breaks": sum(counters["graph_break"].values())}
-
-
 def _run_package(path: Path) -> pytorch.Run:
     import torch
 
@@ -224,63 +212,6 @@ def _run_package(path: Path) -> pytorch.Run:
     except TypeError:
         loader = package(str(path), "model", False)
     return lambda *inputs: loader.boxed_run(list(inputs))
-
-
-class InductorModel(pytorch.PytorchModel):
-    """A PyTorch model whose generated code, with frozen weights, PyTorch keeps for the life of the process."""
-
-    _open: ClassVar[set[InductorModel]] = set()
-
-    def __init__(self, run: pytorch.Run, args: tuple[Any, ...], target: Target, **facts: object) -> None:
-        super().__init__(run, args, target, **facts)
-        self._open.add(self)
-        self._replays = target.kind in REPLAYING and facts.get("mode") != "default"
-        if self._replays:
-            from torch._dynamo.utils import counters
-
-            self._skips_before = counters["inductor"]["cudagraph_skips"]
-
-    def count_since(self, before: dict[str, int]) -> None:
-        """Note in the facts how many graphs were compiled since then, and how often they were broken.
-
-        Raises:
-            Unsupported: none was compiled, so that eager PyTorch would be measured as Inductor.
-        """
-        counts = {name: count - before[name] for name, count in _counts().items()}
-        if not counts["graphs"] and self._open == {self}:  # beside another open model, its code may be used again
-            raise Unsupported(
-                "inductor compiles nothing of this module: torch.compile leaves all of it to eager PyTorch"
-            )
-        self.facts |= {name: str(count) for name, count in counts.items()}
-
-    def outputs(self) -> Sequence[Array]:
-        """Return the outputs, and note whether CUDA graphs were replayed: outputs are read once the model is warm."""
-        found = super().outputs()
-        if self._replays:
-            from torch._dynamo.utils import counters
-
-            skips = counters["inductor"]["cudagraph_skips"] - self._skips_before
-            self.facts["cuda_graphs"] = "replayed" if not skips else f"skipped {skips} times"
-            if skips:
-                self.facts[CAVEAT] = "CUDA graphs were asked for, and Inductor left them out (cudagraph_skips)"
-        return found
-
-    def close(self) -> None:
-        """Close; with the last open model, forget all generated code, since that is not kept by model."""
-        super().close()
-        self._open.discard(self)
-        if not self._open:
-            _forget_generated_code()
-
-
-def _forget_generated_code() -> None:
-    import torch
-    from torch._inductor.utils import clear_inductor_caches
-
-    torch.compiler.reset()
-    clear_inductor_caches()
-    for name in [name for name in sys.modules if name.startswith(GENERATED)]:
-        del sys.modules[name]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import NgraphError, UsageError
-from pytest_ngraph.machine.devices import Requirement
+from pytest_ngraph.machine.requirement import Requirement
 from pytest_ngraph.plugin import marks
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.options import parse_thresholds

@@ -10,7 +10,7 @@ from pytest_ngraph.gate.verdict import Verdict, VerdictName
 from pytest_ngraph.metrics import Metric
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.record import Record
-from pytest_ngraph.report.block import FIGURES
+from pytest_ngraph.report.columns import FIGURES
 from pytest_ngraph.report.comparison import about, basis, bound, by_severity, change, margin, percent
 from pytest_ngraph.report.lines import shortened
 from pytest_ngraph.report.markdown import LEFT, RIGHT, code, escaped, fenced, folded, table

@@ -8,7 +8,7 @@ from typing import cast, get_args
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.devices import parse_size
+from pytest_ngraph.machine.requirement import parse_size
 from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, path, positive, share, single
 from pytest_ngraph.settings import Goal, Isolation, Settings
 from pytest_ngraph.system.files import compiled_folder

@@ -1,0 +1,40 @@
+"""A record: everything that one case yielded, whatever happened to it. Plain data, which the store keeps as JSON.
+
+Open `record.py`; what it is made of is in `parts.py`.
+"""
+
+from pytest_ngraph.record.parts import (
+    CAVEAT,
+    DRAWN,
+    HIDDEN,
+    NOT_FAILED,
+    PASSING,
+    RANDOM,
+    Agreement,
+    Contention,
+    Failure,
+    FailureKind,
+    Outcome,
+    Phase,
+    Round,
+    Warmup,
+)
+from pytest_ngraph.record.record import Record
+
+__all__ = [
+    "CAVEAT",
+    "DRAWN",
+    "HIDDEN",
+    "NOT_FAILED",
+    "PASSING",
+    "RANDOM",
+    "Agreement",
+    "Contention",
+    "Failure",
+    "FailureKind",
+    "Outcome",
+    "Phase",
+    "Record",
+    "Round",
+    "Warmup",
+]

@@ -1,0 +1,86 @@
+"""The columns of a block: what each shows of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.metrics import DEFINITIONS, Metric
+from pytest_ngraph.metrics.text import number, quantity
+from pytest_ngraph.stats import relative_half_width
+
+ABSENT = "-"
+INAPPLICABLE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A column that shows a metric.
+
+    Attributes:
+        rank: as in `Column`.
+        side_by_side: the heading where several iterations run at a time; empty for the same heading.
+        optional: whether the column is left out where no case has the metric.
+    """
+
+    heading: str
+    metric: str
+    rank: int
+    show: Callable[[Metric], str]
+    side_by_side: str = ""
+    optional: bool = False
+
+    def heading_for(self, case: Case) -> str:
+        return self.heading if case.objective == "latency" else self.side_by_side or self.heading
+
+
+def _value(metric: Metric) -> str:
+    assert metric.estimate is not None
+    return quantity(metric.estimate.value, DEFINITIONS[metric.name].unit)
+
+
+def _bare(metric: Metric) -> str:
+    assert metric.estimate is not None
+    return number(metric.estimate.value)
+
+
+def _ratio(metric: Metric) -> str:
+    assert metric.estimate is not None
+    return f"{metric.estimate.value:.2f}"
+
+
+def _whole(metric: Metric) -> str:
+    assert metric.estimate is not None
+    return f"{metric.estimate.value:.0f}"
+
+
+def _uncertainty(metric: Metric) -> str:
+    assert metric.estimate is not None
+    if not metric.estimate.is_bounded:
+        return "?"
+    percent = 100 * relative_half_width(metric.estimate)
+    return f"{percent:.1f}" if percent < 9.95 else f"{percent:.0f}"
+
+
+PERCENTILE_RANKS = {"p50_s": 13, "p90_s": 12, "p95_s": 11, "p99_s": 1}
+"""In a narrow terminal, the highest percentile stays longest."""
+FIGURES = (
+    Figure("samples/s", "throughput", 0, _bare),
+    Figure("±%", "throughput", 1, _uncertainty),
+    Figure("tokens/s", "tokens_per_s", 2, _bare, optional=True),
+    Figure("latency", "latency_s", 7, _value, side_by_side="iteration"),
+    *(Figure(name.removesuffix("_s"), name, rank, _value, optional=True) for name, rank in PERCENTILE_RANKS.items()),
+    Figure("speedup", "speedup", 2, _ratio),
+    Figure("RTR", "rtr", 5, _ratio),
+    Figure("ASE", "ase", 4, _ratio),
+    Figure("BSR", "bsr", 3, _ratio),
+    Figure("compile", "compile_s", 6, _value),
+    Figure("CPU %", "cpu_percent", 9, _whole),
+    Figure("memory", "worker_memory_bytes", 8, _value),
+    Figure("cold start", "cold_start_s", 2, _value, optional=True),
+    Figure("serving", "serving_memory_bytes", 2, _value, optional=True),
+    Figure("files", "artifact_bytes", 4, _value, optional=True),
+    Figure("install", "install_bytes", 9, _value, optional=True),
+)
+ERROR_RANK = 10
