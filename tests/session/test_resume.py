@@ -134,3 +134,18 @@ def test_a_record_without_costs_is_measured_again_where_they_are_asked_for(
     assert resumed.stands(CASE, lambda record: made, asked) is stands
     said = ["1 case measured again: what serving costs was not measured."]
     assert [note for note in resumed.notes if "again" in note] == said * (not stands)
+
+
+@pytest.mark.parametrize(
+    ("asked", "profile", "stands"),
+    [(False, {}, True), (True, {}, False), (True, {"problem": "only on a GPU"}, True)],
+)
+def test_a_record_without_a_profile_is_measured_again_where_one_is_asked_for(
+    tmp_path: Path, profile: dict[str, str], *, asked: bool, stands: bool
+) -> None:
+    made = {"graph": "g", "files": {}}
+    record = measured(CASE, 0.1, follows_from=made, profile=profile)
+    resumed = ResumedRun(Run(id="1", records=(record,)), Journal(tmp_path, {}), 1)
+    assert resumed.stands(CASE, lambda record: made, Asked(profiled={CASE} if asked else ())) is stands
+    said = ["1 case measured again: it was not profiled where the time goes."]
+    assert [note for note in resumed.notes if "again" in note] == said * (not stands)
