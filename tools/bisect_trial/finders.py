@@ -144,16 +144,19 @@ def asv(trial: Trial, history: History, threads: int, python: str) -> Finding:
 
 
 def _output(command: list[str], folder: Path, accepted: tuple[int, ...] = (0,)) -> str:
-    """Run a command, let its errors be seen, and return what it prints."""
-    ran = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | UNCONFIGURED,
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
+    """Run a command, let its errors be seen, and return what it prints.
+
+    When this process is interrupted, the command is ended, and has the time to remove what it made.
+    """
+    process = subprocess.Popen(
+        command, cwd=folder, env=os.environ | UNCONFIGURED, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    if ran.returncode not in accepted:
-        raise RuntimeError(f"{' '.join(command)} ended with {ran.returncode}: {ran.stdout}")
-    return ran.stdout
+    try:
+        printed, _ = process.communicate(timeout=TIMEOUT_S)
+    except BaseException:
+        process.terminate()
+        process.communicate()
+        raise
+    if process.returncode not in accepted:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {printed}")
+    return printed
