@@ -88,7 +88,7 @@ def _use(tab: Any, file: Path) -> None:
     assert tab.locator(".spark .curve").count() == 4
     assert tab.locator(".spark .mark.slower").count() == 1
     assert tab.locator(".spark .mark.faster").count() == 1
-    assert "slower since" in lines.first.inner_text() or "faster since" in lines.first.inner_text()
+    assert "slower since" in lines.first.text_content() or "faster since" in lines.first.text_content()
 
     tab.locator("#device").select_option(label="orin")
     assert lines.count() == 2
@@ -112,6 +112,6 @@ def _use(tab: Any, file: Path) -> None:
 
     tab.locator("#stepped").uncheck()
     tab.locator("#search").fill("onerror")
-    assert HOSTILE in lines.first.inner_text()
+    assert HOSTILE in lines.first.text_content()
     assert requests == [file.as_uri()]
     assert complaints == []

@@ -104,6 +104,13 @@ def test_the_command_prunes(tmp_path: Path, runs: list[str], capsys: pytest.Capt
     assert capsys.readouterr().out == f"5 records of 5 files in the index of {tmp_path}\n"
 
 
+def test_merging_takes_summaries_along(tmp_path: Path, runs: list[str]) -> None:
+    nights.write(tmp_path / "more", {nights.CASE: [1.0] * 3}, first=20)
+    prune(tmp_path / "more", 1.5, thin=True, now=(nights.FIRST + timedelta(days=23)).timestamp())
+    main(["merge", str(tmp_path), str(tmp_path / "more"), "-o", str(tmp_path / "all")])
+    assert len(rows(tmp_path / "all")) == 8
+
+
 def test_a_number_of_days_is_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["store", "prune", "--keep-days=all", f"--store={tmp_path}"])

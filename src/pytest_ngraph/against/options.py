@@ -61,7 +61,7 @@ class GateOptions:
             broken: whether it is undecided because the base failed.
         """
         if self.history:
-            return "pass"
+            return "warn" if broken else "pass"
         if verdict in ("regressed", "lost"):
             return "fail"
         if verdict == "inconclusive":

@@ -14,6 +14,7 @@ from pytest_ngraph.history import journals, summary
 from pytest_ngraph.history.summary import Origin, Summary
 from pytest_ngraph.store import SUFFIX, baselines
 from pytest_ngraph.store.journal import stamp_of
+from pytest_ngraph.store.run import SUMMARIES
 from pytest_ngraph.wording import counted
 
 DAY_S = 86400.0
@@ -60,7 +61,7 @@ def prune(folder: Path, keep_days: float, *, thin: bool = False, dry: bool = Fal
             continue
         before = path.stat().st_size
         if thin:
-            target = folder / summary.FOLDER / path.name
+            target = folder / SUMMARIES / path.name
             if not dry:
                 summary.write(target, _summaries(path))
             pruned.freed_bytes -= target.stat().st_size if target.exists() else 0

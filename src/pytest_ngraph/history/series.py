@@ -57,7 +57,8 @@ class Found:
         """Return the command that finds the commit; empty where the commits are not known, or are the same."""
         if not (self.good and self.bad) or self.good == self.bad:
             return ""
-        return f"pytest-ngraph bisect {self.good[:12]} {self.bad[:12]} --case {shlex.quote(case_id)}"
+        improved = "" if self.is_slower else " --improved"
+        return f"pytest-ngraph bisect {self.good[:12]} {self.bad[:12]} --case {shlex.quote(case_id)}{improved}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

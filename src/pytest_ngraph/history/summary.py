@@ -25,9 +25,9 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate, intervals_of_rounds
 from pytest_ngraph.store import SUFFIX
 from pytest_ngraph.store.lines import lines
+from pytest_ngraph.store.run import SUMMARIES
 from pytest_ngraph.system.files import write_whole
 
-FOLDER = "summaries"
 SCHEMA = 1
 TAIL = 0.025
 """Share of the distribution that an interval of a ratio leaves out at either end."""
@@ -137,7 +137,7 @@ def ratio_of(comparison: Comparison) -> Ratio | None:
 
 def files(store: Path) -> list[Path]:
     """Return the files of summaries in a store, sorted."""
-    return sorted((store / FOLDER).glob("*" + SUFFIX))
+    return sorted((store / SUMMARIES).glob("*" + SUFFIX))
 
 
 def read(path: Path) -> Iterator[tuple[Origin, Summary] | None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.store.run import SUFFIX, read, run_ids
+from pytest_ngraph.store.run import SUFFIX, SUMMARIES, read, run_ids
 from pytest_ngraph.system.files import write_whole
 
 
@@ -43,6 +43,7 @@ def merge(sources: Sequence[Path], target: Path) -> Merged:
             raise StoreError(f"the store {source} has no runs. Give the folder that --ngraph-store names.")
         for run in runs:
             _take(run, source, target, merged)
+        _take_summaries(source, target)
     return merged
 
 
@@ -66,6 +67,14 @@ def _take(run: str, source: Path, target: Path, merged: Merged) -> None:
         merged.continued.append(run)
     else:
         merged.conflicts[run] = f"{source / path.name} and {path} differ from line {_first_difference(text, there)} on"
+
+
+def _take_summaries(source: Path, target: Path) -> None:
+    """Copy what is left of runs whose samples were forgotten, and what was imported, where the target has neither."""
+    for path in sorted((source / SUMMARIES).glob("*" + SUFFIX)):
+        copy = target / SUMMARIES / path.name
+        if not (copy.exists() or (target / path.name).exists()):
+            write_whole(copy, path.read_bytes())
 
 
 def _first_difference(one: bytes, other: bytes) -> int:

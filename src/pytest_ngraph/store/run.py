@@ -19,6 +19,8 @@ SCHEMA = 2
 LATEST = "latest"
 """Given instead of a run's id: the last run begun."""
 SUFFIX = ".jsonl"
+SUMMARIES = "summaries"
+"""The folder of what is left of runs whose samples were forgotten (`history.summary`)."""
 DEVICE = "device"
 SOURCE = "source"
 """Key of what a session measured, a mapping with the following keys, as far as they are known."""

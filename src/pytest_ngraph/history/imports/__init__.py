@@ -17,6 +17,7 @@ from pytest_ngraph.history.imports import asv, pytest_benchmark
 from pytest_ngraph.history.series import IMPORTED
 from pytest_ngraph.history.summary import Origin, Summary
 from pytest_ngraph.store import SUFFIX
+from pytest_ngraph.store.run import SUMMARIES
 from pytest_ngraph.wording import counted
 
 READERS = {"pytest-benchmark": pytest_benchmark, "asv": asv}
@@ -44,7 +45,7 @@ def take(paths: Sequence[Path], store: Path) -> Iterator[str]:
         digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
         name = f"{IMPORTED}{digest}"
         summary.write(
-            store / summary.FOLDER / (name + SUFFIX),
+            store / SUMMARIES / (name + SUFFIX),
             [(Origin(run=name, environment=o.environment, source=o.source), found) for o, found in results],
         )
         taken += 1
