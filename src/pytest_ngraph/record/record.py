@@ -44,7 +44,8 @@ class Record:
             recorded.
         stable: whether both ends of the median's 95 % interval reached the precision target before the budget ended, or
             the goal of the run had enough of it.
-        stopped: why that goal had enough: `surely slower than openvino`; empty where precision or budget ended it.
+        stopped: why that goal had enough, as in `surely slower than openvino`; empty where its precision or the budget
+            ended its rounds. Its interval is as wide as these make it.
         convert_s: seconds from the exported program to what the compiler itself takes (an ONNX graph, OpenVINO's
             representation, a TorchScript graph, or the program read back), in a cold start. None where nothing is
             compiled, and in records of earlier versions, whose `compile_s` contains it.
@@ -65,7 +66,8 @@ class Record:
         facts: what the compiled model reports about itself (version, precision really used, provider, threads).
         arms: the compilers whose rounds were interleaved with these.
         cycles: id of the cycles in which the arms took turns: the n-th rounds of all records with this id ran one after
-            another. Empty where a cycle was not one round: beside a base, alone, before 2026-11-24, under a goal.
+            another. Empty where a cycle was not one round: beside a base, in a process of its own, before 2026-11-24,
+            or where a goal left some out.
         comparison: the comparison with the base, when the run had one. Its rounds of the head are this record's.
         follows_from: the inputs of the measurement: when one changes, the case is measured again
             (`provenance.of_measuring`). Empty where it was not measured by a bench.
