@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from markdown_output import table
 
+from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.goal import Contender, Goal, Knowledge, goal_of
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.progress import Silent
@@ -91,6 +92,7 @@ class SimulatedArm:
     noted: CycleNoted
     running: bool = True
     in_step: bool = True
+    target: Target = field(default_factory=Target)
     stopped: str = ""
     rounds: list[Round] = field(default_factory=list)
 

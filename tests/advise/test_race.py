@@ -199,3 +199,22 @@ def test_lines_fit(width: int) -> None:
     found, _ = raced(Simulated(CLOSE))
     table = [line for line in lines(found, width) if line.startswith("   ") and "sample" not in line]
     assert all(len(line) <= width for line in table)
+
+
+def test_who_may_be_faster_than_a_finalist_that_keeps_the_limits_is_measured_too() -> None:
+    """The fastest needs too much memory; its compiler's default, which was no leader, may not."""
+    heavy = dataclasses.replace(costs(), launches=tuple(
+        dataclasses.replace(launch, serving_memory_bytes=2**40) for launch in costs().launches
+    ))  # fmt: skip
+
+    class Heavy(Simulated):
+        def _record(self, case: Case, is_wanted: bool) -> Record:
+            record = super()._record(case, is_wanted)
+            is_heavy = is_wanted and case.compiler == "openvino:streams=2"
+            return dataclasses.replace(record, serving=heavy) if is_heavy else record
+
+    found, measure = raced(Heavy(CLEAR), Limits(memory_bytes=2**35))
+    assert found.pick is not None
+    assert found.pick.case.compiler == "openvino"
+    assert found.is_sure
+    assert [each[0] for each in measure.wanted if each] == ["openvino:streams=2", "openvino"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
+from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.goal import REACHED, SPARSE, UNLIMITED, Knowledge, Limit, Precision, Race, goal_of
 from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.progress import Silent
@@ -33,6 +34,7 @@ class DrawnArm:
     fails_in: int = 10**9
     running: bool = True
     in_step: bool = True
+    target: Target = field(default_factory=Target)
     stopped: str = ""
     rounds: list[Round] = field(default_factory=list)
 

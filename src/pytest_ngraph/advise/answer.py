@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -173,18 +174,18 @@ def _surely_slower(
 ) -> dict[Case, Case]:
     """Return the candidates that are surely slower than an eligible one measured in turn, each with the fastest such.
 
-    Who is surely slower than another is not the fastest, whichever is.
+    Who is surely slower than another is not the fastest, whichever is. Of two that met in several groups, the last one
+    counts.
     """
-    found: dict[Case, Case] = {}
+    found: dict[Case, dict[Case, bool]] = defaultdict(dict)
+    speeds = {record.case: record.throughput for group in groups for record in group if record.outcome == "measured"}
     for group in groups:
         measured = [each for each in group if each.outcome == "measured"]
-        ordered = sorted(measured, key=lambda record: -record.throughput)
         for record in measured:
-            found.pop(record.case, None)  # what an earlier rung showed of it is measured again here
-            faster = (each for each in ordered if each.case in eligible and _is_faster(each, record, between, level))
-            if (first := next(faster, None)) is not None:
-                found[record.case] = first.case
-    return found
+            faster = {each.case: _is_faster(each, record, between, level) for each in measured if each.case in eligible}
+            found[record.case] |= faster
+    surely = {case: [other for other, is_faster in own.items() if is_faster] for case, own in found.items()}
+    return {case: max(others, key=lambda other: speeds[other]) for case, others in surely.items() if others}
 
 
 def _is_faster(one: Record, other: Record, between: Between, level: float) -> bool:

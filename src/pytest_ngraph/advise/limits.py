@@ -49,7 +49,9 @@ class Limits:
         return any(getattr(self, field.name) is not None for field in fields(self))
 
     def held(self, record: Record, between: Between) -> list[Held]:
-        """Hold a measured record to each limit that there is."""
+        """Hold a measured record to each limit that there is. What cannot be deployed breaches, even without limits."""
+        if record.serving is not None and record.serving.problem:
+            return [Held("breached", record.serving.problem)]
         return list(self._held(record, between))
 
     def _held(self, record: Record, between: Between) -> Iterator[Held]:
@@ -81,8 +83,6 @@ class Limits:
         found = record.serving.estimate(metric) if record.serving else None
         if found is not None:
             yield _below(what, found, limit, unit)
-        elif record.serving is not None and record.serving.problem:
-            yield Held("breached", f"{what} unknown: {record.serving.problem}")
         else:
             yield Held("unknown", f"{what} not measured")
 

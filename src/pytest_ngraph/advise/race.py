@@ -48,7 +48,7 @@ class Raced:
 
     Attributes:
         groups: records that were measured in turn, in the order in which they were measured.
-        finalists: cases of which everything was measured, the last ones.
+        finalists: cases of which everything was measured.
         untried: candidates that were not measured, and why.
     """
 
@@ -164,17 +164,14 @@ class Race:
         return {*self._axes.compilers, *options}
 
     def _decide(self) -> None:
-        """Measure what limits ask for, of the leaders; of the next ones while none keeps the limits."""
-        passed: list[Case] = []
-        while leaders := self._leaders(FINALISTS, without=passed):
-            if passed and self.left_s <= 0:
+        """Measure what limits ask for, of the leaders, and of the next ones while one of them may be the fastest."""
+        finalists = self._raced.finalists
+        while leaders := self._leaders(FINALISTS, without=finalists):
+            if finalists and (self.left_s <= 0 or self._eligible()[0].case in finalists):
                 break
-            passed += leaders
+            finalists += leaders
             for cell in dict.fromkeys(case.group for case in leaders):
                 self._measure_in_turn(cell, [case for case in leaders if case.group == cell], is_final=True)
-            self._raced.finalists[:] = leaders
-            if any(record.case in leaders for record in self._eligible()):
-                break
 
     def _measure_in_turn(self, cell: Case, candidates: Sequence[Case], *, is_final: bool = False) -> None:
         """Measure candidates of a cell in turn, with identity; nothing where there are none."""

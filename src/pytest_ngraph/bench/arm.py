@@ -197,7 +197,7 @@ class Arm:
                 rounds=tuple(self.rounds),
                 calls=tuple(self.calls),
                 profile=self.profile,
-                stable=self._stable,
+                stable=self._stable or bool(self.stopped),
                 cpu_percent=100 * self._cpu_s / (self.measured_s * (os.cpu_count() or 1)),
                 contention=dataclasses.replace(contention, involuntary_switches=self.involuntary_switches),
                 arms=arms,

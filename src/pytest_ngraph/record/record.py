@@ -42,9 +42,10 @@ class Record:
         pipelined_s: on an accelerator, seconds per iteration where calls are issued without waiting for each other, by
             the device's clock. The rounds and `calls` time calls that are waited for. None on a CPU, and where not
             recorded.
-        stable: whether both ends of the median's 95 % interval reached the precision target before the budget ended.
-        stopped: why the goal of the run asked for no more rounds, as in `surely slower than openvino`; empty where its
-            precision or the budget ended them. Its interval is as wide as these rounds make it.
+        stable: whether both ends of the median's 95 % interval reached the precision target before the budget ended, or
+            the goal of the run had enough of it.
+        stopped: why that goal had enough, as in `surely slower than openvino`; empty where its precision or the budget
+            ended its rounds. Its interval is as wide as these make it.
         convert_s: seconds from the exported program to what the compiler itself takes (an ONNX graph, OpenVINO's
             representation, a TorchScript graph, or the program read back), in a cold start. None where nothing is
             compiled, and in records of earlier versions, whose `compile_s` contains it.
@@ -170,11 +171,6 @@ class Record:
         from pytest_ngraph.stats import intervals_of_rounds
 
         return intervals_of_rounds(self.samples[None, :]).dividing(np.array([float(self.case.batch_size)]))[0]
-
-    @property
-    def is_unsettled(self) -> bool:
-        """Whether its budget ended before its rounds reached the precision target, or the goal of the run."""
-        return self.outcome == "measured" and not (self.stable or self.stopped)
 
     @property
     def may_pass(self) -> bool:

@@ -98,8 +98,8 @@ def _row(record: Record, index: int, columns: Sequence[Column], rank: str, width
     if problem:
         style: Style = "note" if record.outcome in NOT_FAILED else "bad"
         return Line(shortened(f"{INDENT}  {row(columns[:2], index)}{GAP}{problem}", width), style)
-    marks = rank + ("~" if record.is_unsettled else " ")
-    style = "best" if rank == BEST else "doubt" if record.is_unsettled else "plain"
+    marks = rank + (" " if record.stable else "~")
+    style = "best" if rank == BEST else "plain" if record.stable else "doubt"
     return Line(INDENT + marks + row(columns, index).rstrip(), style)
 
 

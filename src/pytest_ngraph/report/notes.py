@@ -97,7 +97,7 @@ def _doubts(measured: Iterable[Record]) -> Iterator[str]:
     """Yield a note on unstable cases; cases with the same rounds and contention, measured in turn, share one."""
     unsettled: dict[str, list[str]] = {}
     for record in measured:
-        if record.is_unsettled:
+        if not record.stable:
             rounds, seen = counted(len(record.rounds), "round"), _contention(record.contention)
             doubt = f"at batch size {record.case.batch_size} did not settle in {rounds}: {seen}"
             unsettled.setdefault(doubt, []).append(record.case.compiler)
@@ -105,7 +105,7 @@ def _doubts(measured: Iterable[Record]) -> Iterator[str]:
         yield f"~ {', '.join(names)} {doubt}"
     stopped: dict[str, list[str]] = {}
     for record in measured:
-        if record.stopped and not record.stable:
+        if record.stopped:
             reason = f"{record.stopped}, after {counted(len(record.rounds), 'round')}"
             stopped.setdefault(f"at batch size {record.case.batch_size}: {reason}", []).append(record.case.compiler)
     for reason, names in stopped.items():

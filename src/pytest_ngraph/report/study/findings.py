@@ -143,7 +143,7 @@ def _saturated(measured: pl.DataFrame, between: Between) -> pl.DataFrame:
 def _failing(study: Study) -> Iterator[str]:
     counts = named(study.cases).group_by("place", "compiler", maintain_order=True).agg(
         failed=(pl.col("outcome") == "failed").sum(),
-        unstable=((pl.col("outcome") == "measured") & ~pl.col("stable") & (pl.col("stopped") == "")).sum(),
+        unstable=((pl.col("outcome") == "measured") & ~pl.col("stable")).sum(),
         cases=(pl.col("outcome") != "skipped").sum(),
         reason=pl.col("reason").filter(pl.col("outcome") == "failed").mode().sort().first(),
     )  # fmt: skip
