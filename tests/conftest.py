@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from other_distributions import Distributed, pretend
 from repository import Repository
 
-from pytest_ngraph import compilers
+from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import Case
 from pytest_ngraph.workloads import frameworks
 
@@ -46,6 +46,7 @@ import_module("pytest_ngraph.bench.bench")
 import_module("pytest_ngraph.report.summary")
 for name in compilers.names():
     compilers.resolve(name)
+workloads.family("resnet18")  # all families
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -120,12 +121,13 @@ def project(forked_workers: None, pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 @pytest.fixture
-def quick_project(project: pytest.Pytester) -> pytest.Pytester:
-    """The same with a workload that needs no framework. Its runs have to be processes of their own."""
+def quick_project(project: pytest.Pytester) -> Iterator[pytest.Pytester]:
+    """The same with a workload that needs no framework."""
     plain.put_into(project.path)
     test = project.path / "test_it.py"
     test.write_text(test.read_text().replace("mine:network", "plain"))
-    return project
+    with plain.importable(project.path):
+        yield project
 
 
 @pytest.fixture

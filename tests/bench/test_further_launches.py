@@ -62,8 +62,9 @@ def test_a_head_that_finds_no_room_in_a_later_launch_has_not_failed(crowd: Compa
 
 
 @pytest.mark.parametrize(("explain", "regressed"), [("none", True), ("regressed", False)])
-def test_what_nobody_asks_about_is_not_profiled(compare: Compare, explain: str, regressed: bool) -> None:
-    assert comparison_of(compare(explain=explain, regressed=lambda found: regressed)).explanation == {}
+def test_what_nobody_asks_about_is_not_profiled(crowd: Compare, explain: str, regressed: bool) -> None:
+    comparison = comparison_of(crowd("faulty:Exact", explain=explain, regressed=lambda found: regressed))
+    assert comparison.explanation == {}, "nor does it say that this compiler cannot profile"
 
 
 def test_what_regressed_is_profiled_beside_its_base(compare: Compare) -> None:

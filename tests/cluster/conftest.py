@@ -8,18 +8,14 @@ from pathlib import Path
 import pytest
 from cluster.certificates import issued, options_for
 from cluster.network import DEVICES, Network, unavailable
-from cluster.processes import CLIENT, Cluster
+from cluster.processes import CLIENT, Cluster, started
 
 
 @pytest.fixture
 def loopback(tmp_path: Path) -> Iterator[Cluster]:
     """A cluster without certificates, all of it on this machine; its scheduler runs."""
-    cluster = Cluster(tmp_path)
-    try:
-        cluster.start_scheduler()
+    with started(tmp_path) as cluster:
         yield cluster
-    finally:
-        cluster.close()
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from cluster.processes import Cluster
+from cluster.processes import Cluster, started
 from cluster.remote_project import RemoteProject, measured_on
 from fault_project import finished
 from repository import Repository
@@ -18,12 +18,26 @@ class Sleeps(Exact):
         seconds = artifact.reference()[-1][0][0]
         return Model(artifact.reference(), lambda: time.sleep(seconds))
 """
-QUICK, SLOW = "0.001 2 3", "0.003 2 3"
+QUICK, SLOW = "0.001 2 3", "0.01 2 3"
+"""So far apart that other tests may run beside these."""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster on this machine with the device `red`, for tests that end no part of it."""
+    with started(tmp_path_factory.mktemp("cluster"), "red") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def red(loopback: Cluster) -> Cluster:
+    """A cluster with the device `red`, for one test."""
+    loopback.start_device("red")
+    return loopback
 
 
 def sleeper(cluster: Cluster, tmp_path: Path, workloads: Sequence[str]) -> tuple[RemoteProject, Repository]:
     """Make a project on one device whose cases take as long as its file of numbers says. In `main` they are quick."""
-    cluster.start_device("red")
     project = RemoteProject(tmp_path, cluster, ["red"], workloads=workloads, compilers=["mine:Sleeps"])
     repository = Repository.create(project.root)
     repository.write(".gitignore", ".ngraph\n")
@@ -33,9 +47,8 @@ def sleeper(cluster: Cluster, tmp_path: Path, workloads: Sequence[str]) -> tuple
     return project, repository
 
 
-@pytest.mark.alone
-def test_what_became_slower_fails(loopback: Cluster, tmp_path: Path) -> None:
-    project, repository = sleeper(loopback, tmp_path, ["plain"])
+def test_what_became_slower_fails(shared: Cluster, tmp_path: Path) -> None:
+    project, repository = sleeper(shared, tmp_path, ["plain"])
     repository.write("numbers.txt", SLOW)
     status, printed = project.run("--ngraph-against=main")
     assert status == 1, printed
@@ -59,8 +72,8 @@ def test_reads(measurement):
 """
 
 
-def test_what_did_not_change_is_measured_on_a_device_only_when_it_is_read(loopback: Cluster, tmp_path: Path) -> None:
-    project, repository = sleeper(loopback, tmp_path, ["plain1", "plain2"])
+def test_what_did_not_change_is_measured_on_a_device_only_when_it_is_read(shared: Cluster, tmp_path: Path) -> None:
+    project, repository = sleeper(shared, tmp_path, ["plain1", "plain2"])
     repository.write("test_it.py", UNREAD)
     status, printed = project.run("--ngraph-against=main", "--compiler=mine:Sleeps", "--batch-size=1")
     assert status == 0, printed
@@ -73,10 +86,8 @@ def test_what_did_not_change_is_measured_on_a_device_only_when_it_is_read(loopba
     assert "2 unchanged" in printed
 
 
-@pytest.mark.alone
-def test_what_a_device_cannot_run_any_more_is_lost(loopback: Cluster, tmp_path: Path) -> None:
-    loopback.start_device("red")
-    project = RemoteProject(tmp_path, loopback, ["red"], workloads=["plain"], compilers=["lacking:Picky"])
+def test_what_a_device_cannot_run_any_more_is_lost(shared: Cluster, tmp_path: Path) -> None:
+    project = RemoteProject(tmp_path, shared, ["red"], workloads=["plain"], compilers=["lacking:Picky"])
     repository = Repository.create(project.root)
     repository.write(".gitignore", ".ngraph\n")
     repository.write("numbers.txt", "1 2 3")
@@ -88,8 +99,8 @@ def test_what_a_device_cannot_run_any_more_is_lost(loopback: Cluster, tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_killed_client_goes_on_with_its_comparisons(loopback: Cluster, tmp_path: Path) -> None:
-    project, repository = sleeper(loopback, tmp_path, ["plain1", "plain2", "plain3"])
+def test_a_killed_client_goes_on_with_its_comparisons(red: Cluster, tmp_path: Path) -> None:
+    project, repository = sleeper(red, tmp_path, ["plain1", "plain2", "plain3"])
     repository.write("numbers.txt", SLOW)
     run = project.start("--ngraph-against=main")
     project.wait_for(1, run)
@@ -100,14 +111,14 @@ def test_a_killed_client_goes_on_with_its_comparisons(loopback: Cluster, tmp_pat
     assert status == 1, printed
     assert "3 regressed" in printed
     assert {case: project.records[case] for case in before} == before
-    assert set(Counter(measured_on(loopback, "red")).values()) == {1}
+    assert set(Counter(measured_on(red, "red")).values()) == {1}
     assert repository.worktrees() == 1
 
 
 @pytest.mark.alone
 @pytest.mark.slow
-def test_what_devices_measured_is_a_baseline_of_theirs(loopback: Cluster, tmp_path: Path) -> None:
-    project, repository = sleeper(loopback, tmp_path, ["plain1", "plain2"])
+def test_what_devices_measured_is_a_baseline_of_theirs(red: Cluster, tmp_path: Path) -> None:
+    project, repository = sleeper(red, tmp_path, ["plain1", "plain2"])
     status, printed = project.run("--ngraph-save=v1")
     assert status == 0, printed
     assert "baseline v1" in printed

@@ -28,17 +28,21 @@ def test_a_missing_compiler_is_named(exported: Export, tmp_path: Path, monkeypat
         Inductor().compile(artifact, CPU, tmp_path)
 
 
-def test_a_cold_start_leaves_the_users_cache_alone(
-    exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    users, folder = tmp_path / "the user's", tmp_path / "compiled"
-    users.mkdir()
-    folder.mkdir()
-    monkeypatch.setenv(CACHE, str(users))
-    Inductor().compile(exported(CASE), CPU, folder)
+@pytest.fixture(scope="module")
+def cold_start(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder in which `CASE` was compiled, and the user's own cache, which was empty then."""
+    users, folder = tmp_path_factory.mktemp("the user's"), tmp_path_factory.mktemp("compiled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE, str(users))
+        Inductor().compile(exported(CASE), CPU, folder)
+        assert os.environ[CACHE] == str(users)
+    return folder, users
+
+
+def test_a_cold_start_leaves_the_users_cache_alone(cold_start: tuple[Path, Path]) -> None:
+    folder, users = cold_start
     assert [path.name for path in folder.rglob("*")] == [PACKAGE]
     assert not any(users.rglob("*.cpp"))
-    assert os.environ[CACHE] == str(users)
 
 
 def test_each_model_has_its_own_cache_of_triton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,10 +55,10 @@ def test_each_model_has_its_own_cache_of_triton(tmp_path: Path, monkeypatch: pyt
         assert TRITON_CACHE not in os.environ
 
 
-def test_loading_compiles_nothing(load: Load, exported: Export, tmp_path: Path) -> None:
-    Inductor().compile(exported(CASE), CPU, tmp_path)
+def test_loading_compiles_nothing(load: Load, exported: Export, cold_start: tuple[Path, Path]) -> None:
+    folder, _ = cold_start
     with mock.patch("subprocess.Popen", side_effect=AssertionError("a compiler was started")):
-        model = load(CASE, folder=tmp_path)
+        model = load(CASE, folder=folder)
         assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
 
 

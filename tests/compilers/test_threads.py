@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -47,6 +48,8 @@ with on_all_cores():
     compiler.compile(artifact, target, folder)
 model = compiler.load(artifact, target, folder)
 model()
+print("ready", flush=True)
+input()
 before, masks, done = threads(), {}, threading.Event()
 
 def watch():
@@ -69,13 +72,25 @@ print(json.dumps([max(set(masks[task]), key=masks[task].count) for task in busie
 """
 
 
+@pytest.fixture
+def compiled(compiler: str, objective: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that has compiled a model, and computes once it reads a line."""
+    if compiler in ("onnxruntime", "openvino"):
+        pytest.importorskip(compiler)
+    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, compiler, objective, json.dumps(CORES)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=_bound_environment(), text=True, stdin=pipe, stdout=pipe) as process:
+        assert process.stdout
+        assert "ready\n" in process.stdout
+        yield process
+
+
 @pytest.mark.alone
 @pytest.mark.parametrize("objective", ["latency", pytest.param("throughput", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("compiler", ["identity", "torchscript", "onnxruntime", "openvino"])
-def test_each_computing_thread_has_a_core_of_its_own(compiler: str, objective: str) -> None:
-    if compiler in ("onnxruntime", "openvino"):
-        pytest.importorskip(compiler)
-    assert sorted(_masks_of_busiest_threads(compiler, objective)) == sorted(str(core) for core in CORES)
+def test_each_computing_thread_has_a_core_of_its_own(compiled: subprocess.Popen[str]) -> None:
+    printed, _ = compiled.communicate("go\n")
+    assert sorted(json.loads(printed.splitlines()[-1])) == sorted(str(core) for core in CORES)
 
 
 def test_a_stream_keeps_its_core_although_openmp_binds_it() -> None:
@@ -164,13 +179,6 @@ def _problem_of(script: str, environment: dict[str, str]) -> str:
     command = [sys.executable, "-W", "ignore", "-c", script]
     finished = subprocess.run(command, check=False, env=environment, stderr=subprocess.PIPE, text=True)
     return finished.stderr if finished.returncode else ""
-
-
-def _masks_of_busiest_threads(compiler: str, objective: str) -> list[str]:
-    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, compiler, objective, json.dumps(CORES)]
-    finished = subprocess.run(command, check=True, env=_bound_environment(), stdout=subprocess.PIPE, text=True)
-    masks: list[str] = json.loads(finished.stdout.splitlines()[-1])
-    return masks
 
 
 def _bound_environment() -> dict[str, str]:

@@ -44,7 +44,9 @@ sys.exit(pytest.main(["--ngraph-against=main"]))
 
 @pytest.fixture
 def branch(pytester: pytest.Pytester) -> Repository:
-    """`main` has `changed` with narrow layers; the working tree, on it, has wide ones and a workload more."""
+    """`main` has `changed` with narrow layers; the working tree, on it, has wide ones and a workload more.
+
+    The wide ones take so much longer that other tests may run beside these."""
     made = Repository.create(pytester.path)
     made.write("pytest.ini", INI)
     made.write(".gitignore", "cache\n.ngraph\n__pycache__\n*.xml\n")
@@ -56,7 +58,6 @@ def branch(pytester: pytest.Pytester) -> Repository:
     return made
 
 
-@pytest.mark.alone
 def test_what_became_slower_fails_by_name(pytester: pytest.Pytester, branch: Repository) -> None:
     result = pytester.runpytest_subprocess("--ngraph-against=main", "--ngraph-budget=1", "--junitxml=out.xml")
     result.assert_outcomes(failed=1, passed=2)

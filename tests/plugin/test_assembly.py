@@ -30,7 +30,7 @@ def test_workers_stay_where_the_session_began_wherever_a_test_goes(project: pyte
             pass
         """,
     )
-    project.runpytest_subprocess().assert_outcomes(passed=1)
+    project.runpytest().assert_outcomes(passed=1)
 
 
 def test_a_user_without_a_home_can_run_tests(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> No
             return []
         """
     )
-    result = quick_project.runpytest_subprocess("--compiler=mine:Exact", "-s")
+    result = quick_project.runpytest("--compiler=mine:Exact", "-s")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["*SEEN plain-mine:Exact-b1-cpu*"])
 

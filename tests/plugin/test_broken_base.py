@@ -34,7 +34,7 @@ def test_a_base_that_cannot_be_built_fails_its_test(
     quick_project: pytest.Pytester, unbuildable: Repository, policy: str
 ) -> None:
     """Whatever happens to what noise left undecided."""
-    result = quick_project.runpytest_subprocess(*EXACT, f"--ngraph-inconclusive={policy}")
+    result = quick_project.runpytest(*EXACT, f"--ngraph-inconclusive={policy}")
     result.assert_outcomes(failed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["inconclusive: the base cannot be built: *'one'*--ngraph-broken-base=warn."])
@@ -46,7 +46,7 @@ def test_a_base_that_cannot_be_built_fails_its_test(
 
 def test_it_may_be_accepted(quick_project: pytest.Pytester, unbuildable: Repository) -> None:
     """Also where what noise leaves undecided is not."""
-    result = quick_project.runpytest_subprocess(*EXACT, WARN, "--ngraph-inconclusive=fail")
+    result = quick_project.runpytest(*EXACT, WARN, "--ngraph-inconclusive=fail")
     result.assert_outcomes(passed=1, warnings=1)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*PytestWarning: inconclusive: the base cannot be built: *'one'*"])
@@ -57,7 +57,7 @@ def test_a_base_that_cannot_be_run_fails_its_test(quick_project: pytest.Pytester
     changed.write("numbers.txt", "1 2 9")
     changed.commit("crashes")
     changed.write("numbers.txt", "1 2 3")
-    result = quick_project.runpytest_subprocess(*EXACT, "--compiler=lacking:AbortsOn9", "-k", "AbortsOn9")
+    result = quick_project.runpytest(*EXACT, "--compiler=lacking:AbortsOn9", "-k", "AbortsOn9")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["inconclusive: the base does not run: crashed in *--ngraph-broken-base=warn."])
 
@@ -72,7 +72,7 @@ def test_a_base_whose_tests_cannot_be_collected_fails_the_run(
     test.write_text(f"import module_that_is_missing\n{good}")
     changed.commit("cannot be imported")
     test.write_text(good)
-    result = quick_project.runpytest_subprocess(*EXACT, *options)
+    result = quick_project.runpytest(*EXACT, *options)
     result.assert_outcomes(passed=1)
     assert result.ret == status
     said = [line for line in result.outlines if "--ngraph-broken-base=warn" in line]
@@ -86,6 +86,6 @@ def test_a_file_that_has_nothing_of_the_head_may_be_broken(quick_project: pytest
     changed.write("test_other.py", "import module_that_is_missing\n")
     changed.commit("cannot be imported")
     (changed.root / "test_other.py").unlink()
-    result = quick_project.runpytest_subprocess(*EXACT)
+    result = quick_project.runpytest(*EXACT)
     result.assert_outcomes(passed=1)
     assert result.ret == 0

@@ -48,7 +48,7 @@ def test_a_fixture_that_takes_the_measurement_is_told_why_there_is_none(quick_pr
             assert speed
         """
     )
-    result = quick_project.runpytest_subprocess("--compiler=mine:Exact,mine:Raises")
+    result = quick_project.runpytest("--compiler=mine:Exact,mine:Raises")
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*mine:Raises raised in compile: ValueError: no such operator*"])
     result.stdout.no_fnmatch_line("*StatisticsError*")
@@ -65,7 +65,7 @@ def test_a_test_may_measure_by_itself(quick_project: pytest.Pytester) -> None:
             benchmark.pedantic(compiled_model, rounds=8)
         """
     )
-    quick_project.runpytest_subprocess().assert_outcomes(passed=1)
+    quick_project.runpytest().assert_outcomes(passed=1)
     (record,) = store.read(quick_project.path / ".ngraph").records
     assert len(record.rounds) == 8
     assert record.case.compiler == "mine:Exact"
@@ -85,7 +85,7 @@ def test_what_the_bench_measures_stands_beside_what_a_test_measures(quick_projec
             assert measurement.nodeid.startswith("test_it.py::test_throughput")
         """
     )
-    quick_project.runpytest_subprocess().assert_outcomes(passed=2)
+    quick_project.runpytest().assert_outcomes(passed=2)
     (record,) = store.read(quick_project.path / ".ngraph").records
     assert len(record.rounds) > 1
 
@@ -100,7 +100,7 @@ def test_a_measurement_that_no_signature_asks_for(quick_project: pytest.Pytester
             request.getfixturevalue("measurement")
         """
     )
-    result = quick_project.runpytest_subprocess()
+    result = quick_project.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*asks for measurement while it runs*take it as an argument of the test."])
 
@@ -122,7 +122,7 @@ def test_a_fixture_names_its_compiler(project: pytest.Pytester) -> None:
             assert np.allclose(eager, scripted)
         """
     )
-    project.runpytest_subprocess().assert_outcomes(passed=1)
+    project.runpytest().assert_outcomes(passed=1)
 
 
 def test_a_fixture_without_the_mark(project: pytest.Pytester) -> None:

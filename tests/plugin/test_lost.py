@@ -33,7 +33,7 @@ def test_a_head_that_loses_a_compiler_fails_its_test(quick_project: pytest.Pytes
     changed.write("numbers.txt", FITS)
     changed.commit("every operator is known")
     changed.write("numbers.txt", BIG)
-    result = quick_project.runpytest_subprocess(*PICKY, "--junitxml=out.xml")
+    result = quick_project.runpytest(*PICKY, "--junitxml=out.xml")
     result.assert_outcomes(failed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
@@ -50,7 +50,7 @@ def test_a_head_that_loses_a_compiler_fails_its_test(quick_project: pytest.Pytes
     data = json.loads((changed.root / "gate.json").read_text())
     assert data["counts"] == {"lost": 1}
     assert data["verdicts"][0]["reason"].startswith("picky cannot convert the operator Big; main at ")
-    result = quick_project.runpytest_subprocess(*PICKY, f"--ngraph-resume={data['run']}")
+    result = quick_project.runpytest(*PICKY, f"--ngraph-resume={data['run']}")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["1 case of run * taken over from an earlier session."])
 
@@ -62,7 +62,7 @@ def test_a_head_that_cannot_be_built_here_is_lost_where_the_base_runs(
     changed.write("numbers.txt", base)
     changed.commit("before")
     changed.write("numbers.txt", ELSEWHERE)
-    result = quick_project.runpytest_subprocess(*PICKY)
+    result = quick_project.runpytest(*PICKY)
     result.assert_outcomes(**{"failed" if verdict else "skipped": 1})
     data = json.loads((changed.root / "gate.json").read_text())
     assert [each["name"] for each in data["verdicts"]] == [verdict] * bool(verdict)
@@ -82,7 +82,7 @@ def richer(tmp_path: Path) -> Path:
 
 
 def test_a_library_that_only_the_base_has_is_lost(quick_project: pytest.Pytester, richer: Path) -> None:
-    result = quick_project.runpytest_subprocess(
+    result = quick_project.runpytest(
         "--compiler=mine:Absent", "--batch-size=4", f"--ngraph-against-python={richer}", "--ngraph-summary=gate.md"
     )
     result.assert_outcomes(failed=1)
@@ -93,9 +93,7 @@ def test_a_library_that_only_the_base_has_is_lost(quick_project: pytest.Pytester
 
 def test_a_library_that_neither_has_is_skipped(quick_project: pytest.Pytester, richer: Path) -> None:
     (richer.parent / "packages" / "no_such_library.py").unlink()
-    result = quick_project.runpytest_subprocess(
-        "--compiler=mine:Absent", "--batch-size=4", f"--ngraph-against-python={richer}"
-    )
+    result = quick_project.runpytest("--compiler=mine:Absent", "--batch-size=4", f"--ngraph-against-python={richer}")
     result.assert_outcomes(skipped=1)
     assert result.ret == 0
 
@@ -104,7 +102,7 @@ def test_a_base_that_cannot_be_built_here_is_new(quick_project: pytest.Pytester,
     changed.write("numbers.txt", ELSEWHERE)
     changed.commit("before")
     changed.write("numbers.txt", FITS)
-    result = quick_project.runpytest_subprocess(*PICKY)
+    result = quick_project.runpytest(*PICKY)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*new: main at * cannot run it: its library is not installed here*"])
 
@@ -117,7 +115,7 @@ def test_what_neither_can_run_is_not_lost(
     changed.write("numbers.txt", base)
     changed.commit("an operator is missing")
     changed.write("numbers.txt", head)
-    result = quick_project.runpytest_subprocess(*PICKY)
+    result = quick_project.runpytest(*PICKY)
     result.assert_outcomes(skipped=1)
     assert result.ret == 0
     assert json.loads((changed.root / "gate.json").read_text())["verdicts"] == []
@@ -128,7 +126,7 @@ def test_what_only_the_base_cannot_run_is_new(quick_project: pytest.Pytester, ch
     changed.write("numbers.txt", BIG)
     changed.commit("an operator is missing")
     changed.write("numbers.txt", FITS)
-    result = quick_project.runpytest_subprocess(*PICKY, "--ngraph-inconclusive=fail")
+    result = quick_project.runpytest(*PICKY, "--ngraph-inconclusive=fail")
     result.assert_outcomes(passed=1)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*new: main at * cannot run it: picky cannot convert the operator Big"])

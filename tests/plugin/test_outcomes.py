@@ -131,7 +131,7 @@ def test_a_mark_gates_its_own_cases(quick_project: pytest.Pytester) -> None:
         def test_free(measurement): ...
         """
     )
-    result = quick_project.runpytest_subprocess("--compiler=mine:Exact")
+    result = quick_project.runpytest("--compiler=mine:Exact")
     result.assert_outcomes(passed=1, failed=2)
 
 
@@ -153,7 +153,7 @@ def test_a_mark_gates_its_own_test(quick_project: pytest.Pytester) -> None:
         def test_skipped(measurement): ...
         """
     )
-    result = quick_project.runpytest_subprocess("--compiler=mine:Exact")
+    result = quick_project.runpytest("--compiler=mine:Exact")
     result.assert_outcomes(passed=1, failed=1, skipped=1)
     result.stdout.fnmatch_lines(["FAILED test_it.py::test_gated*"])
     assert "1e+08" not in result.stdout.str()
@@ -181,7 +181,7 @@ def test_what_a_test_has_measured_and_cannot_be_stored_fails_it(quick_project: p
             Path(".ngraph").touch()
         """
     )
-    result = quick_project.runpytest_subprocess()
+    result = quick_project.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["cannot write to the store *. Give a writable folder: --ngraph-store=DIR."])
 
@@ -202,22 +202,22 @@ def test_what_keeps_a_case_from_being_measured_is_one_message(
 
 def test_a_run_that_was_cut_short_is_no_baseline(quick_project: pytest.Pytester) -> None:
     exact = "--compiler=mine:Exact"
-    result = quick_project.runpytest_subprocess(exact, "--ngraph-save=v1", "--ngraph-max-seconds=0.000001")
+    result = quick_project.runpytest(exact, "--ngraph-save=v1", "--ngraph-max-seconds=0.000001")
     result.assert_outcomes(skipped=2)
-    quick_project.runpytest_subprocess(exact, "--ngraph-save=v1").assert_outcomes(passed=2)
-    result = quick_project.runpytest_subprocess(exact, "--ngraph-compare=v1", "--ngraph-max-seconds=0.000001")
+    quick_project.runpytest(exact, "--ngraph-save=v1").assert_outcomes(passed=2)
+    result = quick_project.runpytest(exact, "--ngraph-compare=v1", "--ngraph-max-seconds=0.000001")
     assert result.ret == pytest.ExitCode.OK, "what was not begun is not missing"
     assert len(list((quick_project.path / ".ngraph" / "baselines" / "v1").glob("*.jsonl"))) == 1
 
 
 def test_exit_first_stops_after_the_failure(quick_project: pytest.Pytester) -> None:
-    result = quick_project.runpytest_subprocess("--compiler=mine:Raises,mine:Exact", "-x")
+    result = quick_project.runpytest("--compiler=mine:Raises,mine:Exact", "-x")
     result.assert_outcomes(failed=1)
 
 
 def test_last_failed_runs_only_what_failed(quick_project: pytest.Pytester) -> None:
-    quick_project.runpytest_subprocess("--compiler=mine:Raises,mine:Exact").assert_outcomes(failed=2, passed=2)
-    quick_project.runpytest_subprocess("--compiler=mine:Raises,mine:Exact", "--lf").assert_outcomes(failed=2)
+    quick_project.runpytest("--compiler=mine:Raises,mine:Exact").assert_outcomes(failed=2, passed=2)
+    quick_project.runpytest("--compiler=mine:Raises,mine:Exact", "--lf").assert_outcomes(failed=2)
 
 
 @pytest.mark.parametrize(
@@ -248,6 +248,6 @@ def test_a_workload_that_cannot_be_built_fails_its_test(project: pytest.Pytester
 def test_a_small_budget_has_short_rounds(quick_project: pytest.Pytester, budget: str, calls: int) -> None:
     """The compiler's stopwatch counts a millisecond for each call."""
     arguments = ("--compiler=faulty:Instant", "--batch-size=1", f"--ngraph-budget={budget}")
-    quick_project.runpytest_subprocess(*arguments).assert_outcomes(passed=1)
+    quick_project.runpytest(*arguments).assert_outcomes(passed=1)
     (record,) = store.read(quick_project.path / ".ngraph").records
     assert [each.iterations for each in record.rounds] == [calls] * 12

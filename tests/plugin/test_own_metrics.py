@@ -17,7 +17,7 @@ def test_a_name_without_a_dot_is_one_message_and_takes_nothing_with_it(quick_pro
             return [Metric("score", record.case, Estimate.exactly(1.0)) for record in records]
         """
     )
-    result = quick_project.runpytest_subprocess("--compiler=mine:Exact", "--ngraph-fail-on=throughput<1e-9")
+    result = quick_project.runpytest("--compiler=mine:Exact", "--ngraph-fail-on=throughput<1e-9")
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     message = [line for line in result.stdout.lines if "your metric 'score' has no dot in its name" in line]
@@ -47,7 +47,7 @@ def test_what_is_no_metric_is_one_message(quick_project: pytest.Pytester, given:
             return [{given} for record in records]
         """
     )
-    result = quick_project.runpytest_subprocess("--compiler=mine:Exact", "--batch-size=1")
+    result = quick_project.runpytest("--compiler=mine:Exact", "--batch-size=1")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
     assert any(fnmatch(line, f"*{message}") for line in unwrapped(result)), result.stdout.str()

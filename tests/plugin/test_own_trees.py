@@ -1,4 +1,7 @@
-"""`--ngraph-against` and Python around the graph, as its users see it: a small repository, real workers."""
+"""`--ngraph-against` and Python around the graph, as its users see it: a small repository, real workers.
+
+They are forked with PyTorch imported. Each launch has two, which would spend most of their time with importing it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ INI = "[pytest]\npythonpath = .\nngraph_cache = cache\n"
 
 
 @pytest.fixture
-def repository(pytester: pytest.Pytester) -> Repository:
+def repository(forked_workers: None, pytester: pytest.Pytester) -> Repository:
     made = Repository.create(pytester.path)
     made.write("pytest.ini", INI)
     made.write(".gitignore", "cache\n.ngraph\n__pycache__\n*.xml\nsummary*\n")
@@ -53,7 +56,7 @@ def repository(pytester: pytest.Pytester) -> Repository:
 
 def gate(pytester: pytest.Pytester) -> tuple[pytest.RunResult, dict[str, dict[str, str]]]:
     """Return the outcome of a run against main, and the properties that JUnit has for each test."""
-    result = pytester.runpytest_subprocess(
+    result = pytester.runpytest(
         "--ngraph-against=main", "--ngraph-budget=1", "--junitxml=out.xml", "--ngraph-summary=summary.md"
     )
     cases = ElementTree.parse(pytester.path / "out.xml").iter("testcase")

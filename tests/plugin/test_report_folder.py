@@ -33,7 +33,7 @@ def test_a_run_leaves_a_report_of_what_it_measured(quick_project: pytest.Pyteste
             return [Metric("mine.answer", record.case, Estimate.exactly(42.0)) for record in records]
         """
     )
-    result = quick_project.runpytest_subprocess(*ONE)
+    result = quick_project.runpytest(*ONE)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["Report: report/index.html"])
     assert {row["label"] for row in table(quick_project, "deploy")} == {"plain"}
@@ -59,13 +59,13 @@ def test_an_interrupted_run_leaves_a_report_of_what_it_has(quick_project: pytest
 
 @pytest.mark.parametrize("option", ["--collect-only", "--benchmark-disable"])
 def test_what_measures_nothing_leaves_no_report(quick_project: pytest.Pytester, option: str) -> None:
-    assert quick_project.runpytest_subprocess(*ONE, option).ret == 0
+    assert quick_project.runpytest(*ONE, option).ret == 0
     assert not (quick_project.path / "report").exists()
 
 
 def test_a_report_that_cannot_be_written_is_told_before_anything_is_measured(quick_project: pytest.Pytester) -> None:
     Path(quick_project.path / "report").touch()
-    result = quick_project.runpytest_subprocess(*ONE)
+    result = quick_project.runpytest(*ONE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: cannot write a report to *report: File exists. Give another folder."])
     assert store.run_ids(quick_project.path / ".ngraph") == []
@@ -81,7 +81,7 @@ def test_a_report_that_fails_in_the_end_takes_nothing_with_it(quick_project: pyt
             open("report", "w").close()
         """
     )
-    result = quick_project.runpytest_subprocess(*ONE)
+    result = quick_project.runpytest(*ONE)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["The report could not be written to *report: *"])
     assert len(store.read(quick_project.path / ".ngraph").records) == 1

@@ -42,7 +42,7 @@ def test_a_run_without_a_base(project: pytest.Pytester, step_summary: Path) -> N
 def test_a_run_without_a_base_is_no_step_summary_of_its_own_accord(
     quick_project: pytest.Pytester, step_summary: Path
 ) -> None:
-    quick_project.runpytest_subprocess(*ONE).assert_outcomes(passed=1)
+    quick_project.runpytest(*ONE).assert_outcomes(passed=1)
     assert step_summary.read_text() == "before\n"
 
 
@@ -50,7 +50,7 @@ def test_a_base_is_enough_for_the_step_summary(project: pytest.Pytester, step_su
     repository = Repository.create(project.path)
     repository.write(".gitignore", ".ngraph\n__pycache__\n")
     repository.commit("first")
-    project.runpytest_subprocess(*ONE, "--ngraph-against=main").assert_outcomes(passed=1)
+    project.runpytest(*ONE, "--ngraph-against=main").assert_outcomes(passed=1)
     text = step_summary.read_text()
     assert re.match(r"before\n\*\*None of 1 case regressed against main at \w{7}\*\*\n", text)
     assert text.count("**") == 2, "the base's collection adds nothing"
@@ -61,7 +61,7 @@ def test_a_base_is_enough_for_the_step_summary(project: pytest.Pytester, step_su
 def test_nothing_is_written_where_nothing_is_measured(
     quick_project: pytest.Pytester, step_summary: Path, option: str
 ) -> None:
-    assert quick_project.runpytest_subprocess(*ONE, "--ngraph-summary=gate.md", option).ret == 0
+    assert quick_project.runpytest(*ONE, "--ngraph-summary=gate.md", option).ret == 0
     assert not (quick_project.path / "gate.md").exists()
     assert step_summary.read_text() == "before\n"
 
@@ -77,7 +77,7 @@ def test_a_step_summary_that_cannot_be_written_loses_nothing(
     quick_project: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(STEP_SUMMARY, str(tmp_path / "none" / "step"))
-    result = quick_project.runpytest_subprocess(*ONE, "--ngraph-summary=gate.md")
+    result = quick_project.runpytest(*ONE, "--ngraph-summary=gate.md")
     result.assert_outcomes(passed=1)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["The summary could not be written to *step: No such file or directory."])
@@ -85,7 +85,7 @@ def test_a_step_summary_that_cannot_be_written_loses_nothing(
 
 
 def test_a_run_that_ends_early_names_what_it_did_not_measure(quick_project: pytest.Pytester) -> None:
-    result = quick_project.runpytest_subprocess("-x", "--compiler=mine:Exact,mine:Wrong", "--ngraph-summary=gate.md")
+    result = quick_project.runpytest("-x", "--compiler=mine:Exact,mine:Wrong", "--ngraph-summary=gate.md")
     result.assert_outcomes(failed=1, passed=1)
     page = (quick_project.path / "gate.md").read_text()
     assert page.startswith("**1 case measured; 1 failed; 2 not measured, because the run ended early**\n")

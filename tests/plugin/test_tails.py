@@ -35,7 +35,7 @@ def records(project: pytest.Pytester) -> dict[str, Record]:
 
 def test_a_threshold_has_the_calls_of_its_cases_timed(stuttering: pytest.Pytester) -> None:
     limits = ["p50>5ms if compiler=*Stutters", "p99>5ms if compiler=*Stutters"]
-    result = stuttering.runpytest_subprocess(*(f"--ngraph-fail-on={limit}" for limit in limits))
+    result = stuttering.runpytest(*(f"--ngraph-fail-on={limit}" for limit in limits))
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines([f"p99_s>5ms if compiler=[*]Stutters breached: {STUTTERS} has p99_s 10.* ms *"])
     result.stdout.no_fnmatch_line("*p50_s>5ms*breached*")
@@ -45,9 +45,7 @@ def test_a_threshold_has_the_calls_of_its_cases_timed(stuttering: pytest.Pyteste
 
 
 def test_the_option_has_the_calls_of_all_timed_and_shown(stuttering: pytest.Pytester) -> None:
-    result = stuttering.runpytest_subprocess(
-        "--ngraph-tails=0.1", "--benchmark-json=out.json", "--compiler=stuttering:Stutters"
-    )
+    result = stuttering.runpytest("--ngraph-tails=0.1", "--benchmark-json=out.json", "--compiler=stuttering:Stutters")
     result.assert_outcomes(passed=1)
     printed = " ".join(result.stdout.str().split())
     assert "- p99: too few calls of stuttering:Stutters fit into the time; --ngraph-tails=1 has enough" in printed
@@ -57,14 +55,12 @@ def test_the_option_has_the_calls_of_all_timed_and_shown(stuttering: pytest.Pyte
 
 
 def test_a_run_is_resumed_with_the_calls_that_are_asked_for(stuttering: pytest.Pytester) -> None:
-    stuttering.runpytest_subprocess("--compiler=stuttering:Stutters").assert_outcomes(passed=1)
+    stuttering.runpytest("--compiler=stuttering:Stutters").assert_outcomes(passed=1)
     run = store.run_ids(stuttering.path / ".ngraph")[-1]
-    again = stuttering.runpytest_subprocess(
-        "--compiler=stuttering:Stutters", f"--ngraph-resume={run}", "--ngraph-tails"
-    )
+    again = stuttering.runpytest("--compiler=stuttering:Stutters", f"--ngraph-resume={run}", "--ngraph-tails")
     again.stdout.fnmatch_lines(["1 case measured again: tails_s: none -> 1.0."])
     assert records(stuttering)["stuttering:Stutters"].calls
-    kept = stuttering.runpytest_subprocess("--compiler=stuttering:Stutters", f"--ngraph-resume={run}")
+    kept = stuttering.runpytest("--compiler=stuttering:Stutters", f"--ngraph-resume={run}")
     kept.stdout.fnmatch_lines([f"1 case of run {run} taken over from an earlier session."])
 
 
@@ -74,7 +70,7 @@ def test_the_gate_finds_what_the_median_does_not_show(stuttering: pytest.Pyteste
     made.write("numbers.txt", "1 2 3")
     made.commit("steady")
     made.write("numbers.txt", "10 2 3")
-    result = stuttering.runpytest_subprocess(
+    result = stuttering.runpytest(
         "--ngraph-against=main",
         "--compiler=stuttering:Stutters",
         "--ngraph-fail-on=p99:10%",

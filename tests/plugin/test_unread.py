@@ -39,7 +39,7 @@ def outcomes(folder: Path) -> dict[str, str]:
 
 
 def test_what_is_unchanged_passes_unmeasured(pytester: pytest.Pytester, branch: Repository) -> None:
-    result = pytester.runpytest_subprocess("--ngraph-against=main", "--ngraph-summary=gate.md")
+    result = pytester.runpytest("--ngraph-against=main", "--ngraph-summary=gate.md")
     result.assert_outcomes(passed=2)
     assert outcomes(branch.root) == {"plain_same": "unchanged", "plain_other": "measured"}
     result.stdout.fnmatch_lines(["*unchanged *plain_same-mine:Exact*"])
@@ -54,7 +54,7 @@ def test_what_is_unchanged_passes_unmeasured(pytester: pytest.Pytester, branch: 
 def test_an_option_that_needs_figures_has_it_measured(
     pytester: pytest.Pytester, branch: Repository, option: str
 ) -> None:
-    pytester.runpytest_subprocess("--ngraph-against=main", option).assert_outcomes(passed=2)
+    pytester.runpytest("--ngraph-against=main", option).assert_outcomes(passed=2)
     assert outcomes(branch.root) == {"plain_same": "measured", "plain_other": "measured"}
 
 
@@ -62,7 +62,7 @@ def test_a_test_that_reads_a_figure_has_it_measured(pytester: pytest.Pytester, b
     branch.write(
         "test_it.py", TESTS.format(reads="assert measurement.throughput > 0 and measurement.case.batch_size == 1")
     )
-    pytester.runpytest_subprocess("--ngraph-against=main").assert_outcomes(passed=2)
+    pytester.runpytest("--ngraph-against=main").assert_outcomes(passed=2)
     assert outcomes(branch.root) == {"plain_same": "measured", "plain_other": "measured"}
 
 
@@ -71,13 +71,13 @@ def test_a_test_that_reads_only_the_case_does_not(pytester: pytest.Pytester, bra
         "test_it.py",
         TESTS.format(reads="assert isinstance(measurement, __import__('pytest_ngraph').Record) and measurement.case"),
     )
-    pytester.runpytest_subprocess("--ngraph-against=main").assert_outcomes(passed=2)
+    pytester.runpytest("--ngraph-against=main").assert_outcomes(passed=2)
     assert outcomes(branch.root)["plain_same"] == "unchanged"
 
 
 def test_what_is_unchanged_stands_when_the_run_is_resumed(pytester: pytest.Pytester, branch: Repository) -> None:
-    pytester.runpytest_subprocess("--ngraph-against=main", "-x", "-k", "same")
-    result = pytester.runpytest_subprocess(
+    pytester.runpytest("--ngraph-against=main", "-x", "-k", "same")
+    result = pytester.runpytest(
         "--ngraph-against=main", f"--ngraph-resume={store.run_ids(branch.root / '.ngraph')[-1]}"
     )
     result.assert_outcomes(passed=2)

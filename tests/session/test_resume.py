@@ -83,11 +83,11 @@ def test_what_is_asked_for_beside_a_base_and_is_not_there_is_measured_again(tmp_
 def test_a_finished_run_is_gone_on_with_to_measure_again_what_crashed(quick_project: pytest.Pytester) -> None:
     """What is deterministic stays, and so does what was measured."""
     compilers = "--compiler=mine:Exact,mine:Once,mine:Raises"
-    quick_project.runpytest_subprocess(compilers, "-k", "b4").assert_outcomes(passed=1, failed=2)
+    quick_project.runpytest(compilers, "-k", "b4").assert_outcomes(passed=1, failed=2)
     store = quick_project.path / ".ngraph"
     (first,) = run_ids(store)
     before = {record.case.compiler: record for record in read(store, first).records}
-    again = quick_project.runpytest_subprocess(compilers, "-k", "b4", "--ngraph-resume", "--ngraph-retry-failed")
+    again = quick_project.runpytest(compilers, "-k", "b4", "--ngraph-resume", "--ngraph-retry-failed")
     again.assert_outcomes(passed=2, failed=1)
     again.stdout.fnmatch_lines(
         [
@@ -104,7 +104,7 @@ def test_a_finished_run_is_gone_on_with_to_measure_again_what_crashed(quick_proj
 
 
 def test_retrying_what_failed_needs_a_run(quick_project: pytest.Pytester) -> None:
-    result = quick_project.runpytest_subprocess("--ngraph-retry-failed")
+    result = quick_project.runpytest("--ngraph-retry-failed")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--ngraph-retry-failed measures again what a run could not: add --ngraph-resume.*"])
 
@@ -115,7 +115,7 @@ def test_a_run_of_which_a_part_was_selected_is_gone_on_with_once_more(quick_proj
     journal.describe_device("cpu", {})
     journal.close()
     for selection, whole in (("b1", False), ("b", True)):
-        quick_project.runpytest_subprocess("--compiler=mine:Exact", "--ngraph-resume=latest", "-k", selection)
+        quick_project.runpytest("--compiler=mine:Exact", "--ngraph-resume=latest", "-k", selection)
         assert run_ids(store) == [journal.id]
         assert read(store, journal.id).whole is whole
     assert {record.case.batch_size for record in read(store, journal.id).records} == {1, 4}

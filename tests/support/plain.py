@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ngraph import compilers, workloads
+from pytest_ngraph.system import entry_points
 
 SUPPORT = Path(__file__).parent
 WITHOUT_PLUGINS = "-p no:hypothesispytest -p no:anyio"
 """Options of runs that tests make: they do not use these plugins, whose import takes a tenth of a small run."""
+REMEMBERED: tuple[Any, ...] = (
+    *(entry_points._everything, entry_points.registered, entry_points.load),
+    *(workloads.family, compilers.resolve, compilers.missing_library),
+)
+"""Caches of what is registered where this process imports from."""
 ENTRY_POINTS = "[pytest_ngraph.workloads]\nplain = faulty:Plain\n"
 
 
 def put_into(project: Path) -> None:
     """Copy the family `plain` and the compilers of these files into a project, registered as if installed.
 
-    Runs of pytest in that folder find them if each run is a separate process.
+    Runs of pytest in that folder find them if each is a process of its own, and in `importable`.
     """
     for name in ("mine.py", "faulty.py", "lacking.py", "stuttering.py"):
         shutil.copy(SUPPORT / name, project)
@@ -22,3 +35,15 @@ def put_into(project: Path) -> None:
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1\n")
     (information / "entry_points.txt").write_text(ENTRY_POINTS)
+
+
+@contextmanager
+def importable(project: Path) -> Iterator[None]:
+    """Have this process import from a project, and find what is registered there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(project)
+        for cached in REMEMBERED:
+            cached.cache_clear()
+        yield
+    for cached in REMEMBERED:
+        cached.cache_clear()

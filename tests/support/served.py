@@ -26,7 +26,7 @@ actual = time.perf_counter
 time.perf_counter = lambda: 30 * actual()  # what takes the throughput for three seconds takes a tenth of one
 """
 AS_SCRIPT = WITHOUT + SOON_OVER + "runpy.run_path(script, run_name='__main__')\n"
-IMPORTED = WITHOUT + (
+THEN_IMPORTED = AS_SCRIPT + (
     "sys.path.insert(0, script.rpartition('/')[0])\n"
     "import serve\n"
     "model = serve.load()\n"
@@ -42,9 +42,9 @@ def check(folder: Path, *without: str) -> subprocess.CompletedProcess[str]:
     return _python(AS_SCRIPT, folder, without, "--check")
 
 
-def imported(folder: Path, *without: str) -> subprocess.CompletedProcess[str]:
-    """Import the folder's script and let it answer twice; print the types and shapes of the outputs."""
-    return _python(IMPORTED, folder, without)
+def check_and_import(folder: Path, *without: str) -> subprocess.CompletedProcess[str]:
+    """Run the check in the same way; then import the script, let it answer twice, and print what the outputs are."""
+    return _python(THEN_IMPORTED, folder, without, "--check")
 
 
 def _python(code: str, folder: Path, without: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -65,20 +65,12 @@ def conv(compiler: str, **values: object) -> Case:
 
 
 @pytest.mark.parametrize("compiler", SLOW)
-def test_it_checks_itself_where_only_its_runtime_can_be_imported(compiler: str, deploy: Deploy) -> None:
-    place = deploy(conv(compiler))
-    done = served.check(place, *(["torch"] if compiler in WITHOUT_TORCH else []))
+def test_it_checks_itself_and_answers_where_only_its_runtime_can_be_imported(compiler: str, deploy: Deploy) -> None:
+    done = served.check_and_import(deploy(conv(compiler)), *(["torch"] if compiler in WITHOUT_TORCH else []))
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(
-        r"outputs agree with the reference: largest difference \S+\n[\d.]+ samples/s, the median of \d+ rounds\n",
-        done.stdout,
-    )
-
-
-@pytest.mark.parametrize("compiler", SLOW)
-def test_it_answers_when_it_is_imported(compiler: str, deploy: Deploy) -> None:
-    done = served.imported(deploy(conv(compiler)))
-    assert done.stdout == "list [('ndarray', 1, 16, 244, 244)]\n[]\n", done.stderr
+    checked = r"outputs agree with the reference: largest difference \S+\n[\d.]+ samples/s, the median of \d+ rounds\n"
+    answered = "list [('ndarray', 1, 16, 244, 244)]\n[]\n"
+    assert re.fullmatch(checked + re.escape(answered), done.stdout)
 
 
 @pytest.mark.parametrize("compiler", ["onnxruntime", "openvino", "tvm"])

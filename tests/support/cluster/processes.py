@@ -7,7 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -141,6 +142,21 @@ class Cluster:
         for process in self._processes.values():
             process.kill()
             process.wait(timeout=60)
+
+
+@contextmanager
+def started(root: Path, *devices: str) -> Iterator[Cluster]:
+    """Start a cluster without certificates on this machine; these devices have joined."""
+    cluster = Cluster(root)
+    try:
+        cluster.start_scheduler()
+        for device in devices:
+            cluster.start_device(device, joins=False)
+        for device in devices:
+            cluster.wait_for(device, "joined")
+        yield cluster
+    finally:
+        cluster.close()
 
 
 def _free_port() -> int:
