@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import alone
 import bytecode
+import kept_frameworks
 import plain
 import pytest
 from forking import TorchServer
@@ -39,9 +40,8 @@ settings.load_profile("any machine")
 
 frameworks.disable_telemetry()  # for the compilers that tests call in this process
 
-# pytester forgets the modules that a run in this process is the first to import. Caches would hold what was in them,
-# and NumPy refuses to be imported twice.
-import_module("numpy")
+# pytester forgets the modules that a run in this process is the first to import; caches would hold what was in them.
+kept_frameworks.install()
 import_module("pytest_ngraph.bench.bench")
 import_module("pytest_ngraph.report.summary")
 for name in compilers.names():

@@ -18,6 +18,8 @@ Kind = str
 """A kind of device: `cpu`, `cuda`, `xpu`, ..., each a file of `compilers/kinds/`."""
 LISTS = ("unrelated", "input_names", "output_names", "input_types", "precisions", "hidden", "random")
 """Fields of `Artifact` that are tuples."""
+CAVEAT = "caveat"
+"""The fact that says what a reader of the figures must know of how the model ran: the summary shows it."""
 Step = Literal["", "prefill", "decode"]
 """What one iteration of a model that generates text does: the whole prompt, or one token after it."""
 

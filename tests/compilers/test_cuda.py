@@ -9,11 +9,10 @@ import pytest
 import torch
 from torch._dynamo.utils import counters
 
-from pytest_ngraph.artifact import Target
+from pytest_ngraph.artifact import CAVEAT, Target
 from pytest_ngraph.clock import Stopwatch
 from pytest_ngraph.compilers import cuda, pytorch
 from pytest_ngraph.compilers.inductor_model import InductorModel
-from pytest_ngraph.record import CAVEAT
 
 
 class Stream:

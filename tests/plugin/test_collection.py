@@ -88,7 +88,7 @@ def test_a_compiler_that_a_fixture_names_is_the_tests_own(project: pytest.Pytest
         ("ngraph_gate('friction>0.8')", "*friction spans several cases*--ngraph-fail-on 'friction>0.8'."),
         ("ngraph_gate(threshold='speedup<1')", "*ngraph_gate(threshold=...): thresholds are given without a name*"),
         ("requires_device('cuda')", "*requires_device('cuda'): give arguments by name*"),
-        ("requires_device(kind='tpu')", "*test_it.py::test_one*tpu*"),
+        ("requires_device(kind='toaster')", "*test_it.py::test_one*toaster*"),
     ],
 )
 def test_a_mark_that_would_do_nothing_is_refused(project: pytest.Pytester, mark: str, message: str) -> None:

@@ -4,11 +4,11 @@ import pytest
 from launched import costs
 from synthetic import case, failed, measured, noisy, skipped
 
-from pytest_ngraph.artifact import Model
+from pytest_ngraph.artifact import CAVEAT, Model
 from pytest_ngraph.costs import Costs
 from pytest_ngraph.gate import Threshold, check
 from pytest_ngraph.metrics import Metric, compute
-from pytest_ngraph.record import CAVEAT, HIDDEN, Agreement, Contention, Record
+from pytest_ngraph.record import HIDDEN, Agreement, Contention, Record
 from pytest_ngraph.report.lines import MARKUP, Line
 from pytest_ngraph.report.summary import LEGEND, summary
 from pytest_ngraph.stats import Estimate

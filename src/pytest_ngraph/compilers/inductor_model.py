@@ -6,10 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from pytest_ngraph.artifact import Array, Target
+from pytest_ngraph.artifact import CAVEAT, Array, Target
 from pytest_ngraph.compilers import pytorch
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.record import CAVEAT
 
 GENERATED = "torch._inductor.runtime.compile_tasks."
 """Package of the modules that Inductor generates. No reset removes them from `sys.modules`."""

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_ngraph.artifact import CAVEAT
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.record import CAVEAT
 
 RECORDED = "session.record_ep_graph_assignment_info"
 """Entry of a session's options, with which it notes the placement (ONNX Runtime 1.24). Earlier versions ignore it."""

@@ -96,9 +96,10 @@ def missing_library(text: str, has_library: Callable[[str], bool] = is_importabl
     missing = [library for library in compiler.libraries if not has_library(library)]
     if not missing:
         return ""
-    hint = getattr(compiler, "install_hint", "")
-    what = " ".join(missing)
+    what, hint = " ".join(missing), ""
     # Where its own library is there, the extra might install another build of it over that: onnxruntime-gpu.
-    if missing[0] == compiler.libraries[0] and entry_points.is_built_in(GROUP, name):
-        what = f'"pytest-ngraph[{name.replace("_", "-")}]"{". " + hint if hint else ""}'
-    return f"{name} needs {missing[0]}, which is not installed: pip install {what}"
+    if missing[0] == compiler.libraries[0]:
+        hint = getattr(compiler, "install_hint", "")
+        if entry_points.is_built_in(GROUP, name):
+            what = f'"pytest-ngraph[{name.replace("_", "-")}]"'
+    return f"{name} needs {missing[0]}, which is not installed: pip install {what}{'. ' + hint if hint else ''}"

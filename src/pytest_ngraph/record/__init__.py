@@ -4,7 +4,6 @@ Open `record.py`; what it is made of is in `parts.py`.
 """
 
 from pytest_ngraph.record.parts import (
-    CAVEAT,
     DRAWN,
     HIDDEN,
     NOT_FAILED,
@@ -22,7 +21,6 @@ from pytest_ngraph.record.parts import (
 from pytest_ngraph.record.record import Record
 
 __all__ = [
-    "CAVEAT",
     "DRAWN",
     "HIDDEN",
     "NOT_FAILED",

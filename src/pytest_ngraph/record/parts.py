@@ -13,8 +13,6 @@ HIDDEN = "hidden"
 """The fact that names the parameters next to zero: what they scale may be wrong, and the outputs would still agree."""
 RANDOM = "random"
 """The fact that names the outputs whose values are drawn in each call, so that they are not compared."""
-CAVEAT = "caveat"
-"""The fact that says what a reader of the figures must know of how the model ran: the summary shows it."""
 DRAWN = "inputs"
 """The fact that says what integer and Boolean inputs were drawn as, and why: `ids: ids below 1000 (index embed)`."""
 Phase = Literal["build", "compile", "warm-up", "verify", "measure"]

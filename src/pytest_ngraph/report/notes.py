@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from pytest_ngraph.artifact import CAVEAT
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.costs import COSTS
 from pytest_ngraph.metrics import Metrics
 from pytest_ngraph.metrics.percentiles import seconds_for
-from pytest_ngraph.record import CAVEAT, HIDDEN, RANDOM, Contention, Record
+from pytest_ngraph.record import HIDDEN, RANDOM, Contention, Record
 from pytest_ngraph.report.columns import ABSENT, FIGURES, PERCENTILE_RANKS
 from pytest_ngraph.report.table import Column
 from pytest_ngraph.wording import counted, listed

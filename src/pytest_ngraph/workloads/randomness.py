@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads.structure import leaves
 from pytest_ngraph.workloads.tensors import flatten
-from pytest_ngraph.workloads.verify import differing
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array
@@ -23,6 +22,8 @@ def run_twice_if_random(call: Callable[[], object]) -> tuple[object, tuple[str, 
         UsageError: all outputs are such, so that none can be verified.
     """
     import torch
+
+    from pytest_ngraph.workloads.verify import differing
 
     before = torch.get_rng_state()
     outputs = call()
