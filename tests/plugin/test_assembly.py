@@ -92,7 +92,7 @@ def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> No
         (["--ngraph-against-python= "], "--ngraph-against-python= : nothing is named. *"),
         (["--ngraph-history="], "--ngraph-history=: nothing is named. *"),
         (["--ngraph-history", "test_it.py"], "--ngraph-history test_it.py: this is a path, not a revision. Write *"),
-        (["--ngraph-history=v1", "--ngraph-against=v2"], "--ngraph-against, *, --ngraph-history and * Give one."),
+        (["--ngraph-history=v1", "--ngraph-against=v2"], "--ngraph-against, *, --ngraph-history and * Give one; *"),
         (["--ngraph-compare=,"], "--ngraph-compare=,: nothing is named. *"),
         (["--ngraph-save="], "--ngraph-save=: nothing is named. *"),
         (["--ngraph-fail-on=speed<1"], "*speed*"),

@@ -31,7 +31,7 @@ def test_speed(measurement): ...
 def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pytester) -> None:
     made = Repository.create(pytester.path)
     made.write("pytest.ini", "[pytest]\npythonpath = .\nngraph_cache = cache\nngraph_budget = 0.3\n")
-    made.write(".gitignore", "cache\n.ngraph\n__pycache__\nstd*\n")
+    made.write(".gitignore", "cache\n.ngraph\n__pycache__\nstd*\nrunpytest*\n")
     made.write("nets.py", NETS.format(width=64))
     made.write("test_it.py", TESTS)
     first = made.commit("narrow")
