@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
+from pytest_ngraph.compilers.profiling import ProfiledModel
+from pytest_ngraph.compilers.profiling import executorch as profiling
+from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import executorch as serving
 from pytest_ngraph.errors import Unsupported
@@ -46,12 +50,18 @@ class ExecuTorch:
         executable.save(str(folder / FILE))
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
-        from executorch.extension.pybindings import portable_lib
-
         with threads.spread(target):
-            _start_threads(target)
-            module = portable_lib._load_for_executorch(str(folder / FILE))
+            module = _open(folder, target, traces=False)
             return ExecuTorchModel(module, program.inputs(artifact), self._facts(target, folder))
+
+    def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
+        """Return the model with its event tracer. The program is lowered once more, to know what went into it."""
+        operations = profiling.operations_of(_lower(artifact))
+        inputs = program.inputs(artifact)
+        with threads.spread(target):
+            module = _open(compiled, target, traces=True)
+            run = partial(module.forward, inputs, clone_outputs=False)
+            return profiling.ProfiledMethod(module, run, operations, nodes(artifact))
 
     def _facts(self, target: Target, folder: Path) -> dict[str, str]:
         from executorch.extension.pybindings import portable_lib
@@ -88,6 +98,14 @@ class ExecuTorchModel:
 
     def close(self) -> None:
         del self._module, self._inputs
+
+
+def _open(folder: Path, target: Target, *, traces: bool) -> Any:
+    """Return what was compiled, loaded with its threads. `traces` is whether it notes the times of its kernels."""
+    from executorch.extension.pybindings import portable_lib
+
+    _start_threads(target)
+    return portable_lib._load_for_executorch(str(folder / FILE), enable_etdump=traces)
 
 
 def _lower(artifact: Artifact) -> Any:

@@ -27,6 +27,7 @@ CONV = Case(workload="conv", compiler="identity", batch_size=1, depth=2, width=1
         "onnxruntime",
         "openvino",
         "tvm",
+        "executorch",
         pytest.param("inductor", marks=pytest.mark.slow),
     ],
 )

@@ -1,0 +1,97 @@
+"""ExecuTorch's events are led back to the program by the order of the lowered one. Names are those that it wrote."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from explained import node
+
+from pytest_ngraph.compilers.profiling.executorch import Operation, family, in_order, kernels, operations_of
+from pytest_ngraph.compilers.profiling.matching import located
+
+LOWERED = [
+    Operation("convolution.default", "conv2d"),
+    Operation("relu.default", "relu"),
+    Operation("avg_pool2d.default", "avg_pool2d"),
+    Operation("convolution.default", "conv2d_1"),
+    Operation("add.Tensor", "add"),
+    Operation("mean.dim", "mean"),
+    Operation("linear.default", "linear"),
+]
+NODES = [
+    node("conv2d", "body.conv", inputs=["x"]),
+    node("batch_norm", "body.norm", inputs=["conv2d"]),
+    node("relu", "body.act", inputs=["batch_norm"]),
+    node("avg_pool2d", "down.pool", inputs=["relu"]),
+    node("conv2d_1", "down.conv", "conv2d", inputs=["avg_pool2d"]),
+    node("add", "body", inputs=["conv2d_1", "relu"]),
+    node("mean", "pool", inputs=["add"]),
+    node("linear", "head", inputs=["mean"]),
+]
+EVENTS = [
+    "Transpose (ND, X32) #1",
+    "Convolution (NHWC, F32) IGEMM #1",  # with the normalization and the activation
+    "Transpose (ND, X32) #2",
+    "native_call_avg_pool2d.out",
+    "Fully Connected (NC, F32) GEMM #1",  # a pointwise convolution
+    "Add (ND) #1",
+    "Mean (ND) Reduce2 #1",
+    "Fully Connected (NC, F32) GEMM #2",
+]
+
+
+def test_kernels_have_the_operations_of_the_lowered_program_in_its_order() -> None:
+    known = in_order(EVENTS, LOWERED)
+    found = located(kernels([0.1] * len(EVENTS), known), known, NODES)
+    assert [kernel.nodes for kernel in found if not kernel.layout] == [
+        ("conv2d", "batch_norm", "relu"),
+        ("avg_pool2d",),
+        ("conv2d_1",),
+        ("add",),
+        ("mean",),
+        ("linear",),
+    ]
+    assert [kernel.kind for kernel in found if kernel.layout] == ["Transpose (ND, X32)"] * 2
+    assert len({kernel.name for kernel in found}) == len(EVENTS)
+    assert {kernel.provider for kernel in found} == {"XnnpackBackend", "ExecuTorch"}
+    assert found[1].operator == "Convolution"
+
+
+@pytest.mark.parametrize(
+    ("event", "operation"),
+    [
+        ("Convolution (NHWC, F32) DWConv #12", "convolution.default"),
+        ("Clamp (NC) #1", "hardtanh.default"),
+        ("Softmax (NC, F32) #1", "_softmax.default"),
+        ("Static Reshape (NC) #3", "view_copy.default"),
+        ("native_call_native_layer_norm.out", "native_layer_norm.default"),
+        ("native_call_unsqueeze_copy.out", "unsqueeze_copy.default"),
+    ],
+)
+def test_events_and_operations_have_words_in_common(event: str, operation: str) -> None:
+    assert family(event) == family(operation)
+
+
+def test_operations_of_partitions_stand_where_these_are_called() -> None:
+    def call(name: str, target: str, *args: Any) -> Any:
+        made = SimpleNamespace(name=name, meta={}, op="call_function", args=args)
+        made.target = SimpleNamespace(__name__=target)
+        return made
+
+    inner = SimpleNamespace(graph=SimpleNamespace(nodes=[call("conv2d", "aten.convolution.default")]))
+    partition = SimpleNamespace(original_module=SimpleNamespace(graph_module=inner))
+    outer = SimpleNamespace(lowered_module_0=partition)
+    outer.graph = SimpleNamespace(
+        nodes=[
+            call("pool", "aten.avg_pool2d.default"),
+            call("delegate", "executorch_call_delegate", SimpleNamespace(name="lowered_module_0")),
+            call("item", "getitem"),
+        ]
+    )
+    lowered = SimpleNamespace(exported_program=lambda: SimpleNamespace(graph_module=outer))
+    assert operations_of(lowered) == [
+        Operation("avg_pool2d.default", "pool"),
+        Operation("convolution.default", "conv2d"),
+    ]
