@@ -12,6 +12,7 @@ from typing import Any
 
 import explained
 import pytest
+from forking import TorchServer
 from synthetic import case, measured
 
 from pytest_ngraph.cli import main
@@ -19,10 +20,10 @@ from pytest_ngraph.store import Journal
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def swept(torch_server: TorchServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A project with a network of its own, measured under three compilers; the working folder."""
     folder = tmp_path_factory.mktemp("project")
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, torch_server.used():
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         patch.setattr(sys, "path", [str(folder), *sys.path])
         patch.chdir(folder)

@@ -53,7 +53,7 @@ input()
 before, masks, done = threads(), {}, threading.Event()
 
 def watch():
-    while not done.wait(0.01):
+    while not done.wait(0.05):
         for task, (_, mask) in threads().items():
             masks.setdefault(task, []).append(mask)
 
