@@ -146,9 +146,7 @@ class PairedArm(Arm):
     def measure_round(self, *, after_others: bool = False) -> None:
         """Time quads for one more round. Each burst comes after another arm's, so that caches are alike for both.
 
-        When half of the launch is over, both arms are built again first. If other work disturbed the last round, that
-        work is given a moment to end.
-        """
+        Both arms are built again when half of the launch is over. Work that disturbed the last round may end first."""
         if self._build_satisfied and not self.satisfied:
             self.build_again()
         if self._disturbed:
