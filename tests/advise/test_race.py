@@ -218,3 +218,20 @@ def test_who_may_be_faster_than_a_finalist_that_keeps_the_limits_is_measured_too
     assert found.pick.case.compiler == "openvino"
     assert found.is_sure
     assert [each[0] for each in measure.wanted if each] == ["openvino:streams=2", "openvino"]
+
+
+def test_a_finalist_keeps_its_costs_when_it_is_measured_again_beside_others() -> None:
+    """Identity is a finalist and turns out slower than an option that was none, which is measured beside it."""
+
+    class Slowing(Simulated):
+        """Finalists take longer from the last rung on."""
+
+        def _record(self, case: Case, is_wanted: bool) -> Record:
+            if is_wanted and len([each for each in self.wanted if each]) == 1:
+                self._seconds = {**self._seconds, case.compiler: 1.5}
+            return super()._record(case, is_wanted)
+
+    measure = Slowing({"identity": 1.0, "onnxruntime": 1.01, "onnxruntime:rewrite=true": 1.2})
+    found, _ = raced(measure, compilers=("identity", "onnxruntime"))
+    assert [each[0] for each in measure.wanted if each] == ["identity", "onnxruntime:rewrite=true"]
+    assert all(each.record.serving is not None for each in found.candidates)

@@ -171,13 +171,17 @@ class Race:
                 break
             finalists += leaders
             for cell in dict.fromkeys(case.group for case in leaders):
-                self._measure_in_turn(cell, [case for case in leaders if case.group == cell], is_final=True)
+                self._measure_in_turn(cell, [case for case in leaders if case.group == cell])
 
-    def _measure_in_turn(self, cell: Case, candidates: Sequence[Case], *, is_final: bool = False) -> None:
-        """Measure candidates of a cell in turn, with identity; nothing where there are none."""
+    def _measure_in_turn(self, cell: Case, candidates: Sequence[Case]) -> None:
+        """Measure candidates of a cell in turn, with identity; nothing where there are none.
+
+        Of finalists everything is measured, also of identity where it is one and is measured again beside others.
+        """
         if candidates:
-            cases = list(dict.fromkeys([replace(cell, compiler=IDENTITY), *candidates]))
-            wanted = candidates if is_final else ()
+            identity = replace(cell, compiler=IDENTITY)
+            wanted = [case for case in dict.fromkeys([*candidates, identity]) if case in self._raced.finalists]
+            cases = list(dict.fromkeys([identity, *candidates]))
             self._raced.groups.append(self._measure(cases, self._rung_s, max(self.left_s, LEAST_S), wanted))
 
     def _fitting(self, candidates: Iterable[Case], efforts: Mapping[Case, float] | None = None) -> list[Case]:
