@@ -90,6 +90,23 @@ def test_graphs_that_are_not_loaded_do_not_count_as_artifact(exported: Export, t
     assert answer["artifact_bytes"] == (place / "optimized.onnx").stat().st_size
 
 
+def test_weights_that_both_graphs_share_are_loaded_and_count(exported: Export, tmp_path: Path) -> None:
+    """ONNX Runtime leaves weights that it does not change in the file where they were."""
+    require("onnxruntime")
+    case, compiler = conv("onnxruntime", workload="mha", width=64), compilers.resolve("onnxruntime")
+    (compiled := tmp_path / "compiled").mkdir()
+    (place := tmp_path / "place").mkdir()
+    compiler.compile(exported(case), CPU, compiled)
+    answer = deployed(case, exported(case), CPU, compiled, list, 1e-3, place)
+    assert answer["serving"]["spare"] == ("model.onnx",)
+    (place / "model.onnx").unlink()
+    assert answer["artifact_bytes"] == sum(
+        (place / name).stat().st_size for name in ("optimized.onnx", "model.onnx.data")
+    )
+    write_sums(place)
+    assert served.check(place).returncode == 0
+
+
 def test_a_damaged_model_fails_the_check(deploy: Deploy, tmp_path: Path) -> None:
     place = shutil.copytree(deploy(conv("onnxruntime")), tmp_path / "copy")
     largest = max(place.glob("*[!z]"), key=lambda path: path.stat().st_size)

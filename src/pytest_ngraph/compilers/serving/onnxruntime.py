@@ -11,6 +11,7 @@ from pytest_ngraph.compilers.onnx_session import save_optimized
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx import values as onnx_values
+from pytest_ngraph.workloads.onnx.graph import files_of_weights
 
 GRAPH, OPTIMIZED = "model.onnx", "optimized.onnx"
 LARGEST_BYTES = 2**30
@@ -61,7 +62,8 @@ def deploy(
     on_cpu = provider[0] == "CPUExecutionProvider"
     if on_cpu and level != "ORT_DISABLE_ALL":
         _optimize(folder, level)
-        spare = tuple(files)
+        shared = files_of_weights(folder / OPTIMIZED)  # weights that were not changed stay where they were
+        spare = tuple(file for file in files if file not in shared)
         files |= _described(folder, "the graph as ONNX Runtime optimized it for this processor", OPTIMIZED)
         graphs = (
             f'MODEL, LEVEL = "{OPTIMIZED}", "ORT_DISABLE_ALL"  # optimized for the processor that it was measured on\n'

@@ -66,6 +66,14 @@ def write(model: Any, path: Path) -> list[Path]:
     return [path, weights]
 
 
+def files_of_weights(path: Path) -> set[str]:
+    """Return the names of the files beside a graph in which it has weights."""
+    import onnx
+
+    tensors = _tensors(onnx.load(path, load_external_data=False))
+    return {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
+
+
 def parameters(model: Any) -> int:
     """Return the number of weights: floats, and matrices and kernels in eight bits.
 
