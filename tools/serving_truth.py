@@ -4,8 +4,9 @@
 
 The study's five small models are measured at batch size 1 under every installed compiler, by one pytest session, and
 deployed. Beside each folder lies another with the same files, whose `serve.py` is written after the documentation of
-the library. Both are launched in turn, in the same kind of fresh process. Then `serve.py --check` is run, bound to the
-cores that were measured. `-k resnet18 --compiler=identity,onnxruntime` leaves out the others.
+the library. Both are launched in turn, in the same kind of fresh process. Then the case is measured again and
+`serve.py --check` is run, bound to the same cores, in turn: the machine's speed drifts in the minutes between.
+`-k resnet18 --compiler=identity,onnxruntime` leaves out the others.
 
 `--write` puts the comparison into docs/deploy.md, and what each compiler needs into docs/compilers.md.
 """
@@ -13,12 +14,14 @@ cores that were measured. `-k resnet18 --compiler=identity,onnxruntime` leaves o
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +29,8 @@ import markdown_output
 import numpy as np
 import small_models
 
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case, CompilerSpec
@@ -48,6 +53,10 @@ from pytest_ngraph.system.files import compiled_folder
 DOCS = markdown_output.ROOT / "docs"
 TIMEOUT_S = 600.0
 RATE = re.compile(r"^([\d.]+) samples/s", re.MULTILINE)
+OF_INPUTS = ("img_size",)
+"""Arguments that only say how large inputs are. Some of timm's models do not take them, and none needs them here."""
+BUDGET_S = 2.0
+"""Seconds of rounds of a case that is measured again."""
 COMPARED = ("cold_start_s", "serving_memory_bytes")
 SHOWN = ("cold_start_s", "serving_memory_bytes", "serving_private_bytes", "artifact_bytes", "install_bytes")
 BARE = '''\
@@ -152,14 +161,14 @@ class Truth:
         costs: as its folder's README has them.
         ours: launches of its folder.
         bare: launches of the bare script, in turn with these.
-        rates: samples per second that its `serve.py` printed.
+        rates: samples per second that were measured, and those that its `serve.py` printed right after.
     """
 
     record: Record
     costs: Costs
     ours: Sequence[ServingLaunch]
     bare: Sequence[ServingLaunch]
-    rates: Sequence[float]
+    rates: Sequence[tuple[float, float]]
 
 
 def bare_script(case: Case) -> str:
@@ -168,7 +177,8 @@ def bare_script(case: Case) -> str:
     if name not in SCRIPTS:
         raise NgraphError(f"{case.id}: no bare script is written for {name}")
     lines = SCRIPTS[name]
-    given = ", ".join([f'"{case.workload}"', *(f"{key}={value!r}" for key, value in case.model_args)])
+    arguments = [(key, value) for key, value in case.model_args if key not in OF_INPUTS]
+    given = ", ".join([f'"{case.workload}"', *(f"{key}={value!r}" for key, value in arguments)])
     load = lines.load.replace("{model}", given)
     return BARE.format(source=lines.source, imports=lines.imports, load=load, answer=lines.answer)
 
@@ -185,8 +195,16 @@ def find(record: Record, run: Run, folder: Path, launches: int, checks: int) -> 
     places = [Place(folder=each, cores=target.cores) for each in (ours, bare)]
     with exclusive(lambda: None):
         launched = in_turn(places, TIMEOUT_S, lambda number: None, launches)
-        rates = [_rate(places[0]) for _ in range(checks)]
+    rates = list(_rates(record.case, target, dataclasses.replace(settings, budget_s=BUDGET_S), places[0], checks))
     return Truth(record=record, costs=deployed.costs, ours=launched[0], bare=launched[1], rates=rates)
+
+
+def _rates(case: Case, target: Target, settings: Settings, place: Place, count: int) -> Iterator[tuple[float, float]]:
+    """Yield the samples per second that are measured, and those that a check prints right after."""
+    with closing(Bench(settings, lambda _: target)) as bench:
+        for _ in range(count):
+            (record,) = bench.run([case])
+            yield record.throughput, _rate(place)
 
 
 def _rate(place: Place) -> float:
@@ -216,7 +234,8 @@ def ratios(truth: Truth) -> Iterator[Estimate]:
     for name in COMPARED:
         ours, bare = (np.array([getattr(launch, name) for launch in own]) for own in (truth.ours, truth.bare))
         yield median_interval(ours / bare)
-    yield median_interval(np.array(truth.rates) / truth.record.throughput)
+    measured, served = np.array(truth.rates).T
+    yield median_interval(served / measured)
 
 
 def needs(found: Sequence[Truth]) -> str:

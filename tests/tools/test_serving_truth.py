@@ -19,7 +19,7 @@ TRUTH = Truth(
     costs=costs(),
     ours=costs(1.0, 1.1, 1.0, 1.2, 1.0, 1.1).launches,
     bare=costs(1.0, 1.0, 1.0, 1.0, 1.0, 1.0).launches,
-    rates=[99.0, 100.0, 101.0, 98.0, 102.0, 100.0],
+    rates=[(100.0, 99.0), (50.0, 50.0), (100.0, 101.0), (200.0, 196.0), (100.0, 102.0), (100.0, 100.0)],
 )
 
 
@@ -39,11 +39,11 @@ def test_both_tables_name_compiler_and_model() -> None:
 
 @pytest.mark.parametrize("name", [name for name in compilers.names() if "cpu" in compilers.resolve(name).kinds])
 def test_every_compiler_of_a_cpu_has_a_bare_script(name: str) -> None:
-    script = serving_truth.bare_script(case(name, model_args=(("img_size", 224),)))
+    script = serving_truth.bare_script(case(name, model_args=(("img_size", 224), ("num_classes", 10))))
     functions = {node.name for node in ast.parse(script).body if isinstance(node, ast.FunctionDef)}
     assert functions == {"load", "samples", "answer"}
     if name == "identity":
-        assert 'timm.create_model("resnet18", img_size=224)' in script
+        assert 'timm.create_model("resnet18", num_classes=10)' in script, "the size of inputs is none of the model's"
 
 
 def test_another_compiler_is_refused_in_words() -> None:
