@@ -49,6 +49,11 @@ class Estimate(NamedTuple):
         """Return an exact number: one that is counted, defined or read once, not estimated from samples."""
         return cls(value, value, value)
 
+    @classmethod
+    def with_bounds(cls, value: float, low: float | None, high: float | None) -> Estimate:
+        """Return a number with its interval, of which None stands for a bound that is not known, as in JSON."""
+        return cls(float(value), -math.inf if low is None else float(low), math.inf if high is None else float(high))
+
     @property
     def width(self) -> float:
         return self.high - self.low

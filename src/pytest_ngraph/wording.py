@@ -1,8 +1,9 @@
-"""Words for numbers and paths."""
+"""Words for numbers and paths, numbers in words, and numbers that stand for words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -20,3 +21,24 @@ def listed(names: Sequence[str], most: int) -> str:
 def seen_from(here: Path, path: Path) -> str:
     """Return a path as shown to users: relative to `here` where it lies below it, else absolute."""
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def number_in(text: str) -> float:
+    """Return the number that a text is, `5%` as 0.05; below 0 where it is none from 0 up."""
+    match = re.fullmatch(r"((?:\d+\.?\d*|\.\d+)(?:e-?\d+)?)\s*(%?)", text.strip())
+    return float(match[1]) / (100 if match[2] else 1) if match else -1.0
+
+
+def significant(value: float, digits: int) -> float:
+    """Return a number rounded to that many significant digits."""
+    return float(f"{value:.{digits}g}")
+
+
+class Numbered(dict[str, int]):
+    """Numbers for texts, in the order in which they are first asked for. A text that repeats is then kept once."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        super().__init__((text, number) for number, text in enumerate(texts))
+
+    def __missing__(self, text: str) -> int:
+        return self.setdefault(text, len(self))

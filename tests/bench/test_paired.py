@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import pytest
+from answering import PREPARED
 from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
@@ -24,18 +25,6 @@ from pytest_ngraph.settings import Settings
 CASE = case("openvino", 8)
 CORES = (1, 3)
 CALL_S = 0.001
-PREPARED = {
-    "convert_s": 0.5,
-    "compile_s": 1.0,
-    "compile_cores": 2,
-    "load_s": 1.0,
-    "cached_at": None,
-    "facts": {},
-    "agreement": {"error": 0.0, "tolerance": 1e-4},
-    "warmup": {"iterations": 3, "elapsed_s": 0.1, "steady": True},
-    "concurrency": 1,
-    "seconds_per_call": CALL_S,
-}
 
 
 class Process:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
+from answering import PREPARED
 from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
@@ -17,17 +18,6 @@ from pytest_ngraph.record import Contention, Failure
 from pytest_ngraph.settings import Settings
 
 CASE = case("openvino", 8)
-READY: dict[str, Any] = {
-    "agreement": {"error": 0.0, "tolerance": 1e-4},
-    "convert_s": 0.5,
-    "compile_s": 1.0,
-    "compile_cores": 2,
-    "load_s": 1.0,
-    "cached_at": None,
-    "warmup": {"iterations": 1, "elapsed_s": 0.1, "steady": True},
-    "concurrency": 1,
-    "seconds_per_call": 0.001,
-}
 
 
 class Process:
@@ -44,7 +34,7 @@ class Process:
         if do == self._dies_of:
             raise WorkerFailed(Failure(phase=cast("Any", phase), kind="crashed", message="crashed with SIGSEGV"))
         if do == "prepare":
-            return READY | {"facts": {"of": self._name}}
+            return PREPARED | {"facts": {"of": self._name}}
         if do == "measure":
             return {"elapsed_s": 0.01, "wall_s": 0.01, "cpu_s": 0.01, "involuntary_switches": 0}
         return {"worker_memory_bytes": 2**20, "device_memory_bytes": None}

@@ -37,11 +37,7 @@ def three_devices(
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP", "12s")
     cluster = Cluster(tmp_path, network, options_for(authority))
     try:
-        cluster.start_scheduler()
-        for device in DEVICES:
-            cluster.start_device(device, joins=False)
-        for device in DEVICES:
-            cluster.wait_for(device, "joined")
+        cluster.start(*DEVICES)
         yield cluster
     finally:
         cluster.close()

@@ -88,13 +88,13 @@ from pathlib import Path
 import numpy, torch  # both start threads of their own
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.compilers import threads
+from pytest_ngraph.system.affinity import threads_of_this_process
 
 artifact, target = Artifact.from_dict(json.loads(sys.argv[1])), Target.from_dict(json.loads(sys.argv[2]))
-before = threads.running()
+before = set(threads_of_this_process())
 model = compilers.resolve(artifact.case.compiler).load(artifact, target, Path(sys.argv[3]))
 model()
-masks = [sorted(os.sched_getaffinity(thread)) for thread in sorted(threads.running() - before)]
+masks = [sorted(os.sched_getaffinity(thread)) for thread in sorted(set(threads_of_this_process()) - before)]
 print(json.dumps([model.facts["threads"], sorted(os.sched_getaffinity(0)), masks]))
 """
 

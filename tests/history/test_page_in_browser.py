@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
+import browsing
 import nights
 import numpy as np
-import pytest
 from synthetic import case
 
 from pytest_ngraph.history import page, series
@@ -16,11 +15,6 @@ from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.summary import Origin, Ratio, Summary, write
 from pytest_ngraph.stats import Estimate
 
-sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="the browser test needs playwright: pip install playwright"
-)
-
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 NIGHTS, STEP = 60, 40
 
@@ -65,14 +59,8 @@ def written(store: Path) -> Path:
 
 def test_cases_are_found_and_opened_without_network_and_complaints(tmp_path: Path) -> None:
     file = written(tmp_path)
-    with sync_api.sync_playwright() as playwright:
-        installed = next(filter(None, map(shutil.which, BROWSERS)), None)
-        try:
-            browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
-        except sync_api.Error as error:
-            pytest.skip(f"no browser: playwright install chromium-headless-shell ({error.message.splitlines()[0]})")
+    with browsing.browser() as browser:
         _use(browser.new_page(viewport={"width": 1280, "height": 900}), file)
-        browser.close()
 
 
 def _use(tab: Any, file: Path) -> None:

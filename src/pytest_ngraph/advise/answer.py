@@ -12,7 +12,7 @@ from pytest_ngraph.advise.limits import Held, Limits, p99
 from pytest_ngraph.advise.race import Raced
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.metrics import compute
-from pytest_ngraph.metrics.between import Between, of_ratio, with_between
+from pytest_ngraph.metrics.between import Between, is_surely_above, with_between
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import LEVEL, Estimate, without_infinities
 
@@ -190,10 +190,7 @@ def _surely_slower(
 
 def _is_faster(one: Record, other: Record, between: Between, level: float) -> bool:
     """Return whether the first is surely faster than the second, other processes included."""
-    above, below = one.throughput_interval, other.throughput_interval
-    if above.value <= below.value or below.value <= 0:
-        return False
-    return of_ratio(above, below, between.pair).p(math.log(above.value / below.value)) <= level
+    return is_surely_above(one.throughput_interval, other.throughput_interval, between, level)
 
 
 def _speedups(groups: Sequence[Sequence[Record]], between: Between) -> dict[Case, Estimate]:

@@ -97,17 +97,19 @@ def p99(record: Record) -> Estimate | None:
 
 def _below(what: str, found: Estimate, limit: float, unit: Unit) -> Held:
     is_kept = found.value <= limit
-    state: State = "breached" if not is_kept else "kept" if found.high <= limit else "unsure"
-    return Held(state, f"{what} {quantity(found.value, unit)}, {_side(is_kept)} {quantity(limit, unit)}")
+    text = f"{what} {quantity(found.value, unit)}, {_side(is_kept)} {quantity(limit, unit)}"
+    return Held(_state(is_kept, found.high <= limit), text)
 
 
 def _above(what: str, found: Estimate, limit: float) -> Held:
     is_kept = found.value >= limit
-    state: State = "breached" if not is_kept else "kept" if found.low >= limit else "unsure"
     unit: Unit = "samples/s"
-    return Held(
-        state, f"{what} {quantity(found.value, unit)}, {'above' if is_kept else 'below'} {quantity(limit, unit)}"
-    )
+    text = f"{what} {quantity(found.value, unit)}, {'above' if is_kept else 'below'} {quantity(limit, unit)}"
+    return Held(_state(is_kept, found.low >= limit), text)
+
+
+def _state(is_kept: bool, is_sure: bool) -> State:
+    return "breached" if not is_kept else "kept" if is_sure else "unsure"
 
 
 def _side(is_below: bool) -> str:

@@ -17,7 +17,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate.decision import weigh
 from pytest_ngraph.gate.rule import is_spent
 from pytest_ngraph.history.facts import digest
-from pytest_ngraph.history.summary import TAIL
+from pytest_ngraph.metrics.between import TAIL
 from pytest_ngraph.store.run import ANCHOR, ANCHOR_COMMIT
 from pytest_ngraph.system.git import answers
 

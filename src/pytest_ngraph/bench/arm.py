@@ -21,6 +21,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
 from pytest_ngraph.serving.written import Written
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.wording import significant
 from pytest_ngraph.worker.measure import LONG_CALL_S, is_precise, is_settled, iterations_per_round, untimed_calls
 from pytest_ngraph.worker.protocol import TIMES
 
@@ -267,4 +268,4 @@ class Arm:
 
 def rounded(seconds: Iterable[float]) -> list[float]:
     """Return times of single calls with the digits that are stored."""
-    return [float(f"{each:.{CALL_DIGITS}g}") for each in seconds]
+    return [significant(each, CALL_DIGITS) for each in seconds]

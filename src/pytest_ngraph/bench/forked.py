@@ -11,7 +11,7 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from pytest_ngraph.bench import worker_variables
 from pytest_ngraph.bench.home import Home, setup_of
@@ -28,6 +28,31 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 
 class Refused(Exception):
     """The server cannot fork; the text says why. The worker is started as a process of its own instead."""
+
+
+class Process(Protocol):
+    """The part of `subprocess.Popen` that a bench needs of a worker."""
+
+    @property
+    def stdin(self) -> IO[bytes] | None: ...
+
+    @property
+    def stdout(self) -> IO[bytes] | None: ...
+
+    @property
+    def pid(self) -> int: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
+class Server(Protocol):
+    """Forks workers."""
+
+    def fork(self, mark: str, stderr: IO[bytes]) -> Process:
+        """Fork a worker with this mark, whose standard error goes to the file."""
+        ...
 
 
 class ForkServer:

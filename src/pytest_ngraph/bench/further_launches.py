@@ -18,7 +18,7 @@ from pytest_ngraph.bench.home import OWN_HOME
 from pytest_ngraph.bench.keeping import keep_profile
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
-from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess, in_one_line
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.serving import Deployment, ServingCosts
 from pytest_ngraph.bench.tails import compare_calls, launch_calls
@@ -131,13 +131,13 @@ class FurtherLaunches:
         with self._in_fresh_processes(arm) as (again, _):
             self._prepare(again)
             if not again.running:
-                problem = again.problem or again.prepared.skip_reason
-                return {"problem": problem}, {"problem": problem}
+                problem = {"problem": again.problem or again.prepared.skip_reason}
+                return problem, problem
             try:
                 profiles = again.profiled()
             except (Unsupported, WorkerFailed) as error:
-                problem = error.failure.in_one_line if isinstance(error, WorkerFailed) else str(error)
-                return {"problem": problem}, {"problem": problem}
+                problem = {"problem": in_one_line(error)}
+                return problem, problem
         return explain(profiles, fuses_alike=True).to_dict(), KeptProfile.of(profiles[1]).to_dict()
 
     @contextmanager

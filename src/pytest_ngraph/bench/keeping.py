@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pytest_ngraph.bench.arm import Arm
-from pytest_ngraph.bench.process import WorkerFailed
+from pytest_ngraph.bench.process import WorkerFailed, in_one_line
 from pytest_ngraph.bench.profiled import run_in_turn
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.case import Case
@@ -24,9 +24,7 @@ def keep_profile(arm: Arm, asked: Collection[Case], progress: Progress) -> None:
     try:
         model = arm.instrument()
         run_in_turn([model], lambda share: progress.measuring(arm.case, share))
-    except Unsupported as reason:
-        arm.profile = {"problem": str(reason)}
-    except WorkerFailed as error:
-        arm.profile = {"problem": error.failure.in_one_line}
+    except (Unsupported, WorkerFailed) as error:
+        arm.profile = {"problem": in_one_line(error)}
     else:
         arm.profile = KeptProfile.of(model.profile).to_dict()

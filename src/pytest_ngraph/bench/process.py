@@ -13,10 +13,11 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any
 
 from pytest_ngraph.bench import worker_variables
 from pytest_ngraph.bench.family import family, holds_more, in_use_bytes, resident_bytes
+from pytest_ngraph.bench.forked import Process, Server
 from pytest_ngraph.bench.home import OWN_HOME, Home, setup_of
 from pytest_ngraph.bench.leftovers import MARK, end_leftovers
 from pytest_ngraph.clock import Clock
@@ -44,29 +45,9 @@ class WorkerFailed(Exception):
         self.failure = failure
 
 
-class Process(Protocol):
-    """The part of `subprocess.Popen` that a bench needs of a worker."""
-
-    @property
-    def stdin(self) -> IO[bytes] | None: ...
-
-    @property
-    def stdout(self) -> IO[bytes] | None: ...
-
-    @property
-    def pid(self) -> int: ...
-
-    def poll(self) -> int | None: ...
-
-    def wait(self, timeout: float | None = None) -> int: ...
-
-
-class Server(Protocol):
-    """Forks workers."""
-
-    def fork(self, mark: str, stderr: IO[bytes]) -> Process:
-        """Fork a worker with this mark, whose standard error goes to the file."""
-        ...
+def in_one_line(error: Unsupported | WorkerFailed) -> str:
+    """Return why a worker does not do what it was asked for."""
+    return error.failure.in_one_line if isinstance(error, WorkerFailed) else str(error)
 
 
 class WorkerProcess:

@@ -18,7 +18,7 @@ def watched(time_quads: Callable[[], Answer | None], watch: Throttling) -> tuple
 
     Args:
         time_quads: sends the request.
-        watch: tells what slows the machine down.
+        watch: what slows the machine down, as long as it is asked.
     """
     before, started = contention.read(), time.monotonic()
     answer = time_quads()

@@ -17,7 +17,7 @@ from pytest_ngraph.bisect.answer import Answer, Found
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.system.child import command
-from pytest_ngraph.system.command import held_back
+from pytest_ngraph.system.command import running
 
 MODULE = "pytest_ngraph.plugin.bisect_step"
 PATIENCE_S = 20.0
@@ -164,28 +164,13 @@ def _text(file: Path) -> str:
 
 def _status(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], given: str, output: Any) -> int:
     """Run a command and return its exit status. When this process is interrupted, the command is, too."""
-    process: subprocess.Popen[str] | None = None
-    try:
-        with held_back():  # an interrupt during the start would lose the process
-            process = subprocess.Popen(
-                arguments,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,
-            )
-        process.communicate(given)
-    except BaseException:
-        if process is not None:
-            _end(process)
-        raise
+    streams = {"stdin": subprocess.PIPE, "stdout": output, "stderr": subprocess.STDOUT}
+    with running(arguments, folder, environment, _end, **streams) as process:
+        process.communicate(given.encode())
     return process.returncode
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     """Have the command remove what it made, or else kill it."""
     with suppress(ProcessLookupError, PermissionError):
         process.send_signal(signal.SIGINT)

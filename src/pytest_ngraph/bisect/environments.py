@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.against.revision.collecting import reason
 from pytest_ngraph.bisect.answer import Answer
-from pytest_ngraph.bisect.child import Request, require_cases, run, shortened
+from pytest_ngraph.bisect.child import run
+from pytest_ngraph.bisect.gate import ChildGate
 from pytest_ngraph.bisect.graph import Graph, Point
 from pytest_ngraph.bisect.installing import CannotInstall, build
 from pytest_ngraph.bisect.interpreter import Interpreter, described
@@ -81,7 +81,7 @@ class Environments:
         """Do nothing: what a killed run has left behind lies among the temporary files."""
 
 
-class EnvironmentGate:
+class EnvironmentGate(ChildGate):
     """Builds an environment, and measures the cases there beside another.
 
     Args:
@@ -89,11 +89,8 @@ class EnvironmentGate:
     """
 
     def __init__(self, asked: Asked, environments: Environments, folder: Path) -> None:
-        self._asked = asked
+        super().__init__(asked, folder)
         self._environments = environments
-        self._folder = folder
-        self._number = 0
-        self._cases: dict[str, dict[str, Any]] = {}
 
     def ask(self, question: Question) -> Reply:
         """Answer a question. Raise `UsageError` if the bad environment has no tests to measure."""
@@ -113,34 +110,12 @@ class EnvironmentGate:
         self.learn(question, reply)
         return reply
 
-    def learn(self, question: Question, reply: Reply) -> None:
-        """Keep what follows from a reply, which may be one of an earlier session."""
-        self._number += 1
-        self._cases |= reply.learned.get("cases", {})
-
     def _measured(self, question: Question, head: str, base: str, started: float) -> Reply:
-        name = self._folder / f"{self._number + 1:02d}"
-        summary, log = name.with_suffix(".md"), name.with_suffix(".txt")
-        options = self._asked.of_pytest(
-            question, f"--ngraph-against-python={base}", str(self._folder / "runs"), str(summary)
-        )
-        request = Request(
-            path=None,
-            arguments=[*self._asked.arguments, *options],
-            file=str(name.with_suffix(".jsonl")),
-            cases=None if question.cases is None else [self._cases[case] for case in question.cases],
-            only=self._asked.only,
-        )
-        ran = run(head, request, Path.cwd(), summary, log)
-        learned: dict[str, Any] = {}
-        if question.cases is None:
-            require_cases(ran, self._asked.arguments, self._asked.only, f"in {self._asked.bad}")
-            learned["cases"] = {case: shortened(line) for case, line in ran.lines.items()}
-        answers = ran.answers(improved=self._asked.improved)
-        if not ran.lines:
-            problem = f"its tests do not run: {reason(ran.output)}"
-            answers = {case: Answer(found="untestable", reason=problem) for case in question.cases or ()}
-        return Reply(answers, time.monotonic() - started, ran.has_measured, learned)
+        files = self._files()
+        against = f"--ngraph-against-python={base}"
+        request = self._request(question, files, against, path=None, arguments=self._asked.arguments)
+        ran = run(head, request, Path.cwd(), files.summary, files.log)
+        return self._reply(question, ran, started, f"in {self._asked.bad}")
 
     def _python(self, point: Point, places: list[Path]) -> str:
         """Return the interpreter of a point. An environment that is built for it is added to `places`."""

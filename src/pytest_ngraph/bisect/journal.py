@@ -12,13 +12,13 @@ from typing import Any
 from pytest_ngraph.bisect.options import Asked
 from pytest_ngraph.bisect.question import LearningGate, Question, Reply
 from pytest_ngraph.errors import StoreError, UsageError
-from pytest_ngraph.store.journal import new_id
+from pytest_ngraph.store import LATEST
+from pytest_ngraph.store.journal import ends_whole, keep_out_of_git, new_id
+from pytest_ngraph.store.lines import lines
 from pytest_ngraph.system.files import make_private, sync_folder, take
 
 FOLDER = "bisections"
 SUFFIX = ".jsonl"
-LATEST = "latest"
-"""Stands for the newest bisection that did not end."""
 ENDED = "outcome"
 
 
@@ -38,8 +38,7 @@ class Journal:
         self.folder = store / FOLDER / name
         self._path = self.folder.with_suffix(SUFFIX)
         make_private(self.folder)
-        if not (ignore := store / ".gitignore").exists():
-            ignore.write_text("*\n")
+        keep_out_of_git(store)
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         if not take(self._file):
             os.close(self._file)
@@ -66,13 +65,13 @@ class Journal:
     def write(self, data: Mapping[str, Any]) -> None:
         """Write a line, and wait until it is on disk."""
         text = json.dumps(data, allow_nan=False) + "\n"
-        torn = b"" if _ends_whole(self._file) else b"\n"
+        torn = b"" if ends_whole(self._file) else b"\n"
         os.write(self._file, torn + text.encode())
         os.fsync(self._file)
 
     def lines(self) -> list[dict[str, Any]]:
         """Return what was written, without a line that a killed process did not finish."""
-        return _lines(self._path)
+        return _data(self._path)
 
     @property
     def asked(self) -> Asked:
@@ -121,20 +120,9 @@ class JournaledGate:
 def unfinished(store: Path) -> list[str]:
     """Return the bisections of a store that did not end, oldest first."""
     files = sorted((store / FOLDER).glob("*" + SUFFIX))
-    return [file.stem for file in files if (lines := _lines(file)) and ENDED not in lines[-1]]
+    return [file.stem for file in files if (written := _data(file)) and ENDED not in written[-1]]
 
 
-def _lines(file: Path) -> list[dict[str, Any]]:
-    whole = (line for line in file.read_text().splitlines(keepends=True) if line.endswith("\n"))
-    found = []
-    for line in whole:
-        try:
-            found.append(json.loads(line))
-        except ValueError:  # a line that was torn, and ended by the next session
-            continue
-    return found
-
-
-def _ends_whole(file: int) -> bool:
-    size = os.fstat(file).st_size
-    return not size or os.pread(file, 1, size - 1) == b"\n"
+def _data(file: Path) -> list[dict[str, Any]]:
+    """Return the data of the lines that are whole. One that was torn is ended by the next session."""
+    return [line.data for line in lines(file) if line.is_ended and line.data is not None]

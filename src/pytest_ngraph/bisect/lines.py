@@ -9,7 +9,7 @@ from pytest_ngraph.bisect.answer import Answer
 from pytest_ngraph.bisect.bisection import Step
 from pytest_ngraph.bisect.graph import Point
 from pytest_ngraph.bisect.outcome import Culprit, Outcome, Range
-from pytest_ngraph.gate.verdict import in_percent, tenths
+from pytest_ngraph.gate.verdict import change
 from pytest_ngraph.gate.why import UNEXPLAINED
 from pytest_ngraph.wording import counted, listed
 
@@ -88,27 +88,19 @@ def _nothing(outcome: Outcome, word: str) -> Iterator[str]:
 
 
 def _case(case: str, answer: Answer) -> Iterator[str]:
-    yield f"  {case}: {change(answer)}"
+    yield f"  {case}: {_change(answer)}"
     if answer.why and not answer.why.startswith(UNEXPLAINED):
         yield f"    {answer.why}"
 
 
-def change(answer: Answer) -> str:
-    """Return `3.1 % slower (99.9 % interval 2.6 to 3.6 %)`."""
-    if answer.ratio is None:
-        return "by how much is not known"
-    value, low, high = answer.ratio
-    sign = 100 if value >= 1 else -100
-    ends = sorted((sign * (low - 1), sign * (high - 1)))
-    interval = f"{in_percent(answer.confidence)} % interval " if answer.confidence else ""
-    word = "slower" if value >= 1 else "faster"
-    return f"{tenths(sign * (value - 1))} % {word} ({interval}{tenths(ends[0])} to {tenths(ends[1])} %)"
+def _change(answer: Answer) -> str:
+    return "by how much is not known" if answer.ratio is None else change(answer.ratio, answer.confidence)
 
 
 def _range(found: Range, name: Name, noun: str, word: str) -> Iterator[str]:
     count = counted(len(found.points), noun)
     yield f"{found.case} became {word} in {count}, and it is not known in which: {found.reason}."
-    yield f"  altogether {change(found.answer)}"
+    yield f"  altogether {_change(found.answer)}"
     yield from (f"  {name(point)}" for point in found.points[:MOST_POINTS])
     if len(found.points) > MOST_POINTS:
         yield f"  and {len(found.points) - MOST_POINTS} more"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,10 +12,10 @@ from typing import Any
 
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import OBJECTIVES, PRECISIONS, Case, CompilerSpec, split_compilers
-from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store
+from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store, columns, count, counts
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.devices import Device, load_inventory
+from pytest_ngraph.machine.devices import Device, known, load_inventory
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.machine.requirement import parse_size
 from pytest_ngraph.session.sizes import listed_sizes
@@ -24,7 +23,6 @@ from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import LATEST, check_writable
 from pytest_ngraph.system.files import compiled_folder
 
-WIDEST = 120
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 NOTHING_KEEPS_THE_LIMITS = 1
 
@@ -47,12 +45,12 @@ def declare(commands: Any) -> None:
     add("--device", default="cpu", metavar="NAME", help="device profile; default: cpu")
     add_devices(parser)
     add("--compiler", type=_compilers, metavar="NAME[,NAME...]", help="default: all that are installed")
-    add("--batch-size", type=_counts, default=(1,), metavar="N[,N...]", help="default: 1")
+    add("--batch-size", type=counts, default=(1,), metavar="N[,N...]", help="default: 1")
     add("--precision", type=_precisions, default=("fp32",), metavar="NAME[,NAME...]", help="allowed; default: fp32")
-    add("--threads", type=_counts, metavar="N[,N...]", help="default: those of the device")
+    add("--threads", type=counts, metavar="N[,N...]", help="default: those of the device")
     add("--objective", choices=OBJECTIVES, default="latency", help="default: latency, single calls")
-    add("--depth", type=_count, metavar="N", help="depth of a block")
-    add("--width", type=_count, metavar="N", help="width of a block")
+    add("--depth", type=count, metavar="N", help="depth of a block")
+    add("--width", type=count, metavar="N", help="width of a block")
     add("--size", action="append", default=[], metavar="AXIS=N", help="size of an axis of your own; repeatable")
     add("--resume", nargs="?", const=LATEST, default="", metavar="RUN", help="default: the newest unfinished run")
     add_store(parser)
@@ -111,16 +109,13 @@ def _run(parsed: argparse.Namespace) -> int:
     else:
         given = (("--store", parsed.store, Path(".ngraph")), ("--devices", parsed.devices, None))
         options = "".join(f" {name}={value}" for name, value, default in given if value != default)
-        print("\n".join(lines(found, min(WIDEST, shutil.get_terminal_size((100, 24)).columns), options)))
+        print("\n".join(lines(found, columns(), options)))
     return 0 if found.pick else NOTHING_KEEPS_THE_LIMITS
 
 
 def _devices(parsed: argparse.Namespace) -> list[Device]:
     """Return the device with each number of threads. Raises `UsageError` for one that this machine is not."""
-    inventory = load_inventory(parsed.devices)
-    if parsed.device not in inventory:
-        raise UsageError.unknown("device", parsed.device, inventory, "--devices=FILE adds your own.")
-    device = inventory[parsed.device]
+    device = known(load_inventory(parsed.devices), parsed.device)
     devices = [device.with_threads(threads) for threads in parsed.threads or ()] or [device]
     for each in devices:
         if absent := each.absent():
@@ -181,16 +176,6 @@ def _above_zero(text: str) -> float:
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0.")
     return number
-
-
-def _count(text: str) -> int:
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up.")
-    return int(text)
-
-
-def _counts(text: str) -> Sequence[int]:
-    return tuple(dict.fromkeys(_count(part) for part in text.split(",")))
 
 
 def _precisions(text: str) -> Sequence[str]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.wording import number_in
+
+WIDEST = 120
+"""Columns of the widest table that is shown, however wide the terminal is."""
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells give it."""
 
@@ -48,3 +53,28 @@ def path(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         raise argparse.ArgumentTypeError(f"{text}: there is no such home folder. Give the whole path.") from None
+
+
+def count(text: str) -> int:
+    """Return a whole number from 1 up."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up.")
+    return int(text)
+
+
+def counts(text: str) -> Sequence[int]:
+    """Return whole numbers from 1 up, each once: `1,8`."""
+    return tuple(dict.fromkeys(count(part) for part in text.split(",")))
+
+
+def share(text: str) -> float:
+    """Return a share above 0 and below 1: `5%` or `0.05`."""
+    value = number_in(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share above 0 and below 1. Write it as 5% or 0.05.")
+    return value
+
+
+def columns() -> int:
+    """Return how many columns a table may have."""
+    return min(WIDEST, shutil.get_terminal_size((100, 24)).columns)

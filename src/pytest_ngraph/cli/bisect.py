@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.cli.arguments import INTERRUPTED, Parser, add_store
+from pytest_ngraph.cli.arguments import INTERRUPTED, Parser, add_store, share
 from pytest_ngraph.errors import UsageError
 
 
@@ -45,8 +45,8 @@ def declare(commands: Any) -> None:
         metavar="DIR",
         help="folder of wheels that packages are installed from, instead of the index; repeatable",
     )
-    parser.add_argument("--level", type=_share, default=0.01, metavar="SHARE", help="chance of a false accusation; 1%%")
-    parser.add_argument("--margin", type=_share, default=0.01, metavar="SHARE", help="slowdown that is tolerated; 1%%")
+    parser.add_argument("--level", type=share, default=0.01, metavar="SHARE", help="chance of a false accusation; 1%%")
+    parser.add_argument("--margin", type=share, default=0.01, metavar="SHARE", help="slowdown that is tolerated; 1%%")
     parser.add_argument(
         "--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with one that was interrupted"
     )
@@ -121,14 +121,3 @@ def _refuse_others(parsed: argparse.Namespace) -> None:
     """Raise `UsageError` for what a bisection that goes on was asked for before."""
     if parsed.good or parsed.python or parsed.against_python or parsed.arguments or parsed.case:
         raise UsageError("--resume goes on with what was asked before: leave out revisions, cases and arguments.")
-
-
-def _share(text: str) -> float:
-    number, percent = (text[:-1], 100) if text.endswith("%") else (text, 1)
-    try:
-        value = float(number) / percent
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a share above 0 and below 1: write it as 5% or 0.05")
-    return value

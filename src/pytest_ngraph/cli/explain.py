@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store
+from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store, columns
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import UsageError
@@ -20,9 +19,6 @@ from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.system.files import compiled_folder
-
-WIDEST = 120
-"""Columns that a table uses where there are more."""
 
 
 def declare(commands: Any) -> None:
@@ -71,7 +67,7 @@ def _run(parsed: argparse.Namespace) -> int:
     if parsed.json:
         print(json.dumps({"cases": [record.case.id for record in records]} | explained.to_dict()))
     else:
-        width = min(WIDEST, shutil.get_terminal_size((100, 24)).columns)
+        width = columns()
         print("\n".join(lines(records[0].case.group_label, explained, width)))
     return 0
 

@@ -8,7 +8,7 @@ import re
 import time
 from typing import Any
 
-from pytest_ngraph.cli.arguments import add_store, path
+from pytest_ngraph.cli.arguments import add_store, path, share
 from pytest_ngraph.errors import UsageError
 
 UNITS_S = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
@@ -27,10 +27,10 @@ def declare(commands: Any) -> None:
     parser.add_argument("--since", type=_age, metavar="7d", help="only steps since then: 12h, 7d, 4w")
     parser.add_argument("--fail", action="store_true", help="exit with status 1 if there is a step to slower")
     parser.add_argument(
-        "--level", type=_share, default=0.01, metavar="SHARE", help="chance of a false step; default: 1%%"
+        "--level", type=share, default=0.01, metavar="SHARE", help="chance of a false step; default: 1%%"
     )
     tolerated = "with --fail, the slowdown that is tolerated; default: 1%%"
-    parser.add_argument("--margin", type=_share, default=0.01, metavar="SHARE", help=tolerated)
+    parser.add_argument("--margin", type=share, default=0.01, metavar="SHARE", help=tolerated)
     outputs = parser.add_mutually_exclusive_group()
     outputs.add_argument("-o", "--output", type=path, metavar="DIR", help="write a page into this folder")
     outputs.add_argument("--json", action="store_true", help="print series and steps as JSON")
@@ -89,14 +89,3 @@ def _age(text: str) -> float:
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 12h, 7d or 4w")
     return float(found[1]) * UNITS_S[found[2]]
-
-
-def _share(text: str) -> float:
-    number = text.strip().removesuffix("%")
-    try:
-        value = float(number) / (100 if text.strip().endswith("%") else 1)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share above 0 and below 1, such as 1% or 0.01")
-    return value

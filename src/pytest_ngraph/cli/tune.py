@@ -6,7 +6,7 @@ import argparse
 import itertools
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ from typing import Any
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case, CompilerSpec
-from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices
+from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, count, counts
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.devices import Device, load_inventory
+from pytest_ngraph.machine.devices import Device, known, load_inventory
 from pytest_ngraph.record import Record
 from pytest_ngraph.session.sizes import TAKE_SIZES, listed_sizes
 from pytest_ngraph.settings import Settings
@@ -34,9 +34,9 @@ def declare(commands: Any) -> None:
         "disk: a search that was interrupted or killed continues from there when it is started again.",
     )
     parser.add_argument("workloads", nargs="+", metavar="WORKLOAD", help="resnet18, conv, package.module:function")
-    parser.add_argument("--batch-size", type=_counts, default=(1,), metavar="N[,N...]", help="default: 1")
-    parser.add_argument("--depth", type=_counts, default=(None,), metavar="N[,N...]", help="depth of blocks")
-    parser.add_argument("--width", type=_counts, default=(None,), metavar="N[,N...]", help="width of blocks")
+    parser.add_argument("--batch-size", type=counts, default=(1,), metavar="N[,N...]", help="default: 1")
+    parser.add_argument("--depth", type=counts, default=(None,), metavar="N[,N...]", help="depth of blocks")
+    parser.add_argument("--width", type=counts, default=(None,), metavar="N[,N...]", help="width of blocks")
     parser.add_argument(
         "--size", action="append", default=[], metavar="AXIS=N[,N...]", help="sizes of your own axes; repeatable"
     )
@@ -44,14 +44,14 @@ def declare(commands: Any) -> None:
     add_devices(parser)
     parser.add_argument(
         "--trials",
-        type=_count,
+        type=count,
         default=STUDY_TRIALS,
         metavar="N",
         help="schedules to try for each workload, including those of earlier searches; default: %(default)s",
     )
     parser.add_argument(
         "--patience",
-        type=_count,
+        type=count,
         default=STUDY_PATIENCE,
         metavar="N",
         help="end a search after this many schedules without gain; default: %(default)s",
@@ -129,10 +129,7 @@ def _compiler(parsed: argparse.Namespace) -> str:
 
 
 def _device(parsed: argparse.Namespace) -> Device:
-    inventory = load_inventory(parsed.devices)
-    if parsed.device not in inventory:
-        raise UsageError.unknown("device", parsed.device, inventory, "--devices=FILE adds your own.")
-    device = inventory[parsed.device]
+    device = known(load_inventory(parsed.devices), parsed.device)
     if absent := device.absent():
         raise UsageError(f"{absent}. Tune on the device itself.")
     return device
@@ -151,13 +148,3 @@ def _interruptible_once() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
-    return int(text)
-
-
-def _counts(text: str) -> Sequence[int]:
-    return tuple(_count(part.strip()) for part in text.split(","))

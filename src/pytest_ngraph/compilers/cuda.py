@@ -39,7 +39,7 @@ def autotune() -> None:
 
 
 def choices() -> dict[str, str]:
-    """Return what PyTorch was told, which is the same for every compiler, as facts of a record."""
+    """Return how PyTorch is set, which is the same for every compiler, as facts of a record."""
     import torch
 
     tf32 = torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32

@@ -18,6 +18,7 @@ from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import executorch as serving
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.system.affinity import threads_of_this_process
 from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:
@@ -173,10 +174,10 @@ def _start_threads(target: Target) -> None:
     """
     from executorch.extension.pybindings import portable_lib
 
-    before = threads.running()
+    before = set(threads_of_this_process())
     if portable_lib._threadpool_get_thread_count() != target.threads:  # the first query creates the pool
         portable_lib._unsafe_reset_threadpool(target.threads)
-    threads.bind(sorted(threads.running() - before), target.cores[1:])
+    threads.bind(sorted(set(threads_of_this_process()) - before), target.cores[1:])
 
 
 def _reason(error: Exception) -> str:

@@ -17,7 +17,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.system.affinity import on_cores
@@ -83,12 +82,6 @@ def compiling_cores() -> tuple[int, ...]:
     if sys.platform == "linux":
         return tuple(sorted(os.sched_getaffinity(0)))
     return tuple(range(os.cpu_count() or 1))
-
-
-def running() -> set[int]:
-    """Return the thread ids of this process; empty where the system does not list them."""
-    tasks = Path("/proc/self/task")
-    return {int(task.name) for task in tasks.iterdir()} if tasks.is_dir() else set()
 
 
 def bind(helpers: Iterable[int], cores: tuple[int, ...]) -> None:

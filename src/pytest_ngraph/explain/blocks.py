@@ -6,11 +6,11 @@ from pytest_ngraph.explain.kept import KeptProfile
 from pytest_ngraph.explain.places import is_within, parts
 
 MOST_ACROSS = 0.1
-"""Blocks are not told apart where kernels that span them and other parts take more than this share of their time."""
+"""The time of each block is not given where kernels that span blocks and other parts take more than this share."""
 
 
 def seconds_of_blocks(profile: KeptProfile, depth: int) -> list[float]:
-    """Return the seconds of each block of a stack, in their order; empty where they cannot be told apart.
+    """Return the seconds of each block of a stack, in their order; empty where kernels do not show them.
 
     A kernel that spans several blocks is shared out evenly among them.
 

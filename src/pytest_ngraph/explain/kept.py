@@ -10,6 +10,7 @@ from typing import Any
 from pytest_ngraph.explain.fusions import label
 from pytest_ngraph.explain.places import paths_of
 from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
+from pytest_ngraph.wording import Numbered, significant
 
 DIGITS = 4
 """Significant digits of the numbers that are kept."""
@@ -46,7 +47,7 @@ class KeptProfile:
             Kernel(
                 name=name,
                 operator=label(kernel, operators),
-                seconds=_rounded(seconds[name]),
+                seconds=_median(seconds[name]),
                 kind=kernel.kind,
                 modules=tuple(dict.fromkeys(paths_of(kernel, nodes))),
                 layout=kernel.layout,
@@ -54,11 +55,11 @@ class KeptProfile:
             for name, kernel in described.items()
         )
         return cls(
-            latency_s=_rounded([block.latency_s for block in profile.blocks]),
+            latency_s=_median([block.latency_s for block in profile.blocks]),
             modules=tuple(dict.fromkeys(node.module for node in profile.nodes)),
             kernels=tuple(kernels),
             counters={
-                name: _rounded([block.counters.get(name, 0.0) for block in profile.blocks])
+                name: _median([block.counters.get(name, 0.0) for block in profile.blocks])
                 for name in profile.blocks[-1].counters
             },
         )
@@ -75,8 +76,8 @@ class KeptProfile:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data, in which texts stand once and kernels are lists of their numbers."""
-        modules = _Numbers(self.modules)
-        operators, kinds = _Numbers(), _Numbers()
+        modules = Numbered(self.modules)
+        operators, kinds = Numbered(), Numbered()
         kernels = [
             [
                 operators[each.operator],
@@ -112,15 +113,5 @@ class KeptProfile:
         )
 
 
-class _Numbers(dict[str, int]):
-    """Numbers for texts, in the order in which they are first asked for."""
-
-    def __init__(self, texts: Sequence[str] = ()) -> None:
-        super().__init__((text, number) for number, text in enumerate(texts))
-
-    def __missing__(self, text: str) -> int:
-        return self.setdefault(text, len(self))
-
-
-def _rounded(values: Sequence[float]) -> float:
-    return float(f"{median(values):.{DIGITS}g}")
+def _median(values: Sequence[float]) -> float:
+    return significant(median(values), DIGITS)

@@ -102,7 +102,7 @@ class Verdict:
         parts = [self.reason] if self.reason else []
         if self.ratio and self.confidence:
             base = " ".join(filter(None, [self.against or "the base", self.basis]))
-            facts = [SUBJECTS.get(self.compared, "") + _change(self.ratio, self.confidence, base)]
+            facts = [SUBJECTS.get(self.compared, "") + change(self.ratio, self.confidence, base)]
             facts += [f"in time {_by_how_much(self.time.value)}"] if self.time else []
             facts += [self._effort, *([f"margin {self.shown_margin}"] if self.shown_margin else [])]
             parts.append(", ".join(facts))
@@ -248,12 +248,18 @@ def _pressure_percent(rounds: list[PairedRound]) -> float | None:
     return sum(percent * seconds for percent, seconds in known) / elapsed_s if elapsed_s else None
 
 
-def _change(ratio: Estimate, confidence: float, base: str) -> str:
-    """Return `2.9 % slower than main (99.9 % interval 2.2 to 3.6 %)`; if faster, the interval says by how much."""
+def change(ratio: Estimate, confidence: float | None, base: str = "") -> str:
+    """Return `2.9 % slower than main (99.9 % interval 2.2 to 3.6 %)`; if faster, the interval says by how much.
+
+    Args:
+        confidence: of the interval; None where it is not known.
+        base: what the ratio refers to; empty to leave it out.
+    """
     sign = 100 if ratio.value >= 1 else -100
     low, high = sorted(sign * (bound - 1) for bound in ratio[1:])
-    interval = f"{in_percent(confidence)} % interval {tenths(low)} to {tenths(high)} %"
-    return f"{_by_how_much(ratio.value)} than {base} ({interval})"
+    kind = f"{in_percent(confidence)} % interval " if confidence else ""
+    than = f" than {base}" if base else ""
+    return f"{_by_how_much(ratio.value)}{than} ({kind}{tenths(low)} to {tenths(high)} %)"
 
 
 def _by_how_much(ratio: float) -> str:

@@ -47,7 +47,7 @@ def _part(row: Mapping[str, Any], *, slower: bool) -> str:
     name = {"layout": "layout changes"}.get(row["kind"], f"`{row['name']}`" if row["name"] else "the network")
     name += ", between its parts," if row["kind"] == "between" else ""
     value, low, high = row["difference"]
-    difference = Estimate(value, -float("inf") if low is None else low, float("inf") if high is None else high)
+    difference = Estimate.with_bounds(value, low, high)
     what = "slowdown" if slower else "gain"
     return f"{name} {signed(difference, 's')}, {100 * row['share']:.0f} % of the {what}"
 

@@ -25,6 +25,7 @@ from pytest_ngraph.history.schema import VERSION, create
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import SUFFIX
 from pytest_ngraph.store.lines import record_at
+from pytest_ngraph.wording import counted
 
 NAME = "index.sqlite"
 WAIT_S = 60.0
@@ -199,7 +200,7 @@ class Index:
         except StoreError as error:
             problem = str(error)
         if damaged:
-            problem = f"{damaged} damaged line{'s' if damaged > 1 else ''}"
+            problem = counted(damaged, "damaged line")
         self._database.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (name, size, mtime, problem))
 
     @contextmanager

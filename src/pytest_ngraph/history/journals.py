@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pytest_ngraph.errors import StoreError
 from pytest_ngraph.history.summary import Origin, Summary
-from pytest_ngraph.store import SCHEMA
 from pytest_ngraph.store.lines import Line, lines, record_of
-from pytest_ngraph.store.run import DEVICE, ENDED, SOURCE
+from pytest_ngraph.store.run import DEVICE, ENDED, SOURCE, check_schema
 
 
 class Found(NamedTuple):
@@ -42,7 +40,8 @@ def read(path: Path) -> Iterator[Found | Line]:
     for line in lines(path):
         data = line.data
         if data is not None and "schema" in data:
-            _check(data, path)
+            if isinstance(data["schema"], int):
+                check_schema(data["schema"], path.stem)
             environment, source = _texts(data.get("environment")), _texts(data.get(SOURCE))
         elif data is not None and DEVICE in data:
             devices[str(data[DEVICE])] = _texts(data.get("environment"))
@@ -55,14 +54,6 @@ def read(path: Path) -> Iterator[Found | Line]:
             about = devices.get(record.case.device, environment)
             origin = Origin(run=path.stem, environment=about, source=source)
             yield Found(origin, Summary.of(record), line.offset, line.length)
-
-
-def _check(data: dict[str, Any], path: Path) -> None:
-    if isinstance(data["schema"], int) and data["schema"] > SCHEMA:
-        raise StoreError(
-            f"run {path.stem} was written with schema {data['schema']}; this pytest-ngraph reads up to {SCHEMA}. "
-            "Upgrade pytest-ngraph."
-        )
 
 
 def _texts(data: object) -> Mapping[str, str]:

@@ -8,7 +8,6 @@ a line for each record.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,16 +20,15 @@ from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.gate import Rule
 from pytest_ngraph.gate.decision import weigh
+from pytest_ngraph.metrics.between import TAIL
 from pytest_ngraph.record import Record
-from pytest_ngraph.stats import Estimate, intervals_of_rounds
+from pytest_ngraph.stats import Estimate, intervals_of_rounds, without_infinities
 from pytest_ngraph.store import SUFFIX
 from pytest_ngraph.store.lines import lines
 from pytest_ngraph.store.run import SUMMARIES
 from pytest_ngraph.system.files import write_whole
 
 SCHEMA = 1
-TAIL = 0.025
-"""Share of the distribution that an interval of a ratio leaves out at either end."""
 
 
 class Ratio(NamedTuple):
@@ -100,7 +98,7 @@ class Summary:
             "outcome": self.outcome,
             "started_at": self.started_at,
             "against": self.against,
-            "latency": [each if math.isfinite(each) else None for each in self.latency] if self.latency else None,
+            "latency": without_infinities(self.latency) if self.latency else None,
             "ratio": list(self.ratio) if self.ratio else None,
         }
 
@@ -114,7 +112,7 @@ class Summary:
             outcome=str(data["outcome"]),
             started_at=float(data["started_at"]),
             against=str(data["against"]),
-            latency=_estimate(*latency) if latency else None,
+            latency=Estimate.with_bounds(*latency) if latency else None,
             ratio=Ratio(*map(float, ratio)) if ratio else None,
         )
 
@@ -168,11 +166,6 @@ def write(path: Path, summaries: Iterable[tuple[Origin, Summary]]) -> None:
             last = origin
         texts.append(json.dumps(summary.to_dict(), separators=(",", ":")))
     write_whole(path, "".join(f"{text}\n" for text in texts).encode())
-
-
-def _estimate(value: float, low: float | None, high: float | None) -> Estimate:
-    bounds = (-math.inf if low is None else float(low), math.inf if high is None else float(high))
-    return Estimate(float(value), *bounds)
 
 
 def case_named(name: str, device: str) -> dict[str, Any]:

@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pytest_ngraph.gate.verdict import change
 from pytest_ngraph.history.series import Found, Series
-from pytest_ngraph.stats import without_infinities
+from pytest_ngraph.stats import LEVEL, without_infinities
 from pytest_ngraph.wording import counted, listed
 
 SHORT = 10
@@ -33,12 +34,7 @@ def in_lines(found: Sequence[Series], since: float = 0.0) -> Iterator[str]:
 
 
 def _step(series: Series, found: Found) -> Iterator[str]:
-    ratio = found.ratio
-    sign = 100 if found.is_slower else -100
-    low, high = sorted(sign * (bound - 1) for bound in ratio[1:])
-    word = "slower" if found.is_slower else "faster"
-    size = f"{abs(100 * (ratio.value - 1)):.1f} % {word} (95 % interval {low:.1f} to {high:.1f} %)"
-    yield f"{series.case_id}: {size} since {day(found.when)}"
+    yield f"{series.case_id}: {change(found.ratio, LEVEL)} since {day(found.when)}"
     if series.unit == "seconds":
         yield "  in seconds, which were not measured beside an anchor: it may be the machine"
     if found.good and found.bad and found.good != found.bad:

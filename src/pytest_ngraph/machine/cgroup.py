@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from pytest_ngraph.system.files import text_of
+
 SELF = Path("/proc/self")
 UNLIMITED = 2**60
 """If memory has no limit, version 1 reports the largest possible number."""
@@ -37,9 +39,9 @@ def cpus(process: Path = SELF) -> int | None:
     Args:
         process: the process's folder in `/proc`.
     """
-    quotas = [_text(group / "cpu.max") for group in _groups(process, UNIFIED)]
+    quotas = [text_of(group / "cpu.max") for group in _groups(process, UNIFIED)]
     parts = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-    quotas += [" ".join(_text(group / part) for part in parts) for group in _groups(process, "cpu")]
+    quotas += [" ".join(text_of(group / part) for part in parts) for group in _groups(process, "cpu")]
     found = [cpus for quota in quotas if (cpus := _whole_cpus(quota)) is not None]
     return min(found, default=None)
 
@@ -65,7 +67,7 @@ def memory_bytes(process: Path = SELF) -> int | None:
 def pressure_file(process: Path = SELF) -> Path | None:
     """Return the file with the CPU pressure on the tasks of the process's own group; None if the kernel has none."""
     own = next(_groups(process, UNIFIED), None)
-    return own / "cpu.pressure" if own and _text(own / "cpu.pressure") else None
+    return own / "cpu.pressure" if own and text_of(own / "cpu.pressure") else None
 
 
 def _whole_cpus(quota: str) -> int | None:
@@ -81,7 +83,7 @@ def _in_use(used: Path, statistics: Path, idle: str) -> int | None:
     total = _number(used)
     if total is None:
         return None
-    lines = dict(line.split(maxsplit=1) for line in _text(statistics).splitlines())
+    lines = dict(line.split(maxsplit=1) for line in text_of(statistics).splitlines())
     return total - int(lines.get(idle, 0))
 
 
@@ -103,7 +105,7 @@ def _groups(process: Path, controller: str) -> Iterator[Path]:
 
 def _path(process: Path, controller: str) -> str | None:
     """Return the process's group of a controller, as `/proc/self/cgroup` names it."""
-    for line in _text(process / "cgroup").splitlines():
+    for line in text_of(process / "cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if controller in controllers.split(","):
@@ -113,7 +115,7 @@ def _path(process: Path, controller: str) -> str | None:
 
 def _mount(process: Path, controller: str) -> tuple[str, Path] | None:
     """Return which group is mounted where, for a controller (`/proc/self/mountinfo`, proc_pid_mountinfo(5))."""
-    for line in _text(process / "mountinfo").splitlines():
+    for line in text_of(process / "mountinfo").splitlines():
         place, _, system = line.partition(" - ")
         columns, (kind, *_, options) = place.split(), system.split() or [""]
         wanted = kind == "cgroup2" if controller == UNIFIED else kind == "cgroup" and controller in options.split(",")
@@ -127,13 +129,6 @@ def _unescaped(path: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), path)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
-
-
 def _number(path: Path) -> int | None:
-    text = _text(path)
+    text = text_of(path)
     return int(text) if text.isdigit() else None

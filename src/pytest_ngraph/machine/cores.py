@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_ngraph.machine import cgroup
+from pytest_ngraph.system.files import text_of
 
 TOPOLOGY = Path("/sys/devices/system/cpu")
 LOOK_S = 0.3
@@ -52,8 +53,8 @@ def allowed(topology: Path = TOPOLOGY) -> list[Core]:
     found: dict[tuple[int, ...], Core] = {}
     for cpu in sorted(_usable()):
         about = topology / f"cpu{cpu}" / "topology"
-        siblings = _numbers(_text(about / "thread_siblings_list")) or (cpu,)
-        found.setdefault(siblings, Core(cpu, siblings, _text(about / "physical_package_id")))
+        siblings = _numbers(text_of(about / "thread_siblings_list")) or (cpu,)
+        found.setdefault(siblings, Core(cpu, siblings, text_of(about / "physical_package_id")))
     return list(found.values())
 
 
@@ -62,7 +63,7 @@ def capacities(cores: Iterable[int], topology: Path = TOPOLOGY) -> str:
 
     Linux gives the strongest core of a machine 1024. One thread on each core then waits for the weakest.
     """
-    counts = Counter(_text(topology / f"cpu{cpu}" / "cpu_capacity") for cpu in cores)
+    counts = Counter(text_of(topology / f"cpu{cpu}" / "cpu_capacity") for cpu in cores)
     if len(counts) < 2 or "" in counts:
         return ""
     return ", ".join(f"{counts[each]} of {each}" for each in sorted(counts, key=int))
@@ -128,10 +129,3 @@ def _numbers(text: str) -> tuple[int, ...]:
         first, _, last = part.partition("-")
         found.extend(range(int(first), int(last or first) + 1))
     return tuple(found)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""

@@ -137,6 +137,11 @@ def named(inventory: Mapping[str, Device], name: str) -> Device:
     base, at, threads = name.rpartition(FEWER)
     if name not in inventory and at and base in inventory and threads.isdecimal() and int(threads):
         return inventory[base].with_threads(int(threads))
+    return known(inventory, name)
+
+
+def known(inventory: Mapping[str, Device], name: str) -> Device:
+    """Return the device of this name. Raises `UsageError` for another."""
     if name not in inventory:
         raise UsageError.unknown("device", name, inventory, "--devices=FILE adds your own.")
     return inventory[name]

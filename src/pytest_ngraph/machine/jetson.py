@@ -6,6 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
+from pytest_ngraph.system.files import text_of
+
 ASK = ("nvpmodel", "-q")
 GPU_CLOCK = "sys/class/devfreq/*gpu*"
 """The GPU's clock: `17000000.gpu` on an Orin. `jetson_clocks` raises its lower end to the upper one."""
@@ -18,7 +20,7 @@ def settings(root: Path = Path("/"), ask: tuple[str, ...] = ASK) -> dict[str, st
     if mode := _power_mode(ask):
         found["nvpmodel"] = mode
     for clock in sorted(root.glob(GPU_CLOCK)):
-        lowest, highest = (_text(clock / name) for name in ("min_freq", "max_freq"))
+        lowest, highest = (text_of(clock / name) for name in ("min_freq", "max_freq"))
         if lowest and highest:
             found["jetson_clocks"] = "on" if lowest == highest else f"off: {lowest} to {highest} Hz"
     return found
@@ -32,10 +34,3 @@ def _power_mode(ask: tuple[str, ...]) -> str:
         return ""
     match = re.search(r"NV Power Mode: *(\S+)", said)
     return match[1] if match else ""
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""

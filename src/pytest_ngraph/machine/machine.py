@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FINGERPRINT, EARLIER_FINGERPRINT = "fingerprint", "earlier fingerprint"
 """Facts of an environment. The second is what earlier versions gave as the first; they did not store it."""
 MODEL = ("processor model", "microcode", "instruction sets")
-"""Facts of an environment that the fingerprint depends on, and that the processor's name does not tell."""
+"""Facts of an environment that the fingerprint depends on, and that the processor's name does not show."""
 SAME_FINGERPRINT = "machines with other processors may have the same fingerprint"
 LACKING = "not offered by the system"
 """The fact that says what results lack because the system does not offer it."""

@@ -34,7 +34,7 @@ def library() -> Any:
 
 
 class Device:
-    """A GPU. What its driver does not tell, as on a Jetson, is left out.
+    """A GPU. What its driver does not report, as on a Jetson, is left out.
 
     Args:
         bus: its PCI address, as CUDA's driver gives it.

@@ -14,6 +14,7 @@ from pathlib import Path
 from pytest_ngraph.artifact import Kind
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.machine.nvml import Device
+from pytest_ngraph.system.files import text_of
 
 THERMAL = Path("/sys/class/thermal")
 OF_CLOCKS = re.compile(r"cpufreq|devfreq|gpu|processor", re.IGNORECASE)
@@ -33,7 +34,7 @@ class Throttling:
 
     def now(self) -> tuple[str, ...]:
         """Return what slows it down now, each in words."""
-        cooled = [_text(state.with_name("type")) for state in self._states if _text(state) not in ("", "0")]
+        cooled = [text_of(state.with_name("type")) for state in self._states if text_of(state) not in ("", "0")]
         return (*dict.fromkeys(cooled), *(self._gpu.throttled_by() if self._gpu else ()))
 
     def others(self, own: Callable[[], Iterable[int]]) -> int | None:
@@ -49,11 +50,4 @@ def of(kind: Kind, index: int) -> Throttling:
 
 
 def _limits(folder: Path) -> bool:
-    return bool(OF_CLOCKS.search(_text(folder / "type")))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
+    return bool(OF_CLOCKS.search(text_of(folder / "type")))

@@ -138,10 +138,14 @@ def surely_above(best: Estimate, others: Sequence[Estimate], between: Between) -
     be above all are wrong.
     """
     level = (1 - LEVEL) / max(1, len(others))
-    return [
-        of_ratio(best, each, between.pair).p(math.log(best.value / each.value)) <= level if each.value > 0 else False
-        for each in others
-    ]
+    return [is_surely_above(best, each, between, level) for each in others]
+
+
+def is_surely_above(one: Estimate, other: Estimate, between: Between, level: float) -> bool:
+    """Return whether a case's throughput is above another's, with at most this probability of being wrong."""
+    if not 0 < other.value < one.value:
+        return False
+    return of_ratio(one, other, between.pair).p(math.log(one.value / other.value)) <= level
 
 
 def of_difference(difference: Estimate, first_s: float, second_s: float, process: Spread) -> Estimate:

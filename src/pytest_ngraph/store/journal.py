@@ -67,7 +67,7 @@ class Journal:
         try:
             journal._file = _open(journal._path)
             _lock(journal._file, run)
-            journal._torn = not _ends_whole(journal._file)
+            journal._torn = not ends_whole(journal._file)
         except OSError as error:
             raise _unwritable(folder, error) from error
         return journal
@@ -129,9 +129,7 @@ class Journal:
 
     def _create(self) -> int:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        ignore = self._folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n")
+        keep_out_of_git(self._folder)
         file = _open(self._path, os.O_CREAT | os.O_EXCL)
         try:
             _lock(file, self.id)
@@ -170,6 +168,13 @@ def new_id(folder: Path, now: Callable[[], datetime] = datetime.now) -> str:
     if latest is not None and latest >= stamp:
         stamp = latest + timedelta(seconds=1)
     return f"{stamp.strftime(STAMP)}-{secrets.randbelow(10**6):06}"
+
+
+def keep_out_of_git(folder: Path) -> None:
+    """Have git ignore what lies in a store."""
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
 
 
 def check_writable(folder: Path) -> None:
@@ -222,7 +227,8 @@ def _lock(file: int, run: str) -> None:
     raise StoreError(f"another process writes to run {run}. Wait until it ends, or name another run.")
 
 
-def _ends_whole(file: int) -> bool:
+def ends_whole(file: int) -> bool:
+    """Return whether an open file is empty or ends with a newline."""
     size = os.fstat(file).st_size
     return size == 0 or os.pread(file, 1, size - 1) == b"\n"
 

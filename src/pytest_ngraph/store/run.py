@@ -159,6 +159,15 @@ def _bytes(path: Path) -> bytes:
         raise unreadable(path, error) from error
 
 
+def check_schema(schema: int, run: str) -> None:
+    """Raise `StoreError` if a run was written by a later version of this package."""
+    if schema > SCHEMA:
+        raise StoreError(
+            f"run {run} was written with schema {schema}; this pytest-ngraph reads up to {SCHEMA}. "
+            "Upgrade pytest-ngraph."
+        )
+
+
 class _Reader:
     """Reads a journal line by line."""
 
@@ -211,11 +220,7 @@ class _Reader:
         schema = data["schema"]
         if type(schema) is not int:
             return False
-        if schema > SCHEMA:
-            raise StoreError(
-                f"run {self._run} was written with schema {schema}; this pytest-ngraph reads up to {SCHEMA}. "
-                "Upgrade pytest-ngraph."
-            )
+        check_schema(schema, self._run)
         environment, planned, source = data.get("environment"), data.get("planned", []), data.get(SOURCE, {})
         if not (
             conforms(environment, dict[str, str]) and conforms(planned, list[str]) and conforms(source, dict[str, str])

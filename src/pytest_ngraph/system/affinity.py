@@ -1,10 +1,11 @@
-"""The logical CPUs that this thread, and what it starts, may run on."""
+"""The threads of this process, and the logical CPUs that they may run on."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 
 @contextmanager
@@ -22,3 +23,11 @@ def on_cores(cores: Iterable[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
+
+
+def threads_of_this_process() -> list[int]:
+    """Return the ids of the threads that run now, sorted; nothing where the system does not list them."""
+    try:
+        return sorted(int(task.name) for task in Path("/proc/self/task").iterdir())
+    except OSError:
+        return []

@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Finished(NamedTuple):
@@ -33,24 +33,35 @@ def run(
     The command has a session of its own, so that Ctrl-C reaches only the caller. This function then kills the whole
     session.
     """
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with running(command, folder, environment, _end, **streams) as process:
+        output, errors = process.communicate(os.fsencode(given), timeout_s)
+    return Finished(process.returncode, os.fsdecode(output), os.fsdecode(errors))
+
+
+@contextmanager
+def running(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    end: Callable[[subprocess.Popen[bytes]], None],
+    **streams: Any,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a command in a session of its own. What ends the block early, as Ctrl-C does, ends the command first.
+
+    Args:
+        end: ends the command.
+        streams: its standard streams, as `Popen` takes them.
+    """
     process: subprocess.Popen[bytes] | None = None
     try:
         with held_back():  # an interrupt during the start would lose the process
-            process = subprocess.Popen(
-                command,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        output, errors = process.communicate(os.fsencode(given), timeout_s)
+            process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **streams)
+        yield process
     except BaseException:
         if process is not None:
-            _end(process)
+            end(process)
         raise
-    return Finished(process.returncode, os.fsdecode(output), os.fsdecode(errors))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""Atomic writing of files, their digests, locks on them, and the user's cache folder."""
+"""Atomic writing of files, reading small ones, their digests, locks on them, and the user's cache folder."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ def write_whole(path: Path, text: bytes) -> None:
             staged.replace(path)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}.") from error
+
+
+def text_of(path: Path) -> str:
+    """Return a small file's text without the space around it; empty where it cannot be read."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
 
 
 def sha256(path: Path) -> str:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
+from pytest_ngraph.system.affinity import threads_of_this_process
+
 Result = TypeVar("Result")
 
 SYSCALLS = {"x86_64": 298, "aarch64": 241}
@@ -103,7 +105,7 @@ class Linux:
 def counting(
     work: Callable[[], Result],
     kernel: Kernel | None = None,
-    threads: Callable[[], Sequence[int]] = lambda: threads_of_this_process(),
+    threads: Callable[[], Sequence[int]] = lambda: threads_of_this_process() or [0],
 ) -> tuple[Result, Counted]:
     """Do some work, and return its result with what the processor did."""
     asked = kernel or Linux()
@@ -126,14 +128,6 @@ def counting(
             _close(asked, own)
     found = {name: _events(before[name], after[name]) for name in before}
     return result, Counted({name: value for name, value in found.items() if value is not None}, "; ".join(refused))
-
-
-def threads_of_this_process() -> list[int]:
-    """Return the ids of the threads that run now."""
-    try:
-        return sorted(int(task.name) for task in Path("/proc/self/task").iterdir())
-    except OSError:
-        return [0]
 
 
 def _open(kernel: Kernel, event: tuple[int, int], thread: int, opened: list[int]) -> None:

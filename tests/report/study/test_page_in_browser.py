@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import browsing
 import profiled
 import pytest
 from drawing import UNDRAWN, hostile_study
@@ -16,24 +16,13 @@ from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import FIGURES
 from pytest_ngraph.report.study.tables import TABLES
 
-sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="the browser test needs playwright: pip install playwright"
-)
-
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        installed = next(filter(None, map(shutil.which, BROWSERS)), None)
-        try:
-            launched = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
-        except sync_api.Error as error:
-            pytest.skip(f"no browser: playwright install chromium-headless-shell ({error.message.splitlines()[0]})")
+    with browsing.browser() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")

@@ -72,6 +72,14 @@ class Cluster:
         self._start(HEAD, "cluster", "scheduler", f"--address={self.address}")
         self.wait_for(HEAD, "scheduler at")
 
+    def start(self, *devices: str) -> None:
+        """Start the scheduler and these devices, at once, and wait until they have joined."""
+        self.start_scheduler()
+        for device in devices:
+            self.start_device(device, joins=False)
+        for device in devices:
+            self.wait_for(device, "joined")
+
     def start_device(self, name: str, *options: str, joins: bool = True) -> None:
         """Start a device. If `joins`, wait until it has joined."""
         self._start(name, "device", "start", f"--name={name}", f"--scheduler={self.address}", *options)
@@ -149,11 +157,7 @@ def started(root: Path, *devices: str) -> Iterator[Cluster]:
     """Start a cluster without certificates on this machine; these devices have joined."""
     cluster = Cluster(root)
     try:
-        cluster.start_scheduler()
-        for device in devices:
-            cluster.start_device(device, joins=False)
-        for device in devices:
-            cluster.wait_for(device, "joined")
+        cluster.start(*devices)
         yield cluster
     finally:
         cluster.close()

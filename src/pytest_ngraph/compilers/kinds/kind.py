@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.system.files import text_of
 
 ROOT = Path("/")
 
@@ -26,7 +27,7 @@ class DeviceKind:
     visible: str = ""
 
     def found(self, root: Path = ROOT) -> tuple[str, ...]:
-        """Return the devices of this kind as the system lists them, in its order, by what tells them apart."""
+        """Return what identifies each device of this kind, in the order in which the system lists them."""
         return ()
 
     def only(self, index: int, environment: Mapping[str, str]) -> dict[str, str]:
@@ -74,14 +75,7 @@ def pci(root: Path, devices: str, vendor: str, kind_of_class: str = "") -> tuple
     """
     found = []
     for folder in sorted(root.glob(devices)):
-        read = {name: _text(folder / name) for name in ("vendor", "device", "class")}
+        read = {name: text_of(folder / name) for name in ("vendor", "device", "class")}
         if read["vendor"] == vendor and read["class"].startswith(kind_of_class):
             found.append(f"{vendor}:{read['device']}")
     return tuple(found)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""

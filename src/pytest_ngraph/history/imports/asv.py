@@ -62,5 +62,4 @@ def _latencies(name: str, found: Mapping[str, Any]) -> Iterator[tuple[str, Estim
         if value is None or not 0 < float(value) < math.inf:
             continue
         low, high = (each[number] if number < len(each) else None for each in (lows, highs))
-        bounds = (-math.inf if low is None else float(low), math.inf if high is None else float(high))
-        yield f"{name}({', '.join(choice)})" if choice else name, Estimate(float(value), *bounds)
+        yield f"{name}({', '.join(choice)})" if choice else name, Estimate.with_bounds(value, low, high)

@@ -9,34 +9,21 @@ from typing import Any
 from pytest_ngraph.history import facts, texts
 from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.series import Series
+from pytest_ngraph.wording import Numbered, significant
 
 DIGITS = 5
 """Digits of a value that are shown."""
 
 
-class _Once:
-    """Numbers texts in the order in which they first come."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def __call__(self, text: str) -> int:
-        return self._numbers.setdefault(text, len(self._numbers))
-
-    @property
-    def texts(self) -> list[str]:
-        return list(self._numbers)
-
-
 def contents(found: Sequence[Series], index: Index) -> dict[str, Any]:
     """Return the page's data as JSON-ready data: the series, and texts that nights refer to by number."""
-    commits, environments = _Once(), _Once()
+    commits, environments = Numbered(), Numbered()
     series = [_series(each, commits, environments) for each in found]
-    about = [_environment(index, text) for text in environments.texts]
-    return {"series": series, "commits": commits.texts, "environments": about}
+    about = [_environment(index, text) for text in environments]
+    return {"series": series, "commits": [*commits], "environments": about}
 
 
-def _series(series: Series, commits: _Once, environments: _Once) -> dict[str, Any]:
+def _series(series: Series, commits: Numbered, environments: Numbered) -> dict[str, Any]:
     intervals = [texts.bounds(series, place) for place in range(len(series.rows))]
     return {
         "case": series.case_id,
@@ -48,8 +35,8 @@ def _series(series: Series, commits: _Once, environments: _Once) -> dict[str, An
         "value": [_rounded(math.exp(value)) for value in series.chain.values],
         "low": [_rounded(low) for low, _ in intervals],
         "high": [_rounded(high) for _, high in intervals],
-        "commit": [commits(row.commit) for row in series.rows],
-        "environment": [environments(f"{row.machine} {row.libraries}") for row in series.rows],
+        "commit": [commits[row.commit] for row in series.rows],
+        "environment": [environments[f"{row.machine} {row.libraries}"] for row in series.rows],
         "anchors": texts.anchors(series),
         "steps": [texts.step(series, step) for step in series.steps],
     }
@@ -62,4 +49,4 @@ def _environment(index: Index, digests: str) -> dict[str, Any]:
 
 
 def _rounded(value: float) -> float | None:
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return significant(value, DIGITS) if math.isfinite(value) else None

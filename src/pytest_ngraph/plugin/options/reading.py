@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +10,7 @@ import pytest
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.session.options import Axis, Value
+from pytest_ngraph.wording import number_in
 
 ONE: dict[str, Any] = {"kind": "string"}
 """Keywords of `Declare` for an option with one value."""
@@ -85,7 +85,7 @@ def positive(config: pytest.Config, name: str, default: float, *, or_zero: bool 
     text = single(config, name)
     if text is None:
         return default
-    value = _number(text)
+    value = number_in(text)
     if value < 0 or (value == 0 and not or_zero):
         raise UsageError(f"{_flag(name)}={text}: {text!r} is not a number {'from 0 up' if or_zero else 'above 0'}.")
     return value
@@ -96,7 +96,7 @@ def share(config: pytest.Config, name: str, default: float) -> float:
     text = single(config, name)
     if text is None:
         return default
-    value = _number(text)
+    value = number_in(text)
     if not 0 < value < 1:
         raise UsageError(f"{_flag(name)}={text}: {text!r} is not a share above 0 and below 1. Write it as 5% or 0.05.")
     return value
@@ -118,12 +118,6 @@ def choice(config: pytest.Config, name: str, allowed: tuple[str, ...], default: 
     if value not in allowed:
         raise UsageError.unknown(_flag(name), value, allowed)
     return value
-
-
-def _number(text: str) -> float:
-    """Return the number in a text, `5%` as 0.05; below 0 where there is none."""
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text.strip())
-    return float(match[1]) / (100 if match[2] else 1) if match else -1.0
 
 
 def _flag(name: str) -> str:

@@ -25,8 +25,8 @@ def repeated(study: Study) -> Figure:
         note="Solid: the mean time of a block in its own kernels; bars run from the fastest block of the stack to the "
         "slowest. Dashed: the time of the whole call over the depth. Where the dashed curve alone falls, deeper stacks "
         "only share what is paid once, such as layout changes; where the solid one falls too, the compiler uses the "
-        "repeated pattern. There is no solid curve where blocks cannot be told apart, or the profiler slows the model "
-        "down.",
+        "repeated pattern. There is no solid curve where kernels do not show the blocks, or where the profiler slows "
+        "the model down.",
     )
     rows = _rows(study)
     if rows.is_empty():
