@@ -60,3 +60,20 @@ def test_a_module_that_is_left_as_it_is_agrees_with_eager(
     with closing(model):
         precision = coarsest(artifact.precisions, otherwise="fp32")
         assert verify(model.outputs(), artifact.reference(), precision, quantized=artifact.quantized).agrees
+
+
+@pytest.mark.parametrize("function", ["scripted", "frozen", "traced"])
+@pytest.mark.parametrize("compiler", ["identity", "torchscript", "inductor", "onnxruntime"])
+def test_a_script_runs_as_its_author_made_it(compiler: str, function: str, exported: Export, tmp_path: Path) -> None:
+    require(compiler)
+    case = Case(workload=f"odd_nets:{function}", compiler=compiler, batch_size=1)
+    artifact, subject = exported(case), compilers.resolve(compiler)
+    if compiler in ("inductor", "onnxruntime"):
+        refusal = {"inductor": "torch.compile compiles no ScriptModule", "onnxruntime": "torch.export refuses"}
+        start = subject.load if compiler == "inductor" else subject.compile
+        with pytest.raises(Unsupported, match=refusal[compiler]):
+            start(artifact, CPU, tmp_path)
+        return
+    subject.compile(artifact, CPU, tmp_path)
+    with closing(subject.load(artifact, CPU, tmp_path)) as model:
+        assert verify(model.outputs(), artifact.reference(), "fp32").agrees

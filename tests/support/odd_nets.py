@@ -152,8 +152,22 @@ def compiled():
     return torch.compile(nn.Linear(4, 4)), torch.ones(1, 4)
 
 
-def scripted():
-    return torch.jit.script(nn.Linear(4, 4)), torch.ones(1, 4)
+def scripted(weight=1.0):
+    return _scripted(weight), torch.ones(1, 4)
+
+
+def frozen(weight=1.0):
+    return torch.jit.freeze(_scripted(weight)), torch.ones(1, 4)
+
+
+def traced(weight=1.0):
+    return torch.jit.trace(_scripted(weight), torch.ones(1, 4)), torch.ones(1, 4)
+
+
+def _scripted(weight):
+    linear = nn.Linear(4, 4)
+    nn.init.constant_(linear.weight, weight)
+    return torch.jit.script(nn.Sequential(linear, nn.Dropout(), nn.ReLU()).eval())
 
 
 def scalar():

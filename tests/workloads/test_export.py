@@ -167,6 +167,19 @@ def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("nets")
+@pytest.mark.parametrize("function", ["scripted", "frozen", "traced"])
+def test_a_script_has_no_program_and_its_digest_depends_on_its_weights(function: str, tmp_path: Path) -> None:
+    digests = []
+    for weight in (1.0, 1.0, 2.0):
+        folder = tmp_path / str(len(digests))
+        folder.mkdir()
+        artifact = export(_of_user(function, weight=weight), folder)
+        assert artifact.export_error.startswith("ValueError: Exporting a ScriptModule is not supported")
+        digests.append(artifact.digest)
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.usefixtures("nets")
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -182,7 +195,6 @@ def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
         ),
         ("negative_ids", r"input ids\['text'\] holds -1, but the table .* has 10 rows\. Give it ids from 0 to 9, or"),
         ("only_sampled", "it draws random numbers in each call, and all of its outputs depend on them, so that none"),
-        ("scripted", "returned a ScriptModule, which is compiled already"),
     ],
 )
 def test_modules_that_cannot_be_compared_are_refused(function: str, message: str, tmp_path: Path) -> None:

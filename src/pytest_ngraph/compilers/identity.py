@@ -17,6 +17,7 @@ from pytest_ngraph.compilers.profiling import pytorch as profiling
 from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
+from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads import Built
 
 OUTPUT = re.compile(r"output(\[\d+\])?")
@@ -70,12 +71,18 @@ class Identity:
         return serving.deploy_program(artifact, target, folder, channels_last=self.channels_last)
 
     def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
-        """Return the module with a span for each of its parts, or the program with one for each node."""
+        """Return the module with a span for each of its parts, or the program with one for each node.
+
+        Raises:
+            Unsupported: on a GPU, and for a ScriptModule.
+        """
         if artifact.onnx is not None:
             return OnnxRuntime(optimization="none").instrument(artifact, target, compiled)
         profiling.refuse_gpu("identity", target)
         pytorch.set_up(target)
         built = self._built(artifact, target)
+        if pytorch.is_script(built.module):
+            raise Unsupported(f"the parts of a ScriptModule take no hooks, and {artifact.case.workload} returns one")
         is_program = not self.runs_module(artifact)
         return profiling.ProfiledModule(built.module, built.args, built.kwargs, nodes(artifact), interpreted=is_program)
 

@@ -175,7 +175,10 @@ class Inductor:
     def _built(self, artifact: Artifact, target: Target) -> Built:
         """Return what is compiled at the first call, with its arguments, on the target's kind of device."""
         if self.runs_module(artifact):
-            return pytorch.rebuilt(artifact, target)
+            built = pytorch.rebuilt(artifact, target)
+            if pytorch.is_script(built.module):
+                raise Unsupported(f"torch.compile compiles no ScriptModule, which {artifact.case.workload} returns")
+            return built
         return Built(pytorch.program_module(artifact, target), program.inputs(artifact, kinds.device(target)))
 
     def _is_ahead_of_time(self, artifact: Artifact, target: Target) -> bool:

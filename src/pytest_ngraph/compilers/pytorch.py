@@ -29,6 +29,13 @@ def is_module(graph: Graph, artifact: Artifact) -> bool:
     return is_asked_for and artifact.onnx is None
 
 
+def is_script(module: torch.nn.Module) -> bool:
+    """Return whether a module was scripted or traced by its author, as `torch.jit.load` returns it."""
+    import torch
+
+    return isinstance(module, torch.jit.ScriptModule)
+
+
 def with_keywords(run: Run, kwargs: dict[str, Any]) -> Run:
     """Return a callable that also passes these keyword arguments."""
     return partial(run, **kwargs) if kwargs else run

@@ -80,9 +80,23 @@ class Built:
         args, kwargs = structure.with_tensors((self.args, self.kwargs), tensors)
         return replace(self, args=args, kwargs=kwargs)
 
+    @property
+    def signature(self) -> inspect.Signature:
+        """How `forward` can be called."""
+        import torch
+
+        if not isinstance(self.module, torch.jit.ScriptModule):
+            return inspect.signature(self.module.forward)
+        kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+        _, *arguments = self.module.forward.schema.arguments
+        return inspect.Signature(
+            inspect.Parameter(each.name, kind, default=each.default_value if each.has_default_value() else empty)
+            for each in arguments
+        )
+
     def _named(self) -> Iterator[tuple[str, Any]]:
         """Yield each argument with the name of its parameter, or its place where `forward` names none."""
-        parameters = inspect.signature(self.module.forward).parameters.values()
+        parameters = self.signature.parameters.values()
         named = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
         for index, value in enumerate(self.args):
             yield (named[index] if index < len(named) else f"args[{index}]"), value

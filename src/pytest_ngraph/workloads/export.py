@@ -208,6 +208,11 @@ def _digest_of_module(module: torch.nn.Module) -> str:
     state = module.state_dict()
     tensors = {name: value for name, value in state.items() if isinstance(value, torch.Tensor)}
     others = [f"{name}: {value!r}" for name, value in state.items() if name not in tensors]
+    for path, part in module.named_modules():
+        if isinstance(part, torch.jit.ScriptModule) and hasattr(part, "code"):
+            code, constants = part.code_with_constants  # a frozen one has its weights as constants
+            others.append(f"{path}: {code}")
+            tensors |= {f"{path}: {name}": value for name, value in constants.const_mapping.items()}
     return _digest([str(module), *others], tensors)
 
 

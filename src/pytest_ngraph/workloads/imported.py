@@ -51,8 +51,6 @@ class Imported:
             raise UsageError(f"workload {case.workload!r} is a path. Write an import string: {imported}.")
 
     def build(self, case: Case) -> Built:
-        import torch
-
         self.check(case)
         with seeded():  # separately: the function's random numbers must not depend on who imported its module
             function = _import_function(case.workload)
@@ -61,11 +59,6 @@ class Imported:
             returned = function(**arguments)
         built = workload(returned, case)
         module = getattr(built.module, "_orig_mod", built.module)  # undoes torch.compile, measured as eager otherwise
-        if isinstance(module, torch.jit.ScriptModule):
-            raise UsageError(
-                f"{case.workload} returned a ScriptModule, which is compiled already. Return the torch.nn.Module from "
-                "which it was made, and use the compiler torchscript."
-            )
         examples = replace(built, module=module).with_inputs(tensor.detach().cpu() for tensor in built.inputs)
         sized = at_batch_size(examples, case, made_for_it="batch_size" in arguments)
         if not sized.as_is:

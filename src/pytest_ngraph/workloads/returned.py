@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +62,7 @@ def _positional(args: object) -> tuple[Any, ...]:
 
 def _refuse_foreign_arguments(built: Built, case: Case) -> None:
     """Raise `UsageError` for arguments that `forward` does not take."""
-    signature = inspect.signature(built.module.forward)
+    signature = built.signature
     if built.module._forward_pre_hooks:  # they may change the arguments
         return
     try:
