@@ -1,6 +1,6 @@
 // Draws each figure when it comes near the window, and passes the reader's choices to all that are drawn.
 const views = [];
-const LEAST_WIDTH = 110, TALLEST = 220, MARGIN = 4;  // pixels
+const LEAST_WIDTH = 110, TALLEST = 220, MARGIN = 4, LEGEND_ENTRY = 115;  // pixels
 const controls = document.getElementById("controls");
 
 function choices() {
@@ -56,6 +56,7 @@ async function filling(chart, spec, room) {
 async function draw(figure) {
   const spec = JSON.parse(figure.querySelector("script").textContent);
   const room = figure.clientWidth - MARGIN;
+  spec.config.legend.columns = Math.max(1, Math.min(spec.config.legend.columns, Math.floor(room / LEGEND_ENTRY)));
   if (spec.concat) fit(spec, room);
   const view = await filling(figure.querySelector(".chart"), spec, room);
   views.push(view);
