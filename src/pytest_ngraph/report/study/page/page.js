@@ -46,11 +46,13 @@ async function filling(chart, spec, room) {
     view.finalize();
     view = await embed(chart, { ...spec, columns });
   }
-  const wide = Math.max(LEAST_WIDTH, panel.width + Math.floor((room - drawn()) / columns));
   const named = spec.facet ? "child_" : "";
-  view.signal(named + "width", wide);
+  const widened = (wide) => view.signal(named + "width", wide).resize().runAsync();
+  const most = Math.floor(room / columns);
+  await widened(most);  // without room for axes, so that nothing but the panels decides how much too wide it is
+  const wide = Math.max(LEAST_WIDTH, most + Math.floor((room - drawn()) / columns));
   if (spec.bounds === "flush") view.signal(named + "height", Math.max(panel.height, Math.min(TALLEST, Math.round(wide * 0.5))));
-  return view.resize().runAsync();
+  return widened(wide);
 }
 
 async function draw(figure) {
