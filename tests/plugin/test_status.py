@@ -109,3 +109,23 @@ def test_devices_that_measure_at_a_time_are_shown_beside_each_other(case: Case) 
     terminal.status.finished(case)
     terminal.status.phase(other, "measure")
     assert "[openvino resnet18-b8-orin: measure;" in terminal.written[-1]
+
+
+def test_without_a_terminal_a_line_comes_every_half_minute(case: Case) -> None:
+    terminal = Terminal(isatty=False)
+    for device in ("xeon", "orin"):
+        terminal.status.planned(dataclasses.replace(case, device=device))
+    terminal.status.phase(case, "compile")
+    assert terminal.written == []
+    for seconds in (10, 29, 31, 45, 60, 62):
+        terminal.time = float(seconds)
+        terminal.status.measuring(case, 0.5)
+    assert terminal.written == [" [resnet18-b8-cpu: measure 50 %; 1 of 2]\n"] * 2
+
+
+def test_quiet_runs_have_no_such_lines(case: Case) -> None:
+    terminal = Terminal(isatty=False, verbosity=-1)
+    terminal.status.phase(case, "compile")
+    terminal.time = 31.0
+    terminal.status.measuring(case, 0.5)
+    assert terminal.written == []

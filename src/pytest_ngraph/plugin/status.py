@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 SAVE, RESTORE_AND_ERASE = "\x1b7", "\x1b8\x1b[K"
 UPDATE_S = 0.2
+BEAT_S = 30.0
+"""Seconds between two lines where the output is no terminal."""
 
 
 class Status:
-    """A live line behind pytest's own on a terminal; with -v and no terminal, a line per phase.
+    """A live line behind pytest's own on a terminal.
 
-    It says which case is in which phase, how many are done, and about how long the rest will take.
+    Where the output is no terminal, a line every half minute, or as soon after as something happens; with -v, a line
+    per phase as well. It says which case is in which phase, how many are done, and about how long the rest will take.
     """
 
     def __init__(self, config: pytest.Config, clock: Clock = time.monotonic) -> None:
@@ -33,6 +36,7 @@ class Status:
         self._started: float | None = None
         self._finished_at = 0.0
         self._shown_at = float("-inf")
+        self._said_at: float | None = None
         self._shown = False
 
     def planned(self, case: Case) -> None:
@@ -78,8 +82,15 @@ class Status:
             room = width - reporter._tw.width_of_current_line % width - 1
             self._write(reporter, (RESTORE_AND_ERASE if self._shown else SAVE) + text[:room])
             self._shown = True
-        elif not brief and self._config.get_verbosity() > 0:
+        elif (not brief and self._config.get_verbosity() > 0) or self._is_due():
             self._write(reporter, text + "\n")
+            self._said_at = self._shown_at
+
+    def _is_due(self) -> bool:
+        """Return whether nothing was said for half a minute."""
+        if self._said_at is None:
+            self._said_at = self._shown_at
+        return self._shown_at - self._said_at >= BEAT_S
 
     def _erase(self) -> None:
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")

@@ -52,27 +52,30 @@ def _unfinished(session: Session) -> Iterator[str]:
 
 
 def summarise(reporter: pytest.TerminalReporter) -> None:
-    """Print the result of the run: a block for each workload, the verdicts, and what fails the run."""
+    """Print the result of the run: the verdicts, what fails the run, its workloads (more than a few with -v only), and
+    the answer last."""
     result = reporter.config.stash.get(RESULT, None)
     if result is None or result.is_empty:
         return
     from pytest_ngraph.report.comparison import comparison
+    from pytest_ngraph.report.lines import Line
     from pytest_ngraph.report.metric_comparison import metric_comparison
     from pytest_ngraph.report.summary import summary
 
     width = reporter._tw.fullwidth  # nothing else is on the line: the summary decides which columns fit
-    lines = summary(result.run.records, result.metrics, result.checks, width)
+    lines: list[Line] = []
     for base in dict.fromkeys([*result.bases, *(verdict.against for verdict in result.verdicts)]):
         verdicts = [verdict for verdict in result.verdicts if verdict.against == base]
         lines += comparison(verdicts, result.bases.get(base, ""), width)
     lines += metric_comparison(result.metric_verdicts, width)
+    lines += [Line(note) for note in result.notes]
+    lines += [Line(text, "failing") for text in result.unanswered]
+    verbose = reporter.config.get_verbosity() > 0
+    shown = summary(result.run.records, result.metrics, result.checks, width, is_detailed=verbose)
+    lines += [Line(""), *shown] if lines and shown else shown
     reporter.write_sep("=", "ngraph")
-    for line in lines:
+    for line in lines[1:] if lines and not lines[0].text else lines:
         reporter.write_line(line.text, **line.markup)
-    for note in result.notes:
-        reporter.write_line(note)
-    for text in result.unanswered:
-        reporter.write_line(text, red=True, bold=True)
     if result.run.id:
         config = reporter.config
         place = seen_from(config.invocation_params.dir, config.stash[SESSION].options.store)

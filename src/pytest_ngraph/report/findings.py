@@ -35,7 +35,7 @@ def findings(metrics: Metrics, checks: Sequence[Check], width: int) -> list[Line
         *_section(f"Rank inversions ({_about_pairs(metrics.between)})", _inversions(metrics.inversions), width),
         *_section("Metrics of your own", _own(metrics), width),
         *_section("Absent", _absent(metrics), width, "note"),
-        *_thresholds(checks, metrics.between, width),
+        *thresholds(checks, metrics.between, width),
     ]
 
 
@@ -140,9 +140,12 @@ def _absent(metrics: Metrics) -> Iterator[str]:
         yield f"{'; '.join(names)}: {reason}"
 
 
+def thresholds(checks: Sequence[Check], between: Between, width: int) -> list[Line]:
+    """Return how many thresholds came to what, and those that are not kept; nothing without any."""
+    return [*_thresholds(checks, between, width)] if checks else []
+
+
 def _thresholds(checks: Sequence[Check], between: Between, width: int) -> Iterator[Line]:
-    if not checks:
-        return
     counts = Counter(check.outcome for check in checks)
     yield Line(f"Thresholds: {', '.join(f'{counts[o]} {o}' for o in get_args(Outcome) if counts[o])}", "heading")
     for outcome, style in STYLES.items():

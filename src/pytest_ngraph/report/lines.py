@@ -7,13 +7,14 @@ from typing import Literal, NamedTuple
 
 INDENT = "  "
 
-Style = Literal["plain", "heading", "best", "bad", "doubt", "note"]
+Style = Literal["plain", "heading", "best", "bad", "failing", "doubt", "note"]
 
 MARKUP: dict[Style, dict[str, bool]] = {
     "plain": {},
     "heading": {"bold": True},
     "best": {"bold": True, "green": True},
     "bad": {"red": True},
+    "failing": {"red": True, "bold": True},
     "doubt": {"yellow": True},
     "note": {"light": True},
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,31 @@ def test_figures_and_tables_work_without_network_and_complaints(
     assert opened.tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_panels_fill_the_width_and_their_labels_do_not_overlap(
+    browser: Any, file: Path, viewport: dict[str, int]
+) -> None:
+    opened = Opened(browser, file, viewport)
+    for name in ("pareto_memory", "throughput_blocks"):
+        figure = opened.figure(name)
+        room, drawn = figure.evaluate(
+            "figure => [figure.clientWidth, figure.querySelector('svg').getBoundingClientRect().width]"
+        )
+        assert 0.9 * room < drawn <= room
+    labels = opened.figure("pareto_memory").locator(".mark-text.role-mark text")
+    boxes = labels.evaluate_all("texts => texts.map((text) => text.getBoundingClientRect().toJSON())")
+    assert len(boxes) > 45
+    assert [(one, other) for one, other in combinations(boxes, 2) if overlap(one, other, 2)] == []
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, {"width": 390, "height": 844}])
+def test_the_first_screen_has_the_answer(browser: Any, file: Path, viewport: dict[str, int]) -> None:
+    opened = Opened(browser, file, viewport)
+    for element in ("#answers h2", ".answer:not(.goals) >> nth=0", ".counts a >> nth=3"):
+        box = opened.tab.locator(element).bounding_box()
+        assert box["y"] + box["height"] <= viewport["height"]
+
+
 def test_filters_and_intervals_reach_the_figures(browser: Any, file: Path) -> None:
     opened = Opened(browser, file, WIDE, "light")
     figure = opened.figure("throughput")
@@ -126,10 +152,10 @@ def test_labels_of_parts_do_not_overlap(browser: Any, viewport: dict[str, int], 
     assert opened.complaints == []
 
 
-def overlap(one: dict[str, float], other: dict[str, float]) -> bool:
-    """Return whether two boxes share more than a pixel."""
+def overlap(one: dict[str, float], other: dict[str, float], least: float = 1) -> bool:
+    """Return whether two boxes share more than some pixels in both directions."""
     return all(
-        min(one[end], other[end]) - max(one[begin], other[begin]) > 1
+        min(one[end], other[end]) - max(one[begin], other[begin]) > least
         for begin, end in (("left", "right"), ("top", "bottom"))
     )
 

@@ -17,7 +17,7 @@ RATES = pl.struct("throughput", "throughput_low", "throughput_high").alias("rate
 
 def is_sure(rates: Sequence[dict[str, Any]], between: Between) -> bool:
     """Return whether the first of several throughputs is surely above all others. Alone, it is not compared."""
-    best, *others = map(_estimate, rates)
+    best, *others = map(throughput, rates)
     return bool(others) and all(surely_above(best, others, between))
 
 
@@ -26,7 +26,7 @@ def as_good(frame: pl.DataFrame, by: Sequence[str], between: Between) -> pl.Data
     kept = []
     for group in frame.partition_by(by, maintain_order=True):
         ordered = group.sort("throughput", descending=True, maintain_order=True)
-        best, *others = map(_estimate, ordered.select(RATES)["rates"].to_list())
+        best, *others = map(throughput, ordered.select(RATES)["rates"].to_list())
         lower = [False, *surely_above(best, others, between)]
         kept.append(ordered.filter(~pl.Series(lower, dtype=pl.Boolean)))
     return pl.concat(kept) if kept else frame
@@ -46,7 +46,7 @@ def pair_in_words(between: Between) -> str:
     return f"± {share:.1f} % at 95 %, {between.source}"
 
 
-def _estimate(row: dict[str, Any]) -> Estimate:
-    """Return a throughput; with too few rounds, a bound is unknown, and then nothing is sure."""
+def throughput(row: dict[str, Any]) -> Estimate:
+    """Return the throughput in a row; with too few rounds, a bound is unknown, and then nothing is sure."""
     low, high = row["throughput_low"], row["throughput_high"]
     return Estimate(row["throughput"], 0.0 if low is None else low, math.inf if high is None else high)

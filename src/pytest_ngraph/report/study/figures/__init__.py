@@ -26,6 +26,7 @@ from pytest_ngraph.report.study.figures.repeated import repeated
 from pytest_ngraph.report.study.figures.reversals import reversals
 from pytest_ngraph.report.study.figures.scaling import ase, bsr
 from pytest_ngraph.report.study.figures.sizes import sizes
+from pytest_ngraph.report.study.figures.stacks import compile_blocks, memory_blocks, throughput_blocks
 from pytest_ngraph.report.study.figures.tails import tails
 from pytest_ngraph.report.study.figures.throughput import throughput
 
@@ -35,6 +36,7 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
     "reversals": reversals,
     "throughput": throughput,
     "multiplier": multiplier,
+    "throughput_blocks": throughput_blocks,
     "depth": depth,
     "ase": ase,
     "bsr": bsr,
@@ -44,6 +46,8 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
     "parts": parts,
     "cpu": cpu,
     "break_even": break_even,
+    "compile_blocks": compile_blocks,
+    "memory_blocks": memory_blocks,
     "friction": friction,
     "sizes": sizes,
     "tails": tails,

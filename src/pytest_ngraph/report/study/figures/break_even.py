@@ -10,7 +10,7 @@ from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.filters import INTERVAL_OPACITY
 from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_metric, of_models, side_by_side
+from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_metric, of_models_or_blocks, side_by_side
 
 TITLE = "samples"
 
@@ -22,7 +22,7 @@ def break_even(study: Study) -> Figure:
         note="Seconds to compile over the seconds that it saves per sample, against identity at the same batch size, "
         "with 95 % intervals. A triangle at the upper edge means never: the compiler is not faster.",
     )
-    rows = of_models(of_metric(study, "break_even")).with_columns(never=pl.col("value").is_infinite())
+    rows = of_models_or_blocks(of_metric(study, "break_even")).with_columns(never=pl.col("value").is_infinite())
     if rows.is_empty():
         return figure.without("needs a model under identity and under another compiler at the same batch size")
     if rows["never"].all():

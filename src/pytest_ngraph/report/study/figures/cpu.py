@@ -10,7 +10,7 @@ from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.filters import INTERVAL_OPACITY
 from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_metric, of_models, side_by_side
+from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_metric, of_models_or_blocks, side_by_side
 
 USE, REDUCTION = "CPU use", "reduction against identity"
 
@@ -36,7 +36,7 @@ def _by_family(study: Study) -> pl.DataFrame:
     reduction = of_metric(study, "cpu_reduction").with_columns(pl.col("value") * 100, quantity=pl.lit(REDUCTION))
     group = ("place", "device", "family", "compiler", "batch_size", "quantity")
     return (
-        of_models(pl.concat([use, reduction]))
+        of_models_or_blocks(pl.concat([use, reduction]))
         .group_by(group, maintain_order=True)
         .agg(value=pl.col("value").mean(), low=pl.col("value").min(), high=pl.col("value").max())
     )

@@ -9,12 +9,14 @@ import polars as pl
 
 from pytest_ngraph.report.study.figures.filters import INTERVAL_OPACITY, filtered
 from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import inlined, spans_decades
+from pytest_ngraph.report.study.figures.rows import are_comparable, inlined, spans_decades
 
 WIDTH, HEIGHT = 150, 105
 """Size of a panel in pixels."""
 SPACING = {"column": 62, "row": 88}
 """Pixels between the frames of `aligned` panels: room for labels, titles and headings."""
+SHARED = {"column": 16, "row": 88}
+"""The same where only the first panel of a row has an axis of values."""
 NOTHING = alt.InlineData(values=[{}])
 """The data of a mark that belongs to no row."""
 
@@ -46,7 +48,7 @@ def curves(
     Args:
         rows: with columns value, low and high.
         title: of the vertical axis, with the unit. The axis is logarithmic where values span decades.
-        columns: panels side by side.
+        columns: panels side by side. They share the axis of values where each keeps a good part of it.
         reference: the value at which a dashed line is drawn; None for no line.
     """
     log = spans_decades(rows)
@@ -60,14 +62,23 @@ def curves(
             y=y, shape=palette.symbol(rows["compiler"]), tooltip=tooltip(rows, title)
         ),
     ]
-    return aligned(layers, positive(rows) if log else rows, ("value", "low", "high"), columns)
+    shown = positive(rows) if log else rows
+    return aligned(layers, shown, ("value", "low", "high"), columns, shared=are_comparable(rows, log=log))
 
 
-def aligned(layers: Sequence[alt.Chart], rows: pl.DataFrame, fields: Sequence[str], columns: int) -> alt.FacetChart:
-    """Return the same as `in_a_grid`, with the panels' frames aligned; for axes with short labels, such as numbers."""
+def aligned(
+    layers: Sequence[alt.Chart], rows: pl.DataFrame, fields: Sequence[str], columns: int, *, shared: bool = False
+) -> alt.FacetChart:
+    """Return the same as `in_a_grid`, with the panels' frames aligned; for axes with short labels, such as numbers.
+
+    Args:
+        shared: whether all panels have the same axis of values.
+    """
     panel = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
-    grid: alt.FacetChart = in_a_grid(panel, rows, fields, columns).properties(bounds="flush", spacing=SPACING)
-    return grid
+    grid: alt.FacetChart = in_a_grid(panel, rows, fields, columns).properties(
+        bounds="flush", spacing=SHARED if shared else SPACING
+    )
+    return grid.resolve_scale(x="independent", y="shared") if shared else grid
 
 
 def in_a_grid(
@@ -85,7 +96,9 @@ def in_a_grid(
     # The device has its own line, because long names side by side would overlap.
     header = alt.Header(labelExpr="split(datum.label, ' on ')")
     facet = alt.Facet("panel:N", title=None, sort=alt.EncodingSortField("panel_order", op="min"), header=header)
-    grid: alt.FacetChart = panel.facet(facet, columns=columns, data=inlined(ordered, "panel", "panel_order", *fields))
+    grid: alt.FacetChart = panel.facet(
+        facet, columns=min(columns, order.height), data=inlined(ordered, "panel", "panel_order", *fields)
+    )
     with_own_axes: alt.FacetChart = grid.resolve_scale(x="independent", y="independent")
     return filtered(with_own_axes, **held_by)
 

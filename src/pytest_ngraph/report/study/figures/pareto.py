@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from pytest_ngraph.report.study.data import Study
-from pytest_ngraph.report.study.figures import panels
+from pytest_ngraph.report.study.figures import labels, panels
 from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.filters import INTERVAL_OPACITY
 from pytest_ngraph.report.study.figures.palette import Palette
@@ -19,7 +19,7 @@ from pytest_ngraph.report.study.figures.rows import (
     in_panels,
     named,
     of_metric,
-    of_models,
+    of_models_or_blocks,
     side_by_side,
     spans_decades,
 )
@@ -42,7 +42,7 @@ class Cost(NamedTuple):
 
 NOTE = (
     "Every compiler and batch size of a model: throughput with its 95 % interval over {}. The line joins the points "
-    "that no other beats in both (the Pareto front); the numbers at it are batch sizes."
+    "that no other beats in both (the Pareto front); the numbers at it are batch sizes, where there is room for them."
 )
 MEMORY = Cost("memory [MiB]", alt.Scale(zero=False), ",.0f")
 COLD_START = Cost("cold start [s]", alt.Scale(zero=False), ".2~f")
@@ -88,7 +88,7 @@ def pareto_agreement(study: Study) -> Figure:
         "points that no other beats in both; the numbers at it are batch sizes. Outputs without error are not drawn.",
     )
     errors = study.measured.select(*CELL, cost="agreement_error")
-    rows = compiled(of_models(of_metric(study, "speedup"))).join(
+    rows = compiled(of_models_or_blocks(of_metric(study, "speedup"))).join(
         errors, on=CELL, how="inner", nulls_equal=True, maintain_order="left"
     )
     rows = rows.filter(pl.col("cost") > 0)
@@ -103,7 +103,7 @@ def _of_cases(figure: Figure, study: Study, cost: pl.Expr, axis: Cost, missing: 
     Args:
         missing: what is missing where no case has the cost.
     """
-    rows = of_models(named(study.measured)).with_columns(
+    rows = of_models_or_blocks(named(study.measured)).with_columns(
         cost=cost, value="throughput", low="throughput_low", high="throughput_high"
     )
     rows = rows.filter(pl.col("cost").is_not_null())
@@ -138,7 +138,8 @@ def _chart(rows: pl.DataFrame, palette: Palette, cost: Cost, value: str) -> alt.
         base.mark_point(filled=True, size=32, opacity=1).encode(
             y=y, color=compiler, shape=palette.symbol(rows["compiler"]), tooltip=tooltip
         ),
-        front.mark_text(dy=-8).encode(y=y, text="batch_size:N"),
+        labels.layer(front, y, "batch_size:N"),
     ]
-    drawable = panels.positive(rows) if log else rows
-    return panels.aligned(layers, drawable, ("cost", "value", "low", "high", "front"), side_by_side(rows))
+    is_log = cost.scale.to_dict().get("type") == "log"
+    drawable = labels.placed(panels.positive(rows) if log else rows, "batch_size", log=(is_log, log))
+    return panels.aligned(layers, drawable, ("cost", "value", "low", "high", "front", "side"), side_by_side(rows))

@@ -15,8 +15,12 @@ MOST_PANELS = 45
 """Maximum number of panels of a figure: the study's fifteen models on three devices."""
 WIDEST = 6
 """Maximum number of panels side by side."""
+USUAL = 4
+"""Number of panels side by side where no column tells it."""
 DECADES = 20
 """Values that differ by more than this factor within one panel get a logarithmic axis."""
+COMPARABLE = 0.25
+"""Panels share an axis if the values of each would span at least this part of it."""
 DIGITS = 5
 """Significant digits of what is drawn, which keeps the page small."""
 
@@ -67,6 +71,12 @@ def of_blocks(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("depth").is_not_null())
 
 
+def of_models_or_blocks(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of whole models; where there are none, those of stacks of blocks."""
+    models = of_models(rows)
+    return rows if models.is_empty() else models
+
+
 def compiled(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of compilers without identity, whose ratios to itself are one by definition."""
     return rows.filter(pl.col("compiler") != IDENTITY)
@@ -93,7 +103,7 @@ def side_by_side(rows: pl.DataFrame, by: str = "family") -> int:
     Where all families have all sizes, each row is then a size, as in the study's figures.
     """
     count = rows[by].n_unique()
-    return count if 1 < count <= WIDEST else 3
+    return count if 1 < count <= WIDEST else USUAL
 
 
 def spans_decades(rows: pl.DataFrame, value: str = "value") -> bool:
@@ -101,6 +111,16 @@ def spans_decades(rows: pl.DataFrame, value: str = "value") -> bool:
     positive = rows.filter(pl.col(value) > 0, pl.col(value).is_finite())
     ranges = positive.group_by("panel").agg(ratio=pl.col(value).max() / pl.col(value).min())
     return not ranges.filter(pl.col("ratio") >= DECADES).is_empty()
+
+
+def are_comparable(rows: pl.DataFrame, *, log: bool = False) -> bool:
+    """Return whether several panels can share an axis of values, because none would become flat on it."""
+    value = pl.col("value").log() if log else pl.col("value")
+    drawable = rows.filter(pl.col("value").is_finite(), pl.lit(not log) | (pl.col("value") > 0))
+    spans = drawable.group_by("panel").agg(low=value.min(), high=value.max())
+    whole = spans.select(pl.col("high").max() - pl.col("low").min()).item() or 0.0
+    least = spans.select((pl.col("high") - pl.col("low")).min()).item() or 0.0
+    return spans.height > 1 and least >= COMPARABLE * whole
 
 
 def inlined(rows: pl.DataFrame, *columns: str) -> alt.InlineData:

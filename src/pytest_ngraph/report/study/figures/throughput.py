@@ -15,8 +15,7 @@ def throughput(study: Study) -> Figure:
         number="5",
         title="Throughput, compiled against uncompiled",
         note="A panel for each model and device; where every family has every size, a column is a family and a row is "
-        "a size. Batch size over the median seconds per iteration; bars are 95 % intervals. Panels have axes of their "
-        "own.",
+        "a size. Batch size over the median seconds per iteration; bars are 95 % intervals.",
     )
     rows = of_models(of_metric(study, "throughput"))
     if rows.is_empty():

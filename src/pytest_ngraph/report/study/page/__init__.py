@@ -1,8 +1,9 @@
 """The page: one file that shows the study in a browser, without a server or a network.
 
-`contents` prepares its data; `template.html` is its structure, `page.css` its style. `page.js` draws figures as they
-scroll into view and passes the reader's filters to them. `libraries` are inlined. `cases` writes a further page for
-each case whose time was profiled, with `case.html` and `case.css`.
+`first` prepares its first screen and `contents` the rest; `template.html` is its structure, `page.css` its style.
+`page.js` draws figures as they scroll into view, as wide as the page, and passes the reader's filters to them.
+`libraries` are inlined. `cases` writes a further page for each case whose time was profiled, with `case.html` and
+`case.css`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pytest_ngraph.report.study.figures import Figure
 from pytest_ngraph.report.study.figures.filters import INTERVALS
 from pytest_ngraph.report.study.findings import findings
 from pytest_ngraph.report.study.page import cases, contents, libraries
+from pytest_ngraph.report.study.page.first import first_screen
+from pytest_ngraph.report.study.sure import pair_in_words
 from pytest_ngraph.report.study.tables import Table
 
 NAME = "index.html"
@@ -36,6 +39,8 @@ def render(study: Study, figures: Sequence[Figure], tables: Sequence[Table]) -> 
         _environment()
         .get_template("template.html")
         .render(
+            first=first_screen(study),
+            pair=pair_in_words(study.between),
             summary=contents.summary(study),
             findings=findings(study),
             warnings=study.warnings,

@@ -1,5 +1,6 @@
 // Draws each figure when it comes near the window, and passes the reader's choices to all that are drawn.
 const views = [];
+const LEAST_WIDTH = 110, TALLEST = 220, MARGIN = 4, LEGEND_ENTRY = 115;  // pixels
 const controls = document.getElementById("controls");
 
 function choices() {
@@ -27,11 +28,39 @@ function fit(spec, room) {
   }
 }
 
+async function embed(chart, spec) {
+  const actions = { export: true, source: false, compiled: false, editor: false };
+  const { view } = await vegaEmbed(chart, spec, { mode: "vega-lite", renderer: "svg", actions });
+  return view;
+}
+
+// Panels of the same kind: as many side by side as fit, and then as wide as the room allows.
+async function filling(chart, spec, room) {
+  const panel = spec.spec ?? spec;
+  let view = await embed(chart, spec);
+  if (spec.concat || typeof panel.width !== "number") return view;
+  const drawn = () => chart.querySelector("svg").getBoundingClientRect().width;
+  let columns = spec.columns ?? 1;
+  while (drawn() > room && columns > 1) {
+    columns = Math.max(1, Math.min(columns - 1, Math.floor(columns * room / drawn())));
+    view.finalize();
+    view = await embed(chart, { ...spec, columns });
+  }
+  const named = spec.facet ? "child_" : "";
+  const widened = (wide) => view.signal(named + "width", wide).resize().runAsync();
+  const most = Math.floor(room / columns);
+  await widened(most);  // without room for axes, so that nothing but the panels decides how much too wide it is
+  const wide = Math.max(LEAST_WIDTH, most + Math.floor((room - drawn()) / columns));
+  if (spec.bounds === "flush") view.signal(named + "height", Math.max(panel.height, Math.min(TALLEST, Math.round(wide * 0.5))));
+  return widened(wide);
+}
+
 async function draw(figure) {
   const spec = JSON.parse(figure.querySelector("script").textContent);
-  if (spec.concat) fit(spec, figure.clientWidth);
-  const actions = { export: true, source: false, compiled: false, editor: false };
-  const { view } = await vegaEmbed(figure.querySelector(".chart"), spec, { mode: "vega-lite", renderer: "svg", actions });
+  const room = figure.clientWidth - MARGIN;
+  spec.config.legend.columns = Math.max(1, Math.min(spec.config.legend.columns, Math.floor(room / LEGEND_ENTRY)));
+  if (spec.concat) fit(spec, room);
+  const view = await filling(figure.querySelector(".chart"), spec, room);
   views.push(view);
   await apply(view);
   figure.dataset.drawn = "yes";

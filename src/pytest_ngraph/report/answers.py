@@ -1,0 +1,91 @@
+"""What to deploy for one workload on one device: for each goal the best case, and which others may be as good.
+
+The terminal and the page both take their answers from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from pytest_ngraph.metrics.between import Between, surely_above
+from pytest_ngraph.stats import Estimate
+
+Of = TypeVar("Of")
+Goal = Literal["lowest latency", "highest throughput"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(Generic[Of]):
+    """A measured case that might be deployed.
+
+    Attributes:
+        throughput: samples per second.
+        of: where the candidate comes from.
+    """
+
+    compiler: str
+    batch_size: int
+    objective: str
+    throughput: Estimate
+    of: Of
+
+    @property
+    def latency_s(self) -> float | None:
+        """Seconds of an iteration; None where several run side by side, which says nothing about one."""
+        return self.batch_size / self.throughput.value if self.objective == "latency" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Of]):
+    """The best case for a goal.
+
+    Attributes:
+        others: the best case of each other compiler, the fastest first.
+        rivals: those of them that other processes might show to be as fast.
+    """
+
+    goal: Goal
+    best: Candidate[Of]
+    others: tuple[Candidate[Of], ...]
+    rivals: tuple[Candidate[Of], ...]
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it would be faster than every other compiler's best in other processes, too. Alone, it is not."""
+        return bool(self.others) and not self.rivals
+
+    @property
+    def is_close(self) -> bool:
+        """Whether another compiler may be as fast."""
+        return bool(self.rivals)
+
+    def behind(self, other: Candidate[Of]) -> float:
+        """Return how much less throughput another candidate has, as a share."""
+        return 1 - other.throughput.value / self.best.throughput.value
+
+
+def answers(candidates: Sequence[Candidate[Of]], between: Between) -> Iterator[Answer[Of]]:
+    """Yield the answer to each goal, from all measured cases of one workload on one device in one precision.
+
+    The lowest latency is that at the smallest batch size that was measured one call at a time. Without such a case,
+    only the highest throughput is answered.
+    """
+    alone = [each for each in candidates if each.objective == "latency"]
+    if alone:
+        smallest = min(each.batch_size for each in alone)
+        # Of one call at a time at one batch size, the highest throughput is the lowest latency.
+        yield _answer("lowest latency", [each for each in alone if each.batch_size == smallest], between)
+    if candidates:
+        yield _answer("highest throughput", candidates, between)
+
+
+def _answer(goal: Goal, candidates: Iterable[Candidate[Of]], between: Between) -> Answer[Of]:
+    best_of_each: dict[str, Candidate[Of]] = {}
+    for each in sorted(candidates, key=lambda each: -each.throughput.value):
+        best_of_each.setdefault(each.compiler, each)
+    best, *others = best_of_each.values()
+    lower = surely_above(best.throughput, [each.throughput for each in others], between)
+    rivals = tuple(each for each, is_lower in zip(others, lower, strict=True) if not is_lower)
+    return Answer(goal, best, tuple(others), rivals)

@@ -1,0 +1,214 @@
+"""The first screen of the page: what to deploy and how sure that is, what is too close to call, and what failed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from pytest_ngraph.case import IDENTITY
+from pytest_ngraph.metrics.text import number, quantity
+from pytest_ngraph.report.answers import Answer, Candidate
+from pytest_ngraph.report.study.answers import answered
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures.rows import CELL, PLACE
+from pytest_ngraph.wording import counted, listed
+
+Row = dict[str, Any]
+MOST_ROWS = 60
+"""Maximum number of workloads; the table `deploy` has all."""
+MOST_LISTED = 5
+"""Maximum number of lines of what is too close, and of what failed."""
+MOST_NAMED = 3
+MOST_PLACES = 4
+FEW = 4
+"""Up to so many workloads, their own rows are a summary."""
+
+
+class Choice(NamedTuple):
+    """An answer in words.
+
+    Attributes:
+        value: latency or throughput.
+        gain: over identity, `x 1.65 identity`; empty where that is not known.
+        verdict: `sure`, `too close`, or `only one` where no other compiler was measured.
+        rivals: which others may be as good; empty where it is sure.
+        cost: what the choice costs, `compiles in 5.2 s, 181 MiB`.
+    """
+
+    goal: str
+    compiler: str
+    batch_size: int
+    value: str
+    gain: str
+    verdict: str
+    rivals: str
+    cost: str
+
+
+class Workload(NamedTuple):
+    """The choices for one workload on one device."""
+
+    title: str
+    place: str
+    choices: list[Choice]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstScreen:
+    """What the first screen shows.
+
+    Attributes:
+        counts: numbers with what they count and the id of the section that has more.
+        summaries: which compiler answers most, a sentence for each place; empty where few workloads say it themselves.
+        more: how many workloads are not shown, and where they are; else empty.
+        close, failed: lines, the most important ones first.
+        more_close, more_failed: how many lines are left out.
+    """
+
+    counts: list[tuple[str, str, str]]
+    summaries: list[str]
+    workloads: list[Workload]
+    more: str
+    close: list[str]
+    more_close: int
+    failed: list[str]
+    more_failed: int
+
+
+def first_screen(study: Study) -> FirstScreen:
+    """Return the first screen of a study."""
+    found = answered(study)
+    close = [_close(answer) for answer in sorted(found, key=_distance) if answer.is_close]
+    failed = list(_failed(study))
+    workloads = _workloads(study, found)
+    several = len(workloads) > MOST_ROWS
+    return FirstScreen(
+        counts=list(_counts(study, found)),
+        summaries=list(_summaries(found)) if len(workloads) > FEW else [],
+        workloads=workloads[:MOST_ROWS],
+        more=f"The first {MOST_ROWS} of {len(workloads):,} workloads: tables/deploy.csv has all." if several else "",
+        close=close[:MOST_LISTED],
+        more_close=len(close[MOST_LISTED:]),
+        failed=failed[:MOST_LISTED],
+        more_failed=len(failed[MOST_LISTED:]),
+    )
+
+
+def _counts(study: Study, found: Sequence[Answer[Row]]) -> Iterator[tuple[str, str, str]]:
+    verdicts = Counter(_verdict(answer) for answer in found)
+    yield f"{verdicts['sure']:,}", f"of {counted(len(found), 'answer')} sure", "answers"
+    yield f"{verdicts['too close']:,}", "too close to call", "close"
+    yield (
+        f"{(study.cases['outcome'] == 'failed').sum():,}",
+        f"of {counted(study.cases.height, 'case')} failed",
+        "failed",
+    )
+    yield f"{(~study.measured['stable']).sum():,}", "did not settle in their budget", "failed"
+
+
+def _workloads(study: Study, found: Sequence[Answer[Row]]) -> list[Workload]:
+    speedups = study.metrics.filter(pl.col("metric") == "speedup", pl.col("value").is_not_null())
+    gains = {tuple(row[:-1]): row[-1] for row in speedups.select(*CELL, "value").iter_rows()}
+    rows: dict[tuple[str, str], list[Choice]] = {}
+    for answer in found:
+        of = answer.best.of
+        choice = _choice(answer, gains.get(tuple(of[name] for name in CELL)))
+        rows.setdefault((of["network"], _place(of)), []).append(choice)
+    return [Workload(network, place, choices) for (network, place), choices in rows.items()]
+
+
+def _choice(answer: Answer[Row], gain: float | None) -> Choice:
+    best = answer.best
+    return Choice(
+        goal=answer.goal,
+        compiler=best.compiler,
+        batch_size=best.batch_size,
+        value=_value(answer, best),
+        gain="" if gain is None or best.compiler == IDENTITY else f"×\u00a0{gain:.2f} identity",
+        verdict=_verdict(answer),
+        rivals=listed([f"{rival.compiler} ({_behind(answer, rival)})" for rival in answer.rivals], MOST_NAMED),
+        cost=_cost(best.of),
+    )
+
+
+def _value(answer: Answer[Row], candidate: Candidate[Row]) -> str:
+    if answer.goal == "lowest latency" and candidate.latency_s is not None:
+        return quantity(candidate.latency_s, "s")
+    return f"{number(candidate.throughput.value)} samples/s"
+
+
+def _behind(answer: Answer[Row], rival: Candidate[Row]) -> str:
+    """Return how much slower a rival is: `-1.2 %`."""
+    size = "" if rival.batch_size == answer.best.batch_size else f"batch {rival.batch_size}, "
+    return f"{size}-{100 * answer.behind(rival):.1f}\u00a0%"
+
+
+def _verdict(answer: Answer[Row]) -> str:
+    return "sure" if answer.is_sure else "too close" if answer.is_close else "only one"
+
+
+def _cost(row: Row) -> str:
+    """Return what a case costs: to compile, and then to serve where that was measured, else to measure."""
+    parts = [] if row["compile_s"] is None else [f"compiles in {quantity(row['compile_s'], 's')}"]
+    if row["cold_start_s"] is not None:
+        parts.append(f"starts in {quantity(row['cold_start_s'], 's')}")
+    memory = next(
+        (row[name] for name in ("serving_memory_bytes", "device_memory_bytes", "worker_memory_bytes") if row[name]),
+        None,
+    )
+    return ", ".join([*parts, *([] if memory is None else [quantity(memory, "B")])])
+
+
+def _summaries(found: Sequence[Answer[Row]]) -> Iterator[str]:
+    places: dict[str, list[Answer[Row]]] = {}
+    for answer in found:
+        places.setdefault(_place(answer.best.of), []).append(answer)
+    for place, own in list(places.items())[:MOST_PLACES]:
+        goals = dict.fromkeys(answer.goal for answer in own)
+        yield f"On {place}, " + "; ".join(_winners(goal, [a for a in own if a.goal == goal]) for goal in goals) + "."
+    if len(places) > MOST_PLACES:
+        yield f"{len(places) - MOST_PLACES} more devices are in the table below."
+
+
+def _winners(goal: str, found: Sequence[Answer[Row]]) -> str:
+    """Return who reaches a goal most often: `lowest latency: openvino for 12 of 15 (10 sure), tvm 3 (1)`."""
+    wins = Counter(answer.best.compiler for answer in found)
+    sure = Counter(answer.best.compiler for answer in found if answer.is_sure)
+    (most, times), *others = wins.most_common()
+    first = f"{goal}: {most} for {times:,} of {len(found):,} ({sure[most]:,} sure)"
+    return listed([first, *(f"{name} {count:,} ({sure[name]:,})" for name, count in others)], MOST_NAMED)
+
+
+def _distance(answer: Answer[Row]) -> float:
+    """Return how much the runner-up is behind."""
+    return answer.behind(answer.others[0]) if answer.others else 1.0
+
+
+def _close(answer: Answer[Row]) -> str:
+    of = answer.best.of
+    rivals = [f"{rival.compiler} ({_behind(answer, rival)})" for rival in answer.rivals]
+    return f"{of['network']} on {_place(of)}, {answer.goal}: {answer.best.compiler} or {listed(rivals, MOST_NAMED)}"
+
+
+def _failed(study: Study) -> Iterator[str]:
+    """Yield how many cases of each compiler failed or were skipped, with the reason met most often."""
+    counts = study.cases.with_columns(place=PLACE).group_by("place", "compiler", maintain_order=True).agg(
+        *((pl.col("outcome") == outcome).sum().alias(outcome) for outcome in ("failed", "skipped")),
+        cases=pl.len(),
+        reason=pl.col("reason").filter(pl.col("outcome") == "failed").mode().sort().first(),
+        why_skipped=pl.col("reason").filter(pl.col("outcome") == "skipped").mode().sort().first(),
+    )  # fmt: skip
+    for outcome, reason in (("failed", "reason"), ("skipped", "why_skipped")):
+        shown = counts.filter(pl.col(outcome) > 0).sort(outcome, descending=True, maintain_order=True)
+        for row in shown.iter_rows(named=True):
+            why = row[reason].removeprefix("was ").removeprefix(f"{outcome}: ")
+            times = f"{row[outcome]:,} of {counted(row['cases'], 'case')} {outcome}"
+            yield f"{row['compiler']} on {row['place']}: {times}, mostly {why}"
+
+
+def _place(row: Row) -> str:
+    return str(row["place"])

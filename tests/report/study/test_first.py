@@ -1,0 +1,66 @@
+"""The first screen of the page, as data."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from synthetic import case, failed, measured, skipped
+
+from pytest_ngraph.record import Record
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.page.first import FEW, MOST_LISTED, MOST_ROWS, first_screen
+from pytest_ngraph.store import Run
+
+
+def study_of(*records: Record) -> Study:
+    return Study.of([Run(id="1", environment={}, records=records)])
+
+
+def pair(workload: str, faster: float) -> list[Record]:
+    return [
+        measured(case("identity", workload=workload), 0.02, worker_memory_bytes=2**28),
+        measured(case("tvm", workload=workload), 0.02 / faster, compile_s=5.0, worker_memory_bytes=2**28),
+    ]
+
+
+def test_each_answer_has_its_value_its_verdict_and_its_cost() -> None:
+    first = first_screen(study_of(*pair("sure", 2.0), *pair("close", 1.01)))
+    close, sure = first.workloads
+    assert (sure.title, sure.place) == ("sure", "xeon")
+    latency, throughput = sure.choices
+    assert latency == (
+        "lowest latency", "tvm", 1, "10.0 ms", "×\u00a02.00 identity", "sure", "", "compiles in 5.00 s, 256 MiB",
+    )  # fmt: skip
+    assert (throughput.value, throughput.verdict) == ("100 samples/s", "sure")
+    assert (close.choices[0].verdict, close.choices[0].rivals) == ("too close", "identity (-1.0\u00a0%)")
+    assert first.close[0] == "close on xeon, lowest latency: tvm or identity (-1.0\u00a0%)"
+    assert [count for count, *_ in first.counts] == ["2", "2", "0", "0"]
+    assert first.summaries == [], "two workloads say it themselves"
+
+
+def test_what_failed_comes_with_its_reason() -> None:
+    unstable = dataclasses.replace(pair("net", 2.0)[0], stable=False)
+    none = skipped(case("tensorrt", workload="net"), "no GPU")
+    first = first_screen(study_of(unstable, failed(case("tvm", workload="net")), none))
+    assert first.failed == [
+        "tvm on xeon: 1 of 1 case failed, mostly failed in compile: RuntimeError: no such operator",
+        "tensorrt on xeon: 1 of 1 case skipped, mostly no GPU",
+    ]
+    assert [count for count, *_ in first.counts] == ["0", "0", "1", "1"]
+    assert first.workloads[0].choices[0].verdict == "only one"
+
+
+def test_many_workloads_are_counted_and_the_rest_is_named() -> None:
+    many = [record for number in range(MOST_ROWS + 5) for record in pair(f"net{number}", 1.01 if number < 9 else 2.0)]
+    first = first_screen(study_of(*many))
+    assert len(first.workloads) == MOST_ROWS > FEW
+    assert first.more == "The first 60 of 65 workloads: tables/deploy.csv has all."
+    assert first.summaries == [
+        "On xeon, lowest latency: tvm for 65 of 65 (56 sure); highest throughput: tvm for 65 of 65 (56 sure)."
+    ]
+    assert (len(first.close), first.more_close) == (MOST_LISTED, 18 - MOST_LISTED)
+
+
+def test_an_empty_study_has_an_empty_first_screen() -> None:
+    first = first_screen(Study())
+    assert (first.workloads, first.close, first.failed) == ([], [], [])

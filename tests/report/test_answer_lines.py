@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from synthetic import case, failed, measured
+
+from pytest_ngraph.metrics import compute
+from pytest_ngraph.record import Record
+from pytest_ngraph.report.answer_lines import answer_lines
+from pytest_ngraph.report.summary import summary
+
+
+def texts(records: list[Record], width: int = 100) -> list[str]:
+    return [line.text for line in answer_lines(records, compute(records), width)]
+
+
+def sweep(workloads: int, devices: int = 1) -> list[Record]:
+    return [
+        measured(case(compiler, batch_size, workload=f"net{number}", device=f"cpu{device}"), seconds * batch_size**0.9)
+        for device in range(devices)
+        for number in range(workloads)
+        for compiler, seconds in (("identity", 0.02), ("openvino", 0.01 if number else 0.0199))
+        for batch_size in (1, 8)
+    ]
+
+
+def test_few_workloads_have_a_line_each() -> None:
+    records = [*sweep(2), failed(case("tvm", workload="net0", device="cpu0"))]
+    assert texts(records) == [
+        "What to deploy",
+        "  net0  openvino b1 19.9 ms ×1.01 too close  openvino b8 61.9/s ×1.01 too close",
+        "  net1  openvino b1 10.0 ms ×2.00 sure       openvino b8 123/s ×2.00 sure",
+        "  too close: 2 (net0: openvino or identity); failed: 1 case (tvm 1)",
+    ]
+
+
+def test_many_workloads_are_counted() -> None:
+    assert texts(sweep(6))[1] == (
+        "  cpu0: lowest latency: openvino 6 of 6 (5 sure); highest throughput: openvino 6 of 6 (5 sure)"
+    )
+
+
+@pytest.mark.parametrize(("workloads", "devices"), [(1, 1), (3, 1), (2, 3), (9, 3), (9, 7)])
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_answer_has_at_most_five_lines_that_fit(workloads: int, devices: int, width: int) -> None:
+    records = [*sweep(workloads, devices), failed(case("tvm"))]
+    shown = texts(records, width)
+    assert 2 <= len(shown) <= 5
+    assert max(map(len, shown)) <= width
+
+
+def test_nothing_was_compared() -> None:
+    assert texts([measured(case(), 0.1)]) == []
+    assert texts([failed(case())]) == []
+
+
+def test_what_did_not_settle_is_counted() -> None:
+    records = [dataclasses.replace(record, stable=False) for record in sweep(1)]
+    assert texts(records)[-1].endswith("did not settle: 4")
+
+
+def test_a_summary_of_many_workloads_shows_each_only_when_asked() -> None:
+    records = sweep(6)
+    metrics = compute(records)
+    long, short = (
+        [line.text for line in summary(records, metrics, is_detailed=detailed)] for detailed in (True, False)
+    )
+    assert short[0] == "24 cases of 6 workloads: -v shows each."
+    assert "net0 on cpu0  fp32, latency" in long
+    assert len(short) <= 5
+    assert long[-len(short) + 2 :] == short[2:], "both end with the answer"

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pytest_ngraph.metrics.between import IN_GENERAL
+from pytest_ngraph.report.answers import Answer, Candidate, answers
+from pytest_ngraph.stats import Estimate
+
+
+def candidate(compiler: str, rate: float, batch_size: int = 1, objective: str = "latency") -> Candidate[None]:
+    return Candidate(compiler, batch_size, objective, Estimate(rate, rate * 0.999, rate * 1.001), None)
+
+
+def by_goal(*candidates: Candidate[None]) -> dict[str, Answer[None]]:
+    return {answer.goal: answer for answer in answers(candidates, IN_GENERAL)}
+
+
+def test_the_best_case_of_each_goal_and_its_rivals() -> None:
+    found = by_goal(
+        candidate("identity", 100), candidate("openvino", 200), candidate("tvm", 199),
+        candidate("identity", 300, 8), candidate("tvm", 500, 8), candidate("openvino", 400, 8),
+    )  # fmt: skip
+    latency, throughput = found["lowest latency"], found["highest throughput"]
+    assert (latency.best.compiler, latency.best.latency_s) == ("openvino", 0.005)
+    assert latency.is_close
+    assert [rival.compiler for rival in latency.rivals] == ["tvm"]
+    assert round(latency.behind(latency.rivals[0]), 4) == 0.005
+    assert (throughput.best.compiler, throughput.best.batch_size, throughput.is_sure) == ("tvm", 8, True)
+    assert [other.compiler for other in throughput.others] == ["openvino", "identity"]
+
+
+def test_alone_is_neither_sure_nor_close() -> None:
+    answer = by_goal(candidate("identity", 100))["highest throughput"]
+    assert (answer.is_sure, answer.is_close) == (False, False)
+
+
+def test_several_at_a_time_have_no_latency() -> None:
+    found = by_goal(candidate("openvino", 500, 1, "throughput"))
+    assert [*found] == ["highest throughput"]
+    assert found["highest throughput"].best.latency_s is None
+    assert by_goal() == {}
