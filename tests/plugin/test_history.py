@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from repository import Repository
 
+from pytest_ngraph.history.chain import chained
 from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.steps import FLOOR
 
 NETS = """
 import torch
@@ -61,3 +63,26 @@ def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pyte
     assert one.ratio is not None
     assert one.ratio.log == 0
     assert (two.commit, two.anchor) == (f"{second}+", "v1")
+
+    renewed = pytester.runpytest_subprocess("--ngraph-history=v2", "--junitxml=night.xml", "-rA")
+    renewed.assert_outcomes(passed=2)
+    renewed.stdout.fnmatch_lines(
+        ["*a new anchor, v2 at *, is measured beside v1 once.", "*v2 at * beside v1 was measured once, for 2 cases*"]
+    )
+    again = pytester.runpytest_subprocess("--ngraph-history", "-k", "untouched")  # beside v2, which is linked already
+    again.assert_outcomes(passed=1, deselected=1)
+    again.stdout.no_fnmatch_line("*new anchor*")
+    assert made.worktrees() == 1
+    with Index(made.root / ".ngraph") as index:
+        index.update()
+        rows = list(index.rows("nets:untouched-*", anchored=True))
+    assert [(each.anchor_commit, each.commit) for each in rows] == [
+        (first, second),
+        (first, f"{second}+"),
+        (first, second),
+        (second, f"{second}+"),
+        (second, f"{second}+"),
+    ]
+    (link,) = chained(rows).links  # by v2's own night, by the run that links, and by a commit beside both
+    assert link.log == 0
+    assert link.error == pytest.approx(FLOOR / 2.5**0.5)
