@@ -66,9 +66,11 @@ def child(
 ) -> list[dict[str, Any]]:
     """Let no pytest run, but what comes `then`; return what is asked of it."""
     asked: list[dict[str, Any]] = []
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
 
     def run(command: Sequence[str], folder: Path, environment: Any, given: str) -> Finished:
         asked.append(json.loads(given) | {"folder": folder})
+        assert "GITHUB_STEP_SUMMARY" not in environment, "it would be a part of the night's summary"
         then()
         return Finished(status, "", "E   ImportError: gone" if status else "")
 

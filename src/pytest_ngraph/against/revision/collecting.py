@@ -22,7 +22,10 @@ TIMEOUT_S = 600.0
 WRITER = command(sys.executable, "pytest_ngraph.plugin.case_writer")
 COLLECTED = (0, 2, 5)
 """Exit statuses of a pytest that collected tests: without errors, with errors, and no tests at all."""
-OF_OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
+OF_OUTER_PYTEST = (
+    "GITHUB_STEP_SUMMARY", "PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT",
+)  # fmt: skip
+"""Variables that are this run's own. A child's result is not on the page of the job."""
 
 
 def collect(
