@@ -7,6 +7,9 @@ Makes a synthetic store of that size and one of a tenth of it, and works on each
 reading, run by run. The last column is the slope between the two sizes in logarithms: 1 is in proportion to the
 records, 2 to their square.
 
+`--nights` makes a store of nights, as `--ngraph-history` does: 8,000 records each, of the same cases on twenty devices.
+Then `gate` judges the last night against the five before it, and `resume` goes on with the last night.
+
 Other stages are used alone: `metrics` takes cells in memory, without a store. `gate` reads each run and judges it
 against itself as a stored baseline. `resume` reads each run and checks of every case whether its record is still valid.
 """
@@ -21,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,8 @@ from pytest_ngraph.store import SCHEMA, SUFFIX
 from pytest_ngraph.store.baselines import Baseline
 
 DEVICES = ("xeon", "gpu", "orin")
+A_NIGHT, ON_DEVICES, KEPT = 8_000, 20, 5
+"""Records of a night, its devices, and the nights of a baseline."""
 GAINS = {"identity": 1.0, "torchscript": 1.1, "onnxruntime": 1.3, "openvino": 1.6, "tvm": 0.9, "tensorrt": 2.0}
 BATCH_SIZES = (1, 2, 4, 8, 16)
 DEPTHS = range(1, 7)
@@ -58,14 +63,15 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--stages", default=",".join(STAGES), help="each, except the first two, needs those before it")
+    parser.add_argument("--nights", action="store_true", help="a store of nights, each with the same cases")
     parser.add_argument("--here", action="store_true", help="work in this process, and print the costs as JSON")
     parsed = parser.parse_args()
     stages = parsed.stages.split(",")
     if parsed.here:
-        print(json.dumps(costs(parsed.records, parsed.rounds, stages)))
+        print(json.dumps(costs(parsed.records, parsed.rounds, stages, nights=parsed.nights)))
         return
     sizes = (parsed.records // 10, parsed.records)
-    small, large = (in_fresh_process(count, parsed.rounds, stages) for count in sizes)
+    small, large = (in_fresh_process(count, parsed.rounds, stages, nights=parsed.nights) for count in sizes)
     print(f"{'stage':10} {'records':>10} {'seconds':>10} {'peak MiB':>10} {'slope':>8}")
     for stage in stages:
         slope = math.log10(large[stage]["seconds"] / small[stage]["seconds"])
@@ -73,25 +79,29 @@ def main() -> None:
             print(f"{stage:10} {count:10,} {found[stage]['seconds']:10.2f} {found[stage]['peak_mib']:10.0f} {last:>8}")
 
 
-def in_fresh_process(count: int, rounds: int, stages: list[str]) -> dict[str, dict[str, float]]:
+def in_fresh_process(
+    count: int, rounds: int, stages: list[str], *, nights: bool = False
+) -> dict[str, dict[str, float]]:
     """Return the cost of each stage for `count` records."""
     command = [sys.executable, __file__, "--here", f"--records={count}", f"--rounds={rounds}"]
-    printed = subprocess.check_output([*command, f"--stages={','.join(stages)}"], text=True)
+    options = [f"--stages={','.join(stages)}", *(["--nights"] if nights else [])]
+    printed = subprocess.check_output([*command, *options], text=True)
     found: dict[str, dict[str, float]] = json.loads(printed)
     return found
 
 
-def costs(count: int, rounds: int, stages: list[str]) -> dict[str, dict[str, float]]:
+def costs(count: int, rounds: int, stages: list[str], *, nights: bool = False) -> dict[str, dict[str, float]]:
     """Return the seconds of each stage, and the peak memory of the process until the stage's end."""
     if stages == [METRICS]:
         cells = synthetic_cells(count, rounds)
         return {METRICS: cost(lambda: columns_of(cells))}
     with tempfile.TemporaryDirectory() as folder:
-        write_store(Path(folder), count, rounds)
+        (write_nights if nights else write_store)(Path(folder), count, rounds)
         if stages == [GATE]:
-            return {GATE: cost(lambda: judge_runs(Path(folder)))}
+            return {GATE: cost(lambda: (judge_night if nights else judge_runs)(Path(folder)))}
         if stages == [RESUME]:
-            return {RESUME: cost(lambda: resume_runs(Path(folder)))}
+            last = store.run_ids(Path(folder))[-1:] if nights else store.run_ids(Path(folder))
+            return {RESUME: cost(lambda: resume_runs(Path(folder), last))}
         works = dict(zip(STAGES, Report(Path(folder)).stages(), strict=True))
         return {stage: cost(works[stage]) for stage in stages}
 
@@ -145,18 +155,29 @@ def judge_runs(folder: Path) -> None:
     """Judge each run of a store against itself."""
     for name in store.run_ids(folder):
         run = store.read(folder, name)
-        compare = StoredBase(Baseline(name="itself", runs=(run,)), margin=0.01, level=0.01)
-        compare.expect([record.case for record in run.records])
-        for record in run.records:
-            compare.judge(record)
-        compare.conclude()
-        if len(compare.verdicts) != len(run.records):
-            raise RuntimeError(f"{len(compare.verdicts)} verdicts on {len(run.records)} records")
+        judge(run, Baseline(name="itself", runs=(run,)))
 
 
-def resume_runs(folder: Path) -> None:
-    """Check for every case of each run whether it must be measured again."""
-    for name in store.run_ids(folder):
+def judge_night(folder: Path) -> None:
+    """Judge the last night of a store against those before it."""
+    *before, last = store.run_ids(folder)
+    runs = tuple(store.read(folder, name) for name in before[-KEPT:])
+    judge(store.read(folder, last), Baseline(name="nights", runs=runs))
+
+
+def judge(run: store.Run, baseline: Baseline) -> None:
+    compare = StoredBase(baseline, margin=0.01, level=0.01)
+    compare.expect([record.case for record in run.records])
+    for record in run.records:
+        compare.judge(record)
+    compare.conclude()
+    if len(compare.verdicts) != len(run.records):
+        raise RuntimeError(f"{len(compare.verdicts)} verdicts on {len(run.records)} records")
+
+
+def resume_runs(folder: Path, names: Sequence[str]) -> None:
+    """Check for every case of these runs whether it must be measured again."""
+    for name in names:
         resumed = resume.open_run(folder, ResumeOptions(run=name))
         assert resumed is not None
         for record in resumed.run.records:
@@ -192,7 +213,24 @@ def cost(work: Callable[[], object]) -> dict[str, float]:
 
 def write_store(folder: Path, count: int, rounds: int) -> None:
     """Write a store of `count` records, with a run for each device."""
-    random = np.random.default_rng(0)
+    for number, device in enumerate(DEVICES):
+        write_run(folder, f"2026010{number}-000000-1", [device], cases(device, count // len(DEVICES)), rounds)
+
+
+def write_nights(folder: Path, count: int, rounds: int) -> None:
+    """Write a store of `count` records in nights, each with the same cases on every device: two nights or more."""
+    devices = [f"device{number}" for number in range(ON_DEVICES)]
+    nights = max(2, count // A_NIGHT)
+    every = [case for device in devices for case in cases(device, count // nights // ON_DEVICES)]
+    for night in range(nights):
+        write_run(folder, f"{20260000 + night:08}-000000-1", devices, every, rounds, night)
+
+
+def write_run(
+    folder: Path, run: str, devices: Sequence[str], every: Iterable[Case], rounds: int, number: int = 0
+) -> None:
+    """Write a run of these cases; `number` makes its times other than those of another run."""
+    random = np.random.default_rng(number)
     template = Record(
         case=Case(workload="", compiler="identity", batch_size=1),
         outcome="measured",
@@ -202,22 +240,23 @@ def write_store(folder: Path, count: int, rounds: int) -> None:
         worker_memory_bytes=2**30,
         model=Model(parameters=10_000_000, mult_adds=10**9, flops=2 * 10**9),
     ).to_dict()
-    for number, device in enumerate(DEVICES):
-        run = f"2026010{number}-000000-1"
-        with (folder / (run + SUFFIX)).open("w") as file:
-            header = {"schema": SCHEMA, "run": run, "environment": {"processor": device, "fingerprint": device}}
-            file.write(json.dumps(header) + "\n")
-            for case in cases(device, count // len(DEVICES)):
-                seconds = median_s(case) * np.exp(random.normal(0, 0.01, rounds))
-                data = {
-                    "case": case.to_dict(),
-                    "run": run,
-                    "rounds": [[1, elapsed] for elapsed in seconds.tolist()],
-                    "compile_s": None if case.compiler == "identity" else 5.0,
-                    "follows_from": provenance.of_measuring(case, TARGET, SETTINGS, graph="program", files={}),
-                }
-                file.write(json.dumps({**template, **data}) + "\n")
-            file.write(json.dumps({"ended": "whole"}) + "\n")
+    with (folder / (run + SUFFIX)).open("w") as file:
+        environment = {"processor": devices[0], "fingerprint": devices[0]}
+        lines: list[dict[str, Any]] = [{"schema": SCHEMA, "run": run, "environment": environment}]
+        lines += [{"device": each, "environment": environment | {"fingerprint": each}} for each in devices[1:]]
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+        for case in every:
+            seconds = median_s(case) * np.exp(random.normal(0, 0.01, rounds))
+            data = {
+                "case": case.to_dict(),
+                "run": run,
+                "started_at": float(number),
+                "rounds": [[1, elapsed] for elapsed in seconds.tolist()],
+                "compile_s": None if case.compiler == "identity" else 5.0,
+                "follows_from": provenance.of_measuring(case, TARGET, SETTINGS, graph="program", files={}),
+            }
+            file.write(json.dumps({**template, **data}) + "\n")
+        file.write(json.dumps({"ended": "whole"}) + "\n")
 
 
 def cases(device: str, count: int) -> Iterator[Case]:

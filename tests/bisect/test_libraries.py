@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from repository import Repository
 from wheels import wheel
 
 from pytest_ngraph.bisect.environments import Environments
-from pytest_ngraph.bisect.installing import CannotInstall, build
+from pytest_ngraph.bisect.installing import CannotInstall, build, reason
 from pytest_ngraph.bisect.interpreter import Interpreter, described
 from pytest_ngraph.bisect.libraries import Change, Package, after, changes, conflict
 from pytest_ngraph.bisect.options import Asked
@@ -132,6 +134,53 @@ def of_this(*folders: str) -> Interpreter:
     return Interpreter(python=sys.executable, version="", packages={}, folders=folders)
 
 
+@pytest.fixture(params=["uv", "pip"])
+def installer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let environments be built with this one."""
+    name = str(request.param)
+    if name == "uv" and shutil.which("uv") is None:
+        pytest.skip("uv is not on PATH")
+    if name == "pip":
+        monkeypatch.setattr("pytest_ngraph.bisect.installing.shutil.which", lambda command: None)
+    return name
+
+
+def test_uv_is_asked_as_its_documentation_says(tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = tmp_path / "asked"
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text(f'#!/bin/sh\necho "$@" >> {asked}\n')
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{uv.parent}:{os.environ['PATH']}")
+    bad = package("heavy", "1.1")
+    made = [
+        Change(names=("heavy",), good={"heavy": package("heavy", "1.0")}, bad={"heavy": bad}),
+        Change(names=("light",), good={"light": package("light", "1.0")}, bad={}),
+    ]
+    python = build(tmp_path / "between", of_this(), made, [str(wheels)])
+    assert asked.read_text().splitlines() == [
+        f"pip uninstall --python {python} light",
+        f"pip install --python {python} --no-deps --reinstall --no-index --find-links {wheels} heavy==1.1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("", "no reason given"),
+        ("killed\n", "killed"),
+        ("ERROR: Could not find a\nERROR: No matching distribution found for heavy==7\n", "ERROR: No matching "),
+        (
+            "Using Python\nerror: No solution found\n  cause: Because heavy was not found\n",
+            "error: No solution found: Be",
+        ),
+    ],
+)
+def test_why_an_installer_failed(said: str, expected: str) -> None:
+    assert reason(said).startswith(expected)
+
+
+@pytest.mark.usefixtures("installer")
 def test_an_environment_in_between_is_the_good_one_with_some_of_the_bad_ones(tmp_path: Path, wheels: Path) -> None:
     good = build(tmp_path / "good", of_this(), installed("heavy==1.0", "light==1.0"), [str(wheels)])
     first = described(good, "--python")

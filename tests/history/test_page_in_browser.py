@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import browsing
 import nights
@@ -101,5 +102,11 @@ def _use(tab: Any, file: Path) -> None:
     tab.locator("#stepped").uncheck()
     tab.locator("#search").fill("onerror")
     assert HOSTILE in lines.first.text_content()
-    assert requests == [file.as_uri()]
+    tab.goto(f"{file.as_uri()}#{quote('resnet18-openvino-b1-orin')}")  # as a pull request's summary links it
+    lines.locator(".open").wait_for()
+    assert lines.count() == 1
+    assert "resnet18-openvino-b1-orin" in lines.first.text_content()
+    tab.goto(f"{file.as_uri()}#{quote('resnet18-tvm-b1-xeon')}")
+    lines.filter(has_text="resnet18-tvm-b1-xeon").locator(".open").wait_for()
+    assert set(requests) == {file.as_uri()}
     assert complaints == []

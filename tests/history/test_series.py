@@ -69,6 +69,18 @@ def test_the_new_anchors_own_night_links_it_to_the_old_one() -> None:
     assert found.chain.values == pytest.approx([0.01] * 12)
 
 
+def test_the_run_that_links_a_new_anchor_is_no_night() -> None:
+    old = [row(night, 0.05) for night in range(4)]
+    link = row(4, 0.03, commit="b")._replace(branch="")
+    new = [row(night, 0.02, anchor="b") for night in range(5, 8)]
+    found = chained([*old, link, *new])
+    assert [each.run for each in found.rows] == ["0", "1", "2", "3", "5", "6", "7"]
+    assert found.links[0][1:] == pytest.approx((4, 0.03, 0.003))
+    assert found.chain.values == pytest.approx([0.05] * 7)
+    only = chained([link, *new])
+    assert [each.run for each in only.rows] == ["4", "5", "6", "7"], "without it, the first anchor would be unknown"
+
+
 def test_several_links_are_averaged_and_chained() -> None:
     rows = [row(0, 0.00), row(1, 0.02, commit="b"), row(2, 0.04, commit="b")]
     rows += [row(3, 0.01, anchor="b"), row(4, 0.05, anchor="b", commit="c"), row(5, 0.0, anchor="c")]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from repository import Repository
 
+from pytest_ngraph.history.chain import chained
 from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.steps import FLOOR
 
 NETS = """
 import torch
@@ -61,3 +63,23 @@ def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pyte
     assert one.ratio is not None
     assert one.ratio.log == 0
     assert (two.commit, two.anchor) == (f"{second}+", "v1")
+
+    third = made.commit("narrower")
+    made.git("tag", "v3")
+    renewed = pytester.runpytest_subprocess("--ngraph-history=v3", "-k", "untouched", "--junitxml=night.xml")
+    renewed.assert_outcomes(passed=1, deselected=1)
+    renewed.stdout.fnmatch_lines(
+        ["*a new anchor, v3 at *, is measured beside v1 once.", "v3 at * beside v1 was measured once, for 1 case: *"]
+    )
+    assert made.worktrees() == 1
+    with Index(made.root / ".ngraph") as index:
+        index.update()
+        rows = list(index.rows("nets:untouched-*", anchored=True))
+    assert [(each.anchor_commit, each.commit) for each in rows] == [
+        (first, second),
+        (first, f"{second}+"),
+        (first, third),
+        (third, third),
+    ]
+    (link,) = chained(rows).links
+    assert link[2:] == (0.0, FLOOR)

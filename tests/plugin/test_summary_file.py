@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from repository import Repository
@@ -93,9 +96,7 @@ def test_a_run_that_ends_early_names_what_it_did_not_measure(quick_project: pyte
 
 
 def test_the_workflow_of_the_docs_runs(project: pytest.Pytester) -> None:
-    yaml = pytest.importorskip("yaml")
-    (text,) = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(), re.DOTALL)
-    steps = yaml.safe_load(text)["jobs"]["gate"]["steps"]
+    steps = workflows()["gate"]["jobs"]["gate"]["steps"]
     assert steps[0]["with"]["fetch-depth"] == 0
     (step,) = [step for step in steps if "pytest benchmarks/" in step.get("run", "")]
     command = step["run"].replace("$BASE", step["env"]["BASE"])
@@ -109,3 +110,56 @@ def test_the_workflow_of_the_docs_runs(project: pytest.Pytester) -> None:
     uploaded = steps[-1]["with"]["path"].split()
     assert options.summary
     assert {options.summary.name, options.summary.with_suffix(".json").name, "gate.xml"} == set(uploaded)
+
+
+def workflows() -> dict[str, Any]:
+    """Return the workflows of the docs, by name."""
+    yaml = pytest.importorskip("yaml")
+    texts = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    return {found["name"]: found for found in map(yaml.safe_load, texts)}
+
+
+GH = """
+#!/bin/sh
+echo "$@" >> calls
+case "$*" in
+*pulls*) echo 7 ;;
+*PATCH*|*POST*) cp comment.md posted ;;
+*comments*) cat own 2> /dev/null ;;
+esac
+"""
+
+
+def test_the_comment_is_posted_once_and_then_edited(tmp_path: Path) -> None:
+    found = workflows()
+    commenting = found["gate comment"]
+    started_by = commenting[True]["workflow_run"]  # YAML 1.1 reads the key `on` as true
+    assert started_by["workflows"] == [found["gate"]["name"]]
+    assert commenting["permissions"] == {"actions": "read", "contents": "read", "pull-requests": "write"}
+    download, comment = commenting["jobs"]["comment"]["steps"]
+    assert download["with"]["name"] == found["gate"]["jobs"]["gate"]["steps"][-1]["with"]["name"]
+    assert "checkout" not in str(commenting), "the pull request's code never runs with these permissions"
+    assert "${{" not in comment["run"], "a branch's name is never a part of the script"
+
+    gh = tmp_path / "bin" / "gh"
+    gh.parent.mkdir()
+    gh.write_text(GH.strip())
+    gh.chmod(0o755)
+    mark = comment["env"]["MARK"]
+    environment = {"PATH": f"{gh.parent}:{os.environ['PATH']}", "REPO": "us/nets", "HEAD": "them:wide", "SHA": "5d6"}
+
+    def run() -> list[str]:
+        subprocess.run(["bash", "-e", "-c", comment["run"]], cwd=tmp_path, env=environment | {"MARK": mark}, check=True)
+        calls = tmp_path / "calls"
+        return calls.read_text().splitlines() if calls.exists() else []
+
+    assert run() == [], "nothing was uploaded"
+    (tmp_path / "gate.md").write_text("**1 of 2 cases regressed**\n" + "ü" * 60000)
+    first = run()
+    assert first[-1].startswith("api repos/us/nets/issues/7/comments --method POST ")
+    assert "head=them:wide" in first[0]
+    posted = (tmp_path / "posted").read_text()
+    assert posted.startswith(f"{mark}\n**1 of 2 cases regressed**\n")
+    assert len(posted) < 65536
+    (tmp_path / "own").write_text("41\n")
+    assert run()[-1].startswith("api repos/us/nets/issues/comments/41 --method PATCH ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import report_scale
 from markdown_output import table
@@ -13,11 +13,14 @@ from pytest_ngraph.metrics.text import number
 
 REPORT = [stage for stage in report_scale.STAGES if stage != "read"]
 """The stages of a report. The first one includes reading the store."""
-WORKS: Mapping[str, Sequence[str]] = {
+NIGHTS = " of nights"
+"""The end of a work's name on a store of nights, which measure the same cases (`report_scale.write_nights`)."""
+OF_SWEEPS: dict[str, Sequence[str]] = {
     "report": REPORT,
     **{stage: [stage] for stage in (report_scale.METRICS, report_scale.GATE, report_scale.RESUME)},
 }
-"""The stages of each work, which one fresh process does one after another."""
+WORKS = OF_SWEEPS | {f"{work}{NIGHTS}": stages for work, stages in OF_SWEEPS.items() if work != report_scale.METRICS}
+"""The stages of each work, which one fresh process does one after another. `metrics` has no store."""
 
 Cost = tuple[float, float]
 """Seconds, and the most memory held in MiB."""
@@ -36,7 +39,7 @@ def find(parsed: argparse.Namespace) -> str:
 
 def cost(work: str, records: int, rounds: int) -> Cost:
     """Return the cost of a work on this number of records, with this number of rounds each."""
-    stages = report_scale.in_fresh_process(records, rounds, list(WORKS[work])).values()
+    stages = report_scale.in_fresh_process(records, rounds, list(WORKS[work]), nights=work.endswith(NIGHTS)).values()
     return sum(stage["seconds"] for stage in stages), max(stage["peak_mib"] for stage in stages)
 
 

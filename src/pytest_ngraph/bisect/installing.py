@@ -72,7 +72,16 @@ def _run(command: Sequence[str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotInstall(f"{Path(command[0]).name} {command[1]} failed: {error}") from None
     if ended.returncode:
-        lines = [line.strip() for line in ended.stderr.splitlines() if line.strip()]
-        errors = [line for line in lines if line.lower().startswith("error")]
-        raise CannotInstall((errors or lines or ["no reason given"])[-1])
+        raise CannotInstall(reason(ended.stderr))
     return ended.stdout
+
+
+def reason(text: str) -> str:
+    """Return why an installer failed: its last error, for uv with the cause on the line below."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [place for place, line in enumerate(lines) if line.lower().startswith("error")]
+    if not errors:
+        return lines[-1] if lines else "no reason given"
+    error, *below = lines[errors[-1] :]
+    causes = [line.removeprefix("cause: ") for line in below if line.startswith("cause: ")]
+    return ": ".join([error, *causes])

@@ -56,7 +56,7 @@ class StoredRuns:
         for run in runs:
             for case, record in run.items():
                 self._records[case].append(record)
-        self._effects: dict[tuple[int, Case], Effect] = {}
+        self._effects: dict[int, tuple[Record, Effect]] = {}
 
     @property
     def cases(self) -> list[Case]:
@@ -95,7 +95,7 @@ class StoredRuns:
         alike = [run for run, own in compared.items() if ran_same_code(own, identity)]
         if not alike:
             return Against(time, None, None, len(runs), "in time, because identity may have changed")
-        newcomer = over(log_seconds(head), log_seconds(identity))
+        newcomer = over(self._effect_of(head), self._effect_of(identity))
         ratio = self._of_ratios.departure(case, newcomer, [self._ratio(run, case) for run in alike])
         of_identity = self._time(identity, alike)
         return Against(time, ratio, of_identity, len(alike), "relative to identity, which ran the same code")
@@ -130,16 +130,20 @@ class StoredRuns:
     def _time(self, head: Record, runs: Iterable[int]) -> Pooled:
         """Return the logarithm of a record's seconds over those of its case in these runs."""
         effects = [self._effect(run, head.case) for run in runs]
-        return self._of_times.departure(head.case, log_seconds(head), effects)
+        return self._of_times.departure(head.case, self._effect_of(head), effects)
 
     def _ratio(self, run: int, case: Case) -> Effect:
         return over(self._effect(run, case), self._effect(run, case.group))
 
     def _effect(self, run: int, case: Case) -> Effect:
-        key = run, case
+        return self._effect_of(self._runs[run][case])
+
+    def _effect_of(self, record: Record) -> Effect:
+        """Return `log_seconds` of a record, which is computed once: a record is judged several times."""
+        key = id(record)  # unique while the record is kept
         if key not in self._effects:
-            self._effects[key] = log_seconds(self._runs[run][case])
-        return self._effects[key]
+            self._effects[key] = record, log_seconds(record)
+        return self._effects[key][1]
 
 
 def ran_same_code(one: Record, other: Record) -> bool:

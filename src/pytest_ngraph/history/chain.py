@@ -51,7 +51,8 @@ class Chained(NamedTuple):
 def chained(rows: Sequence[Row]) -> Chained:
     """Return a case's nights in one series.
 
-    A night that was still measured beside an earlier anchor, after a later one was first used, only links the two.
+    A night that was still measured beside an earlier anchor, after a later one was first used, only links the two. So
+    does a run just before a later anchor that measured this anchor's own commit, on no branch: `against.linking`.
 
     Args:
         rows: records of the case that have a ratio to an anchor, in order of time.
@@ -64,7 +65,10 @@ def chained(rows: Sequence[Row]) -> Chained:
         number = order[_anchor(row)]
         if kept and number < order[_anchor(kept[-1])]:
             continue
-        starts.setdefault(number, len(kept))
+        if number not in starts:
+            if kept and _only_links(kept[-1], row) and starts[order[_anchor(kept[-1])]] < len(kept) - 1:
+                kept.pop()
+            starts[number] = len(kept)
         kept.append(row)
     links: list[Link] = []
     shifts = [0.0]
@@ -102,6 +106,11 @@ def _link(rows: Sequence[Row], earlier: str, later: str) -> tuple[float, float]:
     weights = [1 / variance for _, variance in logs]
     mean = math.fsum(weight * log for weight, (log, _) in zip(weights, logs, strict=True)) / math.fsum(weights)
     return mean, math.sqrt(1 / math.fsum(weights))
+
+
+def _only_links(last: Row, first: Row) -> bool:
+    """Return whether the last row beside an anchor was measured to link the anchor of the first row after it."""
+    return last.commit == _anchor(first) and not last.branch
 
 
 def _anchor(row: Row) -> str:

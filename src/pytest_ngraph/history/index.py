@@ -133,11 +133,21 @@ class Index:
         """Return what cannot be read, by file."""
         return dict(self._database.execute("SELECT name, problem FROM files WHERE problem != '' ORDER BY name"))
 
-    def last_anchor(self) -> str:
-        """Return the anchor of the last record of a history; empty for none."""
+    def last_anchored(self) -> Row | None:
+        """Return the last record of a history; None where there is none."""
         query = f"{SELECT} WHERE sessions.anchor != '' ORDER BY records.started_at DESC LIMIT 1"
         found = self._database.execute(query).fetchone()
-        return row_of(found).anchor if found else ""
+        return row_of(found) if found else None
+
+    def has_anchor(self, commit: str) -> bool:
+        """Return whether a record was measured beside the anchor of this commit."""
+        query = "SELECT 1 FROM sessions WHERE anchor_commit = ? LIMIT 1"
+        return self._database.execute(query, (commit,)).fetchone() is not None
+
+    def links(self, commit: str, anchor_commit: str) -> int:
+        """Return how many cases have a ratio of this commit to this anchor."""
+        query = f"{SELECT} WHERE commit_id = ? AND anchor_commit = ? AND log_ratio IS NOT NULL"
+        return len({row_of(found).case_id for found in self._database.execute(query, (commit, anchor_commit))})
 
     def count(self) -> int:
         """Return the number of records."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 CODE_GENERATION = re.compile(
@@ -90,8 +91,14 @@ def _of_macos() -> tuple[str, str]:
 
 def for_computing(instruction_sets: frozenset[str], architecture: str) -> list[str]:
     """Return the instruction sets that a compiler or library chooses code by, sorted."""
+    return list(_for_computing(instruction_sets, architecture))
+
+
+@cache
+def _for_computing(instruction_sets: frozenset[str], architecture: str) -> tuple[str, ...]:
+    """Return the same, which every record of a resumed run asks for."""
     x86 = architecture in ("x86_64", "AMD64", "i686")
-    return sorted(name for name in instruction_sets if not x86 or CODE_GENERATION.fullmatch(name))
+    return tuple(sorted(name for name in instruction_sets if not x86 or CODE_GENERATION.fullmatch(name)))
 
 
 def _model(core: str) -> str:

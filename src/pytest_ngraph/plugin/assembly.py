@@ -99,23 +99,31 @@ def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
 
 
 def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
-    """Return the anchor of a history. Raises `UsageError` where none is named, and none can be taken from before."""
+    """Return the anchor of a history; a new one is measured beside the one before it first.
+
+    Raises `UsageError` where none is named, and none can be taken from before.
+    """
+    from pytest_ngraph.against import linking
     from pytest_ngraph.against.anchor import Anchor, WithLibraries, chosen_before
     from pytest_ngraph.against.from_revision import FromRevision
     from pytest_ngraph.against.interpreter import FromInterpreter
     from pytest_ngraph.history.index import Index
 
     started = config.invocation_params
-    name = chosen.gate.against
-    if not name:
-        with Index(chosen.store) as index:
-            index.update()
-            name = chosen_before(index.last_anchor(), started.dir)
     arguments = [str(argument) for argument in started.args]
-    revision = FromRevision(name, arguments, started.dir, config.rootpath, config.args)
-    python = chosen.gate.against_python
-    origin = WithLibraries(revision, FromInterpreter(python, config.rootpath)) if python else revision
-    return Anchor(origin, name, chosen.gate)
+    with Index(chosen.store) as index:
+        index.update()
+        last = index.last_anchored()
+        name = chosen.gate.against or chosen_before(last.anchor if last else "", started.dir)
+        revision = FromRevision(name, arguments, started.dir, config.rootpath, config.args)
+        python = chosen.gate.against_python
+        origin = WithLibraries(revision, FromInterpreter(python, config.rootpath)) if python else revision
+        anchors = linking.changed(index, revision.name, origin.commit)
+    anchor = Anchor(origin, name, chosen.gate)
+    if anchors is not None and not options.is_xdist_worker(config):
+        print(f"pytest-ngraph: a new anchor, {anchors.new}, is measured beside {anchors.earlier} once.", flush=True)
+        anchor.note = linking.measure(anchors, arguments, started.dir, config.rootpath, chosen.store)
+    return anchor
 
 
 def _baselines(chosen: Options, site: Site, resumed: ResumedRun | None) -> list[StoredBase]:

@@ -21,7 +21,16 @@ from pytest_ngraph.plugin.collection import MISTAKES
 from pytest_ngraph.plugin.items import case_of
 
 
-class CaseWriter:
+class CacheKey:
+    """A plugin that declares the key of pytest's cache, which a child's arguments set."""
+
+    def pytest_addoption(self, parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+        """Declare it where the cache is switched off, because `--strict-config` refuses unknown keys."""
+        if not pluginmanager.hasplugin("cacheprovider"):
+            parser.addini("cache_dir", "Nothing, without the cache", default=None)
+
+
+class CaseWriter(CacheKey):
     """A plugin that writes the cases of all collected tests, and switches off what else the options ask for."""
 
     def __init__(self, out: TextIO) -> None:
@@ -29,11 +38,6 @@ class CaseWriter:
         self._selection: list[tuple[Path, str]] = []
         self._deselected: list[pytest.Item] = []
         self._depends_on_history = False
-
-    def pytest_addoption(self, parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-        """Declare the key that `collect` sets, because `--strict-config` refuses unknown ones."""
-        if not pluginmanager.hasplugin("cacheprovider"):
-            parser.addini("cache_dir", "Nothing, without the cache", default=None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:

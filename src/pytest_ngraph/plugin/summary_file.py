@@ -35,12 +35,19 @@ def publish(config: pytest.Config) -> None:
     destinations, result = config.stash.get(DESTINATIONS, None), config.stash.get(RESULT, None)
     if destinations is None or result is None:
         return
-    from pytest_ngraph.against.revision import head_of
+    from pytest_ngraph.against.revision import commits_since, head_of
 
     started = config.invocation_params
     head = head_of(started.dir)
     command = shlex.join(["pytest", *map(str, started.args)])
-    whole = dataclasses.replace(result, head=str(head) if head else "", command=command)
+    gate = config.stash[SESSION].options.gate
+    whole = dataclasses.replace(
+        result,
+        head=str(head) if head else "",
+        command=command,
+        commits=commits_since(gate.against, started.dir) if gate.against and not gate.history else (),
+        history=str(config.getoption("ngraph_history_url") or config.getini("ngraph_history_url") or ""),
+    )
     config.stash[PROBLEMS] = destinations.write(whole)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from urllib.parse import quote
 
 from pytest_ngraph.case import LATENCY, Case
 from pytest_ngraph.gate.verdict import Verdict, VerdictName
@@ -35,6 +37,7 @@ def page(result: RunResult) -> str:
     lines = [f"**{escaped(headline(result))}**", ""]
     lines += _explained("Lost", result, "lost")
     lines += _compared("Regressed", result, "regressed")
+    lines += _since(result)
     lines += _metrics("Metrics regressed", result, "regressed")
     lines += _explained("Inconclusive", result, "inconclusive")
     lines += _metrics("Metrics inconclusive", result, "inconclusive")
@@ -101,6 +104,30 @@ def _compared(title: str, result: RunResult, name: VerdictName) -> list[str]:
     return [f"### {title}", "", *rows, *whys, *([""] if whys else [])] if rows else []
 
 
+def _since(result: RunResult) -> list[str]:
+    """Return since which commit cases are slower: the only one there is, or how to find it."""
+    slower = list(dict.fromkeys(verdict.case.id for verdict in _named(result, "regressed")))
+    if not (slower and result.commits):
+        return []
+    if len(result.commits) == 1:
+        return [f"Since {escaped(result.commits[0])}, the only commit that the base does not have.", ""]
+    newest = result.commits[-1].partition(" ")[0]
+    base = f"{result.commits[0].partition(' ')[0]}^"
+    chosen = [word for case in slower for word in ("--case", case)]
+    command = shlex.join(["pytest-ngraph", "bisect", base, newest, *chosen, "--", *_selecting(result.command)])
+    return [f"Since one of {len(result.commits)} commits. This finds which:", "", *fenced(command)]
+
+
+def _selecting(command: str) -> list[str]:
+    """Return the arguments of a pytest that select cases and how they are measured, without what a bisection sets."""
+    return [word for word in shlex.split(command)[1:] if not word.startswith(("--ngraph-", "--junit"))]
+
+
+def _linked(case: str, result: RunResult) -> str:
+    """Return a case's name, as a link to its history where there is one."""
+    return f"[{code(case)}]({result.history}#{quote(case)})" if result.history else code(case)
+
+
 def _measured_table(result: RunResult, name: VerdictName) -> list[str]:
     rows = [
         (_case(v, result), change(v), _interval(v), margin(v), basis(v), str(v.launches or ""), percent(v.detectable))
@@ -137,7 +164,8 @@ def _case(verdict: Verdict, result: RunResult) -> str:
 
 def _named_against(name: str, against: str, result: RunResult) -> str:
     """Name a case or scope, and its base where there are several bases."""
-    return f"{code(name)} against {escaped(against)}" if len(result.bases) > 1 else code(name)
+    shown = _linked(name, result)
+    return f"{shown} against {escaped(against)}" if len(result.bases) > 1 else shown
 
 
 def _interval(verdict: Verdict) -> str:

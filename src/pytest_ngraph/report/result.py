@@ -43,6 +43,9 @@ class RunResult:
         saved: what became of the run as a stored baseline, in a sentence; empty where it was to be none.
         head: revision that was measured (`feature at 5d6e7f8`); empty where it is not known.
         command: shell command that repeats the run.
+        commits: the head's commits that its base does not have, oldest first, each as `5d6e7f8 Widen the layers`. Empty
+            where that is not known.
+        history: address of the page that `pytest-ngraph history` writes; empty for none.
     """
 
     run: Run
@@ -58,6 +61,8 @@ class RunResult:
     saved: str = ""
     head: str = ""
     command: str = ""
+    commits: Sequence[str] = ()
+    history: str = ""
 
     @property
     def is_empty(self) -> bool:

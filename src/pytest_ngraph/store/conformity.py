@@ -6,6 +6,7 @@ import dataclasses
 import types
 from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 Check = Callable[[Any], bool]
@@ -22,6 +23,9 @@ def conforms(value: object, hint: Any) -> bool:
 @cache
 def _check(hint: Any) -> Check:
     """Return the check for a type. It is built once, because a store has millions of values of few types."""
+    types_allowed = _plain(hint)
+    if types_allowed:
+        return _one_of(types_allowed)
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return lambda value: True
@@ -30,33 +34,63 @@ def _check(hint: Any) -> Check:
     if origin is Literal:
         return lambda value: isinstance(value, str) and value in arguments
     if origin is dict:
-        return _dict_of(*map(_check, arguments))
+        return _dict_of(*map(_check_each, arguments))
     if origin is list:
-        return _sequence_of(list, _check(arguments[0]))
+        return _sequence_of(list, _check_each(arguments[0]))
     if origin is tuple:
         return _tuple_of(arguments)
     if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields"):
         return _fields_of(hint)
+    raise TypeError(f"no check for {hint}")
+
+
+def _plain(hint: Any) -> frozenset[type]:
+    """Return the types of the values that a hint allows, if their types say all; else none."""
+    if get_origin(hint) in (Union, types.UnionType):
+        every = [_plain(each) for each in get_args(hint)]
+        return frozenset().union(*every) if all(every) else frozenset()
     if hint is float:
-        return lambda value: type(value) in (float, int)
-    return lambda value: type(value) is hint
+        return frozenset((float, int))
+    is_made_of_fields = dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")
+    is_plain = isinstance(hint, type) and hint is not Any and not is_made_of_fields
+    return frozenset((hint,)) if is_plain and get_origin(hint) is None else frozenset()
+
+
+def _one_of(allowed: frozenset[type]) -> Check:
+    return lambda value: type(value) in allowed
+
+
+def _check_each(hint: Any) -> Check:
+    """Return the check for all items of a container at once: their types are collected without a call for each."""
+    allowed = _plain(hint)
+    if allowed:
+        return lambda items: allowed.issuperset(map(type, items))
+    check = _check(hint)
+    if not hasattr(hint, "_fields"):
+        return lambda items: all(map(check, items))
+    fields = [_check_each(each) for each in get_type_hints(hint).values()]
+    kind = {hint}
+    return lambda items: (
+        kind.issuperset(map(type, items))
+        and all(of_field(column) for of_field, column in zip(fields, zip(*items, strict=True), strict=False))
+    )
 
 
 def _any_of(checks: list[Check]) -> Check:
     return lambda value: any(check(value) for check in checks)
 
 
-def _dict_of(key: Check, item: Check) -> Check:
-    return lambda value: isinstance(value, dict) and all(key(k) and item(v) for k, v in value.items())
+def _dict_of(keys: Check, values: Check) -> Check:
+    return lambda value: isinstance(value, dict) and keys(value) and values(value.values())
 
 
-def _sequence_of(kind: type[list[Any]] | type[tuple[Any, ...]], item: Check) -> Check:
-    return lambda value: isinstance(value, kind) and all(map(item, value))
+def _sequence_of(kind: type[list[Any]] | type[tuple[Any, ...]], items: Check) -> Check:
+    return lambda value: isinstance(value, kind) and items(value)
 
 
 def _tuple_of(hints: tuple[Any, ...]) -> Check:
     if len(hints) == 2 and hints[1] is Ellipsis:
-        return _sequence_of(tuple, _check(hints[0]))
+        return _sequence_of(tuple, _check_each(hints[0]))
     checks = [_check(hint) for hint in hints]
     return lambda value: (
         isinstance(value, tuple)
@@ -67,7 +101,16 @@ def _tuple_of(hints: tuple[Any, ...]) -> Check:
 
 def _fields_of(kind: Any) -> Check:
     @cache
-    def checks() -> list[tuple[str, Check]]:  # built for the first value: a class may have a field of its own type
-        return [(name, _check(hint)) for name, hint in get_type_hints(kind).items()]
+    def checks() -> tuple[Callable[[Any], tuple[Any, ...]], list[Check]]:
+        # built for the first value: a class may have a field of its own type
+        hints = get_type_hints(kind)
+        read = attrgetter(*hints) if len(hints) > 1 else lambda value: tuple(getattr(value, name) for name in hints)
+        return read, [_check(hint) for hint in hints.values()]
 
-    return lambda value: isinstance(value, kind) and all(check(getattr(value, name)) for name, check in checks())
+    def check(value: Any) -> bool:
+        if not isinstance(value, kind):
+            return False
+        read, of_fields = checks()
+        return all(of_field(found) for of_field, found in zip(of_fields, read(value), strict=True))
+
+    return check

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -108,7 +108,12 @@ def read(folder: Path, run: str = LATEST) -> Run:
         run = known[-1]
     if run not in known:
         raise StoreError(f"the store {folder} has no run {run!r}. Runs: {', '.join(known[-10:])}.")
-    return _Reader(run).read(_bytes(folder / (run + SUFFIX)))
+    path = folder / (run + SUFFIX)
+    try:
+        with path.open("rb") as file:
+            return _Reader(run).read(file)
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def last_unfinished(folder: Path) -> str | None:
@@ -152,13 +157,6 @@ def is_live(folder: Path, run: str) -> bool:
         raise unreadable(path, error) from error
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
-
-
 def check_schema(schema: int, run: str) -> None:
     """Raise `StoreError` if a run was written by a later version of this package."""
     if schema > SCHEMA:
@@ -180,14 +178,16 @@ class _Reader:
         self._deaths: dict[Case, Death] = {}
         self._running: dict[Case, Phase] = {}
         self._last: Case | None = None
+        self._follows_from: dict[str, Any] = {}
         self._whole = True
         self._dropped: list[str] = []
 
-    def read(self, text: bytes) -> Run:
-        lines = text.split(b"\n")
-        for number, line in enumerate(lines, start=1):
+    def read(self, file: Iterable[bytes]) -> Run:
+        """Read the lines of a file one by one: those of a large run need several times the memory of its records."""
+        for number, text in enumerate(file, start=1):
+            line = text.removesuffix(b"\n")
             if line and not self._take(line):
-                cut = ", which was not finished" if number == len(lines) else ""
+                cut = "" if text.endswith(b"\n") else ", which was not finished"
                 self._dropped.append(f"line {number}{cut}: {len(line)} bytes")
         self._end_session(died=not self._whole)
         return Run(
@@ -253,10 +253,19 @@ class _Reader:
     def _keep(self, record: Record | None) -> bool:
         if record is None:
             return False
+        self._share(record.follows_from)
         self._records.pop(record.case, None)
         self._records[record.case] = record
         self._running.pop(record.case, None)
         return True
+
+    def _share(self, follows_from: dict[str, Any]) -> None:
+        """Replace what a record follows from by the equal objects of the record before: most of its memory."""
+        for name, value in follows_from.items():
+            before = self._follows_from.get(name)
+            if before is not None and before == value:
+                follows_from[name] = before
+        self._follows_from = follows_from
 
     def _end_session(self, *, died: bool) -> None:
         """End a session. If it died, count a death for each case that was running."""

@@ -86,6 +86,7 @@ def variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     return {name: given[name] for name in sorted(given) if _configures(name)}
 
 
+@cache
 def _configures(name: str) -> bool:
     """Return whether a user may configure a compiler by the environment variable of this name."""
     is_noise = name in NOT_OF_THE_USER or name.startswith(OF_CONTAINERS)

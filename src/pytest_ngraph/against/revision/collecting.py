@@ -22,7 +22,10 @@ TIMEOUT_S = 600.0
 WRITER = command(sys.executable, "pytest_ngraph.plugin.case_writer")
 COLLECTED = (0, 2, 5)
 """Exit statuses of a pytest that collected tests: without errors, with errors, and no tests at all."""
-OF_OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
+OF_OUTER_PYTEST = (
+    "GITHUB_STEP_SUMMARY", "PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT",
+)  # fmt: skip
+"""Variables that are this run's own. A child's result is not on the page of the job."""
 
 
 def collect(
@@ -54,7 +57,7 @@ def collect(
             "file": str(file),
         }
         try:
-            ended = run(WRITER, worktree.cwd, _environment(), json.dumps(request), timeout_s)
+            ended = run(WRITER, worktree.cwd, environment(), json.dumps(request), timeout_s)
         except subprocess.TimeoutExpired:
             return Collection(failed={"": f"collecting took longer than {timeout_s:g} s"})
         return _read(file, worktree, ended)
@@ -99,5 +102,6 @@ def moved_argument(argument: str, move: Callable[[str], str]) -> str:
     return f"{option}={move(value)}" if equals and option.startswith("-") else move(argument)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """Return the environment of a child that runs a pytest of its own."""
     return {name: value for name, value in os.environ.items() if name not in OF_OUTER_PYTEST}

@@ -99,6 +99,30 @@ def head_of(folder: Path) -> Head | None:
         return None
 
 
+def commits_since(text: str, folder: Path) -> list[str]:
+    """Return the commits of HEAD that a revision does not have, oldest first: `5d6e7f8 Widen the layers`.
+
+    Nothing where git cannot say, or where HEAD has no part in what was measured, because it has uncommitted changes.
+    """
+    try:
+        revision = resolve(text, folder)
+    except (GitFailed, UsageError):
+        return []
+    if revision.head.dirty:
+        return []
+    listed = answers(
+        revision.root,
+        "log",
+        "--reverse",
+        "--topo-order",
+        "--no-merges",
+        f"--abbrev={SHORT}",
+        "--format=%h %s",
+        f"{revision.sha}..HEAD",
+    )
+    return (listed or "").splitlines()
+
+
 def source_of(folder: Path) -> dict[str, str]:
     """Return the commit and the branch around a folder; nothing where there is no repository.
 

@@ -196,5 +196,18 @@ for (const name of ["workload", "compiler", "device"]) {
 }
 document.getElementById("controls").addEventListener("input", apply);
 document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
+
+/* A link to one case, as the summary of a pull request has it: #CASE. */
+function show() {
+  let name = "";
+  try { name = decodeURIComponent(location.hash.slice(1)); } catch { return; }
+  const linked = rows.find(({ series }) => series.case === name);
+  if (!linked) return;
+  control("search").value = name;
+  apply();
+  if (!linked.row.querySelector(".open")) linked.row.querySelector("button").click();
+}
+window.addEventListener("hashchange", show);
 apply();
+show();
 document.body.dataset.ready = "yes";

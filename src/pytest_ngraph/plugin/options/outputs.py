@@ -49,6 +49,13 @@ def declare(add: Declare) -> None:
         metavar="FILE",
         **ONE,
     )
+    add(
+        "--ngraph-history-url",
+        "ngraph_history_url",
+        "Address of the page that `pytest-ngraph history -o` writes: the summary links each case to its history there",
+        metavar="URL",
+        **ONE,
+    )
 
 
 def reads_figures(config: pytest.Config) -> bool:

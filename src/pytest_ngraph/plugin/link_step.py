@@ -1,0 +1,46 @@
+"""The process that measures a new anchor beside the one before it: `python -m pytest_ngraph.plugin.link_step`.
+
+It reads a JSON object from standard input: `path` becomes `sys.path`, and `arguments` go to pytest.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from pytest_ngraph.plugin.case_writer import INERT, CacheKey
+from pytest_ngraph.system.child import die_with_parent
+
+OUTPUTS: dict[str, object] = {
+    "ngraph_report": None,
+    "ngraph_summary": None,
+    "ngraph_resume": None,
+    "benchmark_json": None,
+    "benchmark_autosave": False,
+    "benchmark_save": None,
+}
+"""Options of the night that are not this run's: files that it writes, and the run that it goes on with."""
+
+
+class LinkStep(CacheKey):
+    """A plugin that switches off what the options of the night ask for besides measuring."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        for name, value in (INERT | OUTPUTS).items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+
+
+def main() -> None:
+    """Measure what standard input asks for."""
+    die_with_parent()
+    request = json.loads(sys.stdin.read())
+    sys.path[:] = request["path"]
+    sys.exit(pytest.main(request["arguments"], plugins=[LinkStep()]))
+
+
+if __name__ == "__main__":
+    main()
