@@ -58,6 +58,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--threads=4096"], "device cpu@4096 needs 4096 cores"),
         (["--size", "seq_len=1,2"], "--size seq_len=1,2: advice is for one size. Give one of them."),
         (["--p99=1s", "--objective=throughput"], "--p99: with --objective=throughput, calls run side by side"),
+        (["--score=accuracy"], "score 'accuracy' is not an import string. Write package.module:function."),
+        (["--min-score=high"], "'high' is not a number."),
+        (["--min-score=0.9"], "--min-score needs a function that scores the outputs: --score=package.module:function."),
         (["--resume=no-run"], "unknown run 'no-run'"),
     ],
 )
