@@ -19,9 +19,9 @@ class Scores:
     """Functions of a user's module."""
 
     @staticmethod
-    def accuracy(outputs: list[np.ndarray]) -> np.float64:
+    def accuracy(outputs: list[np.ndarray]) -> object:
         assert isinstance(outputs, list)
-        return np.mean(outputs[0].argmax(axis=1) == [1, 1])
+        return np.float64(np.mean(outputs[0].argmax(axis=1) == [1, 1]))
 
     @staticmethod
     def fails(outputs: list[np.ndarray]) -> float:
