@@ -41,7 +41,7 @@ def sentence(answer: Answer) -> str:
     if pick is None:
         if not answer.candidates:
             reasons = set(answer.dropped.values())
-            why = f"; each {reasons.pop()}" if len(reasons) == 1 else "."
+            why = f"; each {reasons.pop().rstrip('.')}." if len(reasons) == 1 else "."
             return f"Nothing to deploy: no candidate could be measured{why}"
         best = answer.candidates[0]
         why = ", ".join(best.breaches or [each.text for each in best.held if each.state == "unknown"])
