@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 Precision = Literal["fp32", "bf16", "fp16"]
@@ -35,6 +35,8 @@ class Case:
         shapes: shapes of an ONNX file's inputs, sorted by the name of the input.
         inputs: the function that gives an ONNX file's inputs, `package.module:function`; empty to draw them.
         device: the name of a device profile.
+        scored_by: the function that gives the outputs a score, `package.module:function`; empty for none. Cases that
+            differ only in it are equal: they measure the same.
     """
 
     workload: str
@@ -49,6 +51,7 @@ class Case:
     shapes: tuple[tuple[str, Shape], ...] = ()
     inputs: str = ""
     device: str = "cpu"
+    scored_by: str = field(default="", compare=False)
 
     @property
     def id(self) -> str:

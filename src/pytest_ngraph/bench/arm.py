@@ -125,6 +125,27 @@ class Arm:
         if not self._settings.smoke:
             self._seconds_per_call = answer["seconds_per_call"]
 
+    def score(self, scorer: Callable[[], WorkerProcess], file: Path) -> None:
+        """Have the outputs scored by the user's own function, in another process than the one that is timed.
+
+        Args:
+            scorer: returns that process.
+            file: where to write the outputs meanwhile.
+        """
+        if self._ask("save_outputs", file=str(file)) is None:
+            return
+        try:
+            worker = scorer()
+            timeout_s, function = self._settings.timeout_s, self.case.scored_by
+            answer = worker.request("score", timeout_s=timeout_s, phase="verify", function=function, outputs=str(file))
+        except WorkerFailed as error:
+            self._fail(error.failure)
+        else:
+            files = {**self._record.follows_from.get("files", {}), **worker.read}
+            self._update(score=answer["score"], follows_from={"files": files})
+        finally:
+            file.unlink(missing_ok=True)
+
     @property
     def prepared(self) -> Record:
         """What came of preparing: the record, still without rounds."""

@@ -234,13 +234,21 @@ class Bench:
             paired = kind(case, artifact, target, settings, worker, comparison, opponent, self._free_cores, draws)
             self._prepare(paired)
             if not paired.problem:
+                self._score(paired)
                 return paired
             paired.finish(Contention(), ())
             arm = paired.single()
         else:
             arm = Arm(case, artifact, target, self._settings, worker, comparison)
         self._prepare(arm)
+        self._score(arm)
         return arm
+
+    def _score(self, arm: Arm) -> None:
+        """Have the arm scored, if its case asks for it. The exporter does it, which has the user's modules."""
+        if arm.case.scored_by and arm.running:
+            exporter = partial(self._workers.resident, EXPORTER, self._target(arm.case.group))
+            arm.score(exporter, self._folder / "group" / "outputs.npz")
 
     def _prepare(self, arm: Arm) -> None:
         arm.prepare(
@@ -255,7 +263,7 @@ class Bench:
         """
         assert self._launches is not None
         if arm.problem:
-            return self._launches.single(arm)
+            return dataclasses.replace(self._launches.single(arm), score=record.score)
         if record.outcome != "measured":  # compiling it again would take as long and fail again
             return record
         return self._launches.confirmed(record, arm)

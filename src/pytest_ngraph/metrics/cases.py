@@ -20,6 +20,7 @@ from pytest_ngraph.stats import Estimates, Floats
 INAPPLICABLE_TO_IDENTITY = "identity is the reference of the other compilers"
 UNREAD = {
     "compile_s": ("nothing is compiled", True),
+    "score": ("no function scores the outputs", True),
     "cpu_percent": ("CPU time was not recorded", False),
     "worker_memory_bytes": ("memory was not recorded", False),
     "device_memory_bytes": ("no accelerator's memory was read", True),
@@ -59,6 +60,7 @@ def case_columns(panels: Panels) -> dict[str, Column]:
         "bsr": _ratio(panels, RATIOS["bsr"]),
         "compile_s": _reading(cells, "compile_s"),
         "break_even": _break_even(panels),
+        "score": _reading(cells, "score"),
         "cpu_percent": _reading(cells, "cpu_percent"),
         "cpu_reduction": _cpu_reduction(panels),
         "worker_memory_bytes": _reading(cells, "worker_memory_bytes"),

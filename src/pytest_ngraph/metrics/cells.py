@@ -25,7 +25,9 @@ from pytest_ngraph.stats import (
     intervals_of_rounds,
 )
 
-READINGS = ("compile_s", "cpu_percent", "worker_memory_bytes", "device_memory_bytes", "tokens", "first_tokens")
+READINGS = (
+    "compile_s", "score", "cpu_percent", "worker_memory_bytes", "device_memory_bytes", "tokens", "first_tokens"
+)  # fmt: skip
 """What is read once of a record, not sampled (`Record.reading`)."""
 NO_CALLS: Floats = np.empty(0)
 Cost = Estimate | str

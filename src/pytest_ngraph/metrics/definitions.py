@@ -179,6 +179,13 @@ DEFINITIONS = _table(
         formula="compile_s / (1 / T_identity(b) - 1 / T_c(b)), infinite where c is not faster",
     ),
     Definition(
+        name="score",
+        extent="case",
+        better="higher",
+        unit="ratio",
+        formula="what your own function makes of the outputs: the mark's score",
+    ),
+    Definition(
         name="cpu_percent",
         extent="case",
         better="lower",

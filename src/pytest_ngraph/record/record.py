@@ -55,6 +55,8 @@ class Record:
         load_s: seconds from what was compiled, just now or earlier, to the first possible iteration.
         cached_at: when the artifact from the cache was compiled, in seconds since the epoch; None when it was compiled
             for this record.
+        score: what the user's own function makes of its outputs (`Case.scored_by`), higher is better; None where there
+            is none.
         cpu_percent: CPU seconds of the worker over wall seconds times logical CPUs, during the rounds.
         worker_memory_bytes: resident peak of the process that measures, from loading the model to the last round,
             without what compiling or earlier cases left in it (`worker.memory`). The process also holds PyTorch and
@@ -90,6 +92,7 @@ class Record:
     cached_at: float | None = None
     warmup: Warmup | None = None
     agreement: Agreement | None = None
+    score: float | None = None
     cpu_percent: float | None = None
     worker_memory_bytes: int | None = None
     device_memory_bytes: int | None = None
@@ -182,6 +185,10 @@ class Record:
     def lacks_costs(self) -> bool:
         """Whether the case was measured, and not what serving it costs."""
         return self.outcome == "measured" and self.serving is None
+
+    def lacks_score(self, case: Case) -> bool:
+        """Whether the case was measured, and not scored by the function that this case names."""
+        return self.outcome == "measured" and bool(case.scored_by) and self.case.scored_by != case.scored_by
 
     @property
     def lacks_profile(self) -> bool:

@@ -75,6 +75,7 @@ FIGURES = (
     Figure("RTR", "rtr", 5, _ratio),
     Figure("ASE", "ase", 4, _ratio),
     Figure("BSR", "bsr", 3, _ratio),
+    Figure("score", "score", 2, _value, optional=True),
     Figure("compile", "compile_s", 6, _value),
     Figure("CPU %", "cpu_percent", 9, _whole),
     Figure("memory", "worker_memory_bytes", 8, _value),

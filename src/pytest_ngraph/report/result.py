@@ -120,6 +120,7 @@ class RunResult:
             "outcome": record.outcome,
             "problem": why_not_measured(record),
             **{name: _estimate(metrics[name]) for name in SHOWN},
+            "score": record.score,
             "serving": {name: _estimate(metrics[name]) for name in COSTS} if record.serving else None,
         }
 

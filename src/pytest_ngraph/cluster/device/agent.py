@@ -158,6 +158,8 @@ class Agent:
         """Return whether more is asked of a case than an earlier task has measured."""
         if record.outcome == "unchanged":
             return case in self._figures
+        if record.lacks_score(case):
+            return True
         if (case in self._served and record.lacks_costs) or (case in self._profiled and record.lacks_profile):
             return True
         return case in self._calls and case.objective == "latency" and record.outcome == "measured" and not record.calls

@@ -46,7 +46,8 @@ def declare(add: Declare) -> None:
         "--ngraph-goal",
         "ngraph_goal",
         "The question that rounds answer, so that they end with it: rank (the order of the compilers), best (the "
-        "fastest), threshold (each limit is surely kept or breached), precision (each median). Default: precision",
+        "fastest), threshold (each limit is surely kept or breached), precision (each median). Default: precision, or "
+        "rank with --ngraph-advise",
         metavar="rank|best|threshold|precision",
         **ONE,
     )
@@ -100,6 +101,20 @@ def declare(add: Declare) -> None:
         kind="bool",
         action="store_true",
     )
+
+    add(
+        "--ngraph-advise",
+        "ngraph_advise",
+        "Say at the end what to deploy of each workload: the fastest of what the run measured that breaches no "
+        "threshold, how sure that is, and the command that deploys it",
+        kind="bool",
+        action="store_true",
+    )
+
+
+def advises(config: pytest.Config) -> bool:
+    """Whether it is said at the end what to deploy."""
+    return bool(config.getoption("ngraph_advise") or config.getini("ngraph_advise"))
 
 
 def serving(config: pytest.Config) -> bool:
