@@ -34,10 +34,7 @@ FEWEST_ROUNDS = 6
 
 
 class Estimate(NamedTuple):
-    """A number and the 95 % interval around it.
-
-    An exact number has an interval of width zero. With too few samples the interval is infinite.
-    """
+    """A number and its 95 % interval, which has no width if it is exact, and is infinite with too few samples."""
 
     value: float
     low: float
