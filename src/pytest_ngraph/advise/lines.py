@@ -23,7 +23,7 @@ def lines(answer: Answer, width: int, options: str = "") -> Iterator[str]:
     complete = [each for each in answer.candidates if each.is_on_front]
     if complete:
         yield ""
-        yield "Pareto front: nothing that was measured to the end is better in one figure and no worse in the others"
+        yield "Pareto front of what was measured to the end"
         yield from _table(complete, answer, width)
     others = [each for each in answer.candidates if not each.is_on_front]
     if others or answer.dropped:
