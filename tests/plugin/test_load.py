@@ -22,7 +22,7 @@ def test_a_limit_that_no_rate_keeps_breaches_a_threshold(quick_project: pytest.P
     (quick_project.path / "numbers.txt").write_text("1 2 3")
     result = quick_project.runpytest("--ngraph-load-p99=0.1ms", "--ngraph-fail-on=max_rate<1", "--ngraph-load=5")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"*max_rate<1 breached: {ID} has max_rate 0 requests/s*", "*max rate*"])
+    result.stdout.fnmatch_lines([f"*max_rate<1 breached: {ID} has max_rate 0.00 requests/s*", "*max rate*"])
     (record,) = store.read(quick_project.path / ".ngraph").records
     assert record.load is not None
     assert record.load.limit_s == 0.0001

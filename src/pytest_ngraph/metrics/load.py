@@ -24,6 +24,7 @@ from pytest_ngraph.stats import Estimate, Estimates
 
 MAX_RATE = "max_rate"
 P99 = 0.99
+SHOWN = {"p50_s": 0.50, "p95_s": 0.95, "p99_s": P99}
 NOT_UNDER_LOAD = "it was not put under load: --objective=serving"
 AROUND = (1.0, 0.93, 1.07, 0.96, 1.04, 1.0)
 """Rates to measure, over the highest one as the rates before show it."""
@@ -104,6 +105,14 @@ def highest_of(call_s: float, load: Load, *, batch: int, seed: int = 0) -> float
         return p99_of(found) <= load.limit_s
 
     return _highest(keeps, batch / call_s)
+
+
+def percentiles_over_rate(load: Load) -> list[dict[str, float]]:
+    """Return p50, p95 and p99 of the requests at each rate, in rising order: `per_s`, `p50_s`, `p95_s`, `p99_s`."""
+    return [
+        {"per_s": rate.per_s} | {name: float(np.quantile(rate.seconds, share)) for name, share in SHOWN.items()}
+        for rate in sorted(load.rates, key=lambda rate: rate.per_s)
+    ]
 
 
 def p99_of(rate: Rate) -> float:
