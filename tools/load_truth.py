@@ -121,7 +121,7 @@ def peaks(case: Case, limit_s: float, trials: int) -> Iterator[list[str]]:
         assert found.estimate is not None, found.absent
         command = [sys.executable, __file__, "peak", f"--workload={case.workload}", f"--compiler={case.compiler}"]
         command += [f"--limit={limit_s}", f"--guess={found.estimate.value / 2:.1f}"]
-        other = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+        other = float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
         difference = found.estimate.value / other - 1
         yield [str(trial + 1), in_words(found), f"{other:.1f} requests/s", f"{difference:+.1%}"]
 
@@ -159,9 +159,11 @@ def peak(case: Case, limit_s: float, guess: float) -> float:
         for each in asked:
             model()
             lg.QuerySamplesComplete([lg.QuerySampleResponse(each.id, 0, 0)])
-    summary = (folder / "log" / "mlperf_log_summary.txt").read_text()
-    found = re.search(r"target_qps : ([\d.]+)", summary)
-    assert found, summary
+    log_text = (folder / "log" / "mlperf_log_detail.txt").read_text()
+    found = re.search(r"Found peak performance field: ([\d.]+)", log_text)
+    if not found:
+        *_, reason = re.findall(r'FindPeakPerformance: ([^"]+)', log_text)
+        raise SystemExit(f"LoadGen found no peak: {reason}")
     return float(found[1])
 
 
