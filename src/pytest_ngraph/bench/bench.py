@@ -22,6 +22,7 @@ from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.headroom import Headroom
 from pytest_ngraph.bench.home import OWN_HOME, Home
 from pytest_ngraph.bench.keeping import keep_profile
+from pytest_ngraph.bench.load import put_under_load
 from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
@@ -160,6 +161,7 @@ class Bench:
             contention = interleave(arms, self._settings, self._progress, goal=goal_of(self._settings, self._knowledge))
             if not self._settings.smoke:
                 time_calls(arms, self._asked.calls, self._settings)
+                put_under_load(arms, self._settings, self._progress)
             cycles = uuid.uuid4().hex
             paired = [(arm, arm.finish(contention, names, cycles)) for arm in arms if isinstance(arm, PairedArm)]
             for arm in arms:
@@ -184,7 +186,7 @@ class Bench:
     def _base_alone(self, case: Case, opponent: Opponent) -> Record:
         """Return the record of the base, prepared by itself and not measured."""
         target = dataclasses.replace(
-            self._target(case), precision=opponent.case.precision, objective=opponent.case.objective
+            self._target(case), precision=opponent.case.precision, objective=opponent.case.compiled_for
         )
         with self._workers.fresh(target, self._base_home) as worker:
             arm = Arm(opponent.case, opponent.artifact, target, self._settings, lambda: worker)

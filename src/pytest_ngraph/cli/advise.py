@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import compilers, workloads
-from pytest_ngraph.case import OBJECTIVES, PRECISIONS, Case, CompilerSpec, split_compilers
+from pytest_ngraph.case import OBJECTIVES, PRECISIONS, SERVING, Case, CompilerSpec, split_compilers
 from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store, columns, count, counts
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.errors import UsageError
@@ -25,6 +25,8 @@ from pytest_ngraph.store import LATEST, check_writable
 from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.worker.score import check_score
 
+OFFERED = tuple(each for each in OBJECTIVES if each != SERVING)
+"""Objectives to race for: under load a single candidate takes minutes."""
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 NOTHING_KEEPS_THE_LIMITS = 1
 
@@ -52,7 +54,7 @@ def declare(commands: Any) -> None:
     add("--batch-size", type=counts, default=(1,), metavar="N[,N...]", help="default: 1")
     add("--precision", type=_precisions, default=("fp32",), metavar="NAME[,NAME...]", help="allowed; default: fp32")
     add("--threads", type=counts, metavar="N[,N...]", help="default: those of the device")
-    add("--objective", choices=OBJECTIVES, default="latency", help="default: latency, single calls")
+    add("--objective", choices=OFFERED, default="latency", help="default: latency, single calls")
     add("--depth", type=count, metavar="N", help="depth of a block")
     add("--width", type=count, metavar="N", help="width of a block")
     add("--size", action="append", default=[], metavar="AXIS=N", help="size of an axis of your own; repeatable")

@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.costs import COSTS, NOT_ASKED_FOR
-from pytest_ngraph.metrics import percentiles
+from pytest_ngraph.metrics import load, percentiles
 from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.panels import NONE, Chunk, Neighbour, Panels
@@ -53,6 +53,7 @@ def case_columns(panels: Panels) -> dict[str, Column]:
         "latency_s": _latency_s(cells),
         "tokens_per_s": _times_reading(cells, _throughput(cells), "tokens"),
         **percentiles.columns(cells, _unmeasured(cells)),
+        "max_rate": load.column(cells, _unmeasured(cells)),
         "time_to_first_token_s": _times_reading(cells, _latency_s(cells), "first_tokens"),
         "speedup": _ratio(panels, RATIOS["speedup"]),
         "rtr": _ratio(panels, RATIOS["rtr"]),

@@ -230,5 +230,5 @@ def _obstacles(case: Case, device: Device, host: Host) -> Iterator[str]:
     yield device.absent(host.machine, host.place, host.is_importable)
     if device.kind not in compiler.kinds:
         yield f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"
-    if case.objective not in getattr(compiler, "objectives", (LATENCY,)):
+    if case.compiled_for not in getattr(compiler, "objectives", (LATENCY,)):
         yield f"{name} is measured for {LATENCY} only: it has no way of running several requests at a time here"

@@ -12,6 +12,7 @@ from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, renamed
 from pytest_ngraph.costs import COSTS, Costs
+from pytest_ngraph.load import Load
 from pytest_ngraph.record.parts import (
     PASSING,
     Agreement,
@@ -63,6 +64,7 @@ class Record:
             this plugin.
         device_memory_bytes: peak on the accelerator; None on a CPU.
         serving: what a process costs that only serves this; None where that was not asked for.
+        load: what its model showed under load; None where the objective is another.
         profile: where a call spends its time, as `KeptProfile.to_dict` writes it, or `problem`: why that is not known.
             Of an instrumented copy of the model, after the rounds. Empty where nobody asked.
         facts: what the compiled model reports about itself (version, precision really used, provider, threads).
@@ -98,6 +100,7 @@ class Record:
     device_memory_bytes: int | None = None
     contention: Contention = field(default_factory=Contention)
     serving: Costs | None = None
+    load: Load | None = None
     model: Model = field(default_factory=Model)
     profile: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
@@ -218,6 +221,7 @@ class Record:
                 "agreement": Agreement(**data["agreement"]) if data["agreement"] else None,
                 "contention": Contention(**data["contention"]),
                 "serving": Costs.from_dict(data["serving"]) if data.get("serving") else None,
+                "load": Load.from_dict(data["load"]) if data.get("load") else None,
                 "model": Model(**data["model"]),
                 "arms": tuple(data["arms"]),
                 "failure": Failure(**data["failure"]) if data["failure"] else None,

@@ -27,7 +27,7 @@ from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.record import Phase
 from pytest_ngraph.system import perf_events
 from pytest_ngraph.system.relocation import refuse_foreign
-from pytest_ngraph.worker import idle, memory
+from pytest_ngraph.worker import idle, load, memory
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.deploy import deploy
 from pytest_ngraph.worker.measure import time_calls, time_pipelined, time_quad, time_round, until_disturbed, warm_up
@@ -191,6 +191,16 @@ class Worker:
         seconds = time_calls(model, model.stopwatch, calls, every)
         idle.wait()
         return {"seconds": seconds}
+
+    def load(
+        self, *, per_s: float, requests: int, seed: int, cores: list[int], batch_wait_s: float, batch: int = 1
+    ) -> Answer:
+        """Put the model under load. The arguments are those of `worker.load.run`."""
+        rate = load.run(
+            per_s, requests, self._models[HEAD], seed=seed, cores=cores, batch=batch, batch_wait_s=batch_wait_s
+        )
+        idle.wait()
+        return asdict(rate)
 
     def compare(self, *, calls: int, quads: int, slowest_s: float | None = None) -> Answer:
         """Time quads of base and head, in bursts of `calls` calls.

@@ -162,7 +162,7 @@ class Agent:
             return True
         if (case in self._served and record.lacks_costs) or (case in self._profiled and record.lacks_profile):
             return True
-        return case in self._calls and case.objective == "latency" and record.outcome == "measured" and not record.calls
+        return case in self._calls and case.runs_single_calls and record.outcome == "measured" and not record.calls
 
     def _base(self, assignment: Assignment, given: BaseAssignment, tree: Path) -> Base:
         rule = Rule.from_dict(given.rule)

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.requirement import parse_size
-from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, path, positive, share, single
+from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, path, positive, seconds, share, single
 from pytest_ngraph.settings import Goal, Isolation, Settings
 from pytest_ngraph.system.files import compiled_folder
 
@@ -34,6 +34,29 @@ def declare(add: Declare) -> None:
         nargs="?",
         const=f"{DEFAULTS.tails_s:g}",
         metavar="SECONDS",
+    )
+    add(
+        "--ngraph-load",
+        "ngraph_load",
+        f"With --objective=serving: seconds of load per case. Default: {DEFAULTS.load_s:g}",
+        metavar="SECONDS",
+        **ONE,
+    )
+    add(
+        "--ngraph-load-p99",
+        "ngraph_load_p99",
+        "With --objective=serving: what 99 of 100 requests may take, as in 50ms. Default: "
+        f"{1000 * DEFAULTS.load_p99_s:g}ms",
+        metavar="TIME",
+        **ONE,
+    )
+    add(
+        "--ngraph-batch-wait",
+        "ngraph_batch_wait",
+        "With --objective=serving: how long a request waits until as many as the batch size are there, as in 5ms. "
+        "Default: 0, a call takes those that wait",
+        metavar="TIME",
+        **ONE,
     )
     add(
         "--ngraph-precision-target",
@@ -128,6 +151,9 @@ def read(config: pytest.Config) -> Settings:
     return Settings(
         budget_s=positive(config, "budget", DEFAULTS.budget_s),
         tails_s=_tails_s(config),
+        load_s=positive(config, "load", DEFAULTS.load_s),
+        load_p99_s=seconds(config, "load_p99", DEFAULTS.load_p99_s),
+        batch_wait_s=seconds(config, "batch_wait", DEFAULTS.batch_wait_s, or_zero=True),
         precision_target=share(config, "precision_target", DEFAULTS.precision_target),
         goal=cast("Goal", choice(config, "goal", get_args(Goal), DEFAULTS.goal)),
         indifference=share(config, "indifference", DEFAULTS.indifference),
