@@ -133,7 +133,7 @@ def test_two_at_once_in_one_store(small: Project) -> None:
 
 def test_a_disk_that_is_full(small: Project) -> None:
     """No file may grow beyond a limit, so that a line is cut short."""
-    limit = 5000
+    limit = 6000
 
     def bound() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

@@ -46,8 +46,8 @@ def test_a_threshold_asks_for_it_in_its_cases_and_the_option_in_all(project: pyt
     )
     result.stdout.fnmatch_lines(
         [
-            "*- costs to serve under mine:Exact: it cannot be deployed: mine:Exact has no*",
             "*1 case measured again: what serving costs was not measured.*",
+            "*- costs to serve under mine:Exact: it cannot be deployed: mine:Exact has no*",
         ]
     )
     again, exact = records(project)
