@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from distributed import Security
-
+from pytest_ngraph.cluster import certificate
+from pytest_ngraph.cluster.guard import Guard
+from pytest_ngraph.cluster.guarded_comm import GuardedSecurity
+from pytest_ngraph.cluster.revocation import Revoked
+from pytest_ngraph.cluster.roles import Role
 from pytest_ngraph.errors import UsageError
 
 PORT = 8786
@@ -51,11 +54,11 @@ class Endpoint:
 
     Attributes:
         address: as the engine writes it: `tls://head:8786`.
-        security: the engine's own settings for certificates.
+        security: the engine's own settings for certificates, with the rules of this end.
     """
 
     address: str
-    security: Security
+    security: GuardedSecurity
 
     @property
     def host(self) -> str:
@@ -105,7 +108,12 @@ def read_credentials(
 
 
 def endpoint(
-    address: str, credentials: Credentials | None, *, insecure: bool = False, spelling: Spelling = COMMAND
+    address: str,
+    credentials: Credentials | None,
+    *,
+    part: Role = "submit",
+    insecure: bool = False,
+    spelling: Spelling = COMMAND,
 ) -> Endpoint:
     """Return the endpoint of a scheduler's address.
 
@@ -113,11 +121,13 @@ def endpoint(
         address: host, with or without a scheme and a port. Without a scheme it is `tls` if there are credentials, else
             `tcp`; without a port it is 8786.
         credentials: the certificates, if any.
+        part: the role that this process takes; its certificate has to allow that.
         insecure: allow an unencrypted address of another machine.
         spelling: how messages spell the options.
 
     Raises:
-        UsageError: the address is not valid, does not fit the credentials, or is not encrypted and not allowed.
+        UsageError: the address is not valid, does not fit the credentials, or is not encrypted and not allowed; or the
+            certificate does not allow the role.
     """
     scheme, host, port = _split(address, default="tls" if credentials else "tcp")
     place = f"{f'[{host}]' if ':' in host else host}:{port}"
@@ -130,7 +140,9 @@ def endpoint(
         raise UsageError(f"tcp://{place} is not encrypted and takes no certificate. Write tls://{place}.")
     if credentials is None and not insecure:
         refuse_open(f"tcp://{place}", host, spelling)
-    return Endpoint(address=f"{scheme}://{place}", security=_security(credentials))
+    if credentials is not None:
+        certificate.check(credentials.cert, part)
+    return Endpoint(address=f"{scheme}://{place}", security=_security(credentials, part))
 
 
 def refuse_open(place: str, host: str, spelling: Spelling = COMMAND) -> None:
@@ -169,10 +181,11 @@ def _split(address: str, default: str) -> tuple[str, str, int]:
     return parts.scheme, parts.hostname, PORT if port is None else port
 
 
-def _security(credentials: Credentials | None) -> Security:
+def _security(credentials: Credentials | None, part: Role) -> GuardedSecurity:
     """Return the engine's settings. Every part of the cluster shows a certificate and asks for one."""
     if credentials is None:
-        return Security(require_encryption=False)
+        return GuardedSecurity(Guard(part, None), require_encryption=False)
     shown = {f"tls_{role}_cert": str(credentials.cert) for role in ("client", "scheduler", "worker")}
     keys = {f"tls_{role}_key": str(credentials.key) for role in ("client", "scheduler", "worker")}
-    return Security(require_encryption=True, tls_ca_file=str(credentials.ca), **shown, **keys)
+    guard = Guard(part, Revoked(credentials.ca))
+    return GuardedSecurity(guard, require_encryption=True, tls_ca_file=str(credentials.ca), **shown, **keys)

@@ -88,7 +88,8 @@ class Cluster:
 
     def run(self, *arguments: str, machine: str = HEAD) -> subprocess.CompletedProcess[str]:
         """Run a command of `pytest-ngraph` with this cluster's scheduler until it ends."""
-        command = [*self.place.on(machine), *COMMAND, *arguments, f"--scheduler={self.address}", *self._options]
+        options = (f"--scheduler={self.address}", *self._options)
+        command = [*self.place.on(machine), *COMMAND, *arguments[:2], *options, *arguments[2:]]
         return subprocess.run(command, env=self.environment(machine), capture_output=True, text=True, timeout=60)
 
     def environment(self, machine: str) -> dict[str, str]:
@@ -133,11 +134,19 @@ class Cluster:
         """Wait for the machine's process to end by itself, and return its exit status."""
         return self._processes[machine].wait(timeout=60)
 
+    def start_other(self, machine: str, *command: str) -> None:
+        """Start any other program, and wait until it says that it has joined."""
+        self._run(machine, command)
+        self.wait_for(machine, "joined")
+
     def _start(self, machine: str, *arguments: str) -> None:
+        self._run(machine, [*COMMAND, *arguments[:2], *self._options, *arguments[2:]])
+
+    def _run(self, machine: str, command: Sequence[str]) -> None:
         environment = self.environment(machine)
         with self._log(machine).open("w") as log:
             self._processes[machine] = subprocess.Popen(
-                [*self.place.on(machine), *COMMAND, *arguments[:2], *self._options, *arguments[2:]],
+                [*self.place.on(machine), *command],
                 env=environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -32,12 +32,12 @@ class Arrival(NamedTuple):
 
     Attributes:
         errand: the group that was sent.
-        answer: what `task.measure` returned; empty if it failed.
+        answer: what `task.measure` returned, as it was sent: a text, if the device is honest; empty if it failed.
         error: why it failed.
     """
 
     errand: SentGroup
-    answer: dict[str, Any]
+    answer: Any
     error: BaseException | None = None
 
 
@@ -95,7 +95,7 @@ class Dispatch:
         has no room for them.
         """
         with suppress(*LOST):
-            for digest in digests:
+            for digest in set(digests) & set(self._errands.archives):
                 content = self._errands.archives[digest].content
                 self._link.run(task.receive, digest, content, on=[address], timeout_s=DELIVER_S)
 
@@ -143,7 +143,7 @@ class Dispatch:
             self._send_again()
             return []
         arrivals = [Arrival(self._done(future), answer) for future, answer in zip(finished, answers, strict=True)]
-        arrivals += [Arrival(self._done(future), {}, error) for future, error in zip(failed, errors, strict=True)]
+        arrivals += [Arrival(self._done(future), "", error) for future, error in zip(failed, errors, strict=True)]
         return arrivals
 
     def _done(self, future: Future[Any]) -> SentGroup:

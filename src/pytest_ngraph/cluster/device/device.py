@@ -126,6 +126,7 @@ class Member:
     def __init__(self, membership: Membership, say: Say) -> None:
         self._membership = membership
         self._print = say
+        membership.scheduler.security.guard.say = self._say
         self._last_said = ""
         self._leaving = asyncio.Event()
         self._hurried = asyncio.Event()
