@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from cluster.certificates import credentials_of
+from cryptography import x509
 
 from pytest_ngraph.cluster import certs
 from pytest_ngraph.cluster.guard import Guard, Refused
@@ -53,7 +54,8 @@ def refused(guard: Guard, peer: Peer, **message: Any) -> bool:
 )
 def test_each_role_may_ask_the_head_for_its_own_things(revoked: Revoked, operation: str, allowed: set[str]) -> None:
     head = Guard("head", revoked)
-    assert {role for role in ("submit", "measure", "observe") if not refused(head, holder(role), op=operation)} == allowed
+    roles = ("submit", "measure", "observe")
+    assert {role for role in roles if not refused(head, holder(role), op=operation)} == allowed
 
 
 def test_every_request_that_the_engine_knows_is_refused_to_devices_unless_it_is_listed(revoked: Revoked) -> None:
@@ -71,7 +73,10 @@ def test_a_device_makes_only_itself_leave(revoked: Revoked) -> None:
     good, bad = holder("measure"), holder("measure", name="bad", serial=2)
     head.check(good, {"op": "register-worker", "address": "tls://10.0.0.3:1"})
     head.check(bad, {"op": "register-worker", "address": "tls://10.0.0.3:1"})
-    for leaving in ({"op": "retire_workers", "workers": ["tls://10.0.0.3:1"]}, {"op": "unregister", "address": "tls://10.0.0.3:1"}):
+    for leaving in (
+        {"op": "retire_workers", "workers": ["tls://10.0.0.3:1"]},
+        {"op": "unregister", "address": "tls://10.0.0.3:1"},
+    ):
         assert not refused(head, good, **leaving)
         assert refused(head, bad, **leaving)
     assert refused(head, bad, op="retire_workers", workers=None)
@@ -122,8 +127,6 @@ def test_without_certificates_a_client_still_runs_nothing() -> None:
 def test_a_certificate_that_is_revoked_during_the_session_is_refused(tmp_path: Path) -> None:
     certs.issue(tmp_path, ["lost"], ["submit"])
     head = Guard("head", Revoked(tmp_path / certs.CA))
-    from cryptography import x509
-
     serial = x509.load_pem_x509_certificate((tmp_path / "lost.pem").read_bytes()).serial_number
     head.admit(holder("submit", serial=serial), calls=True)
     certs.revoke(tmp_path, ["lost"])

@@ -31,7 +31,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, authority: Path) -> Iterat
 
 
 def plain(cluster: Cluster) -> Endpoint:
-    return endpoint(cluster.address.replace("tls:", "tcp:"), None)
+    return endpoint(cluster.address.replace("tls:", "tcp:"), None, insecure=True)
 
 
 def test_a_certificate_of_the_authority_is_let_in(guarded: Cluster, authority: Path) -> None:

@@ -21,7 +21,7 @@ from pytest_ngraph.machine.machine import Machine
 
 
 def client_of(cluster: Cluster) -> Client:
-    return connect(endpoint(cluster.address, None))
+    return connect(endpoint(cluster.address, None, insecure=True))
 
 
 def the_device(client: Client) -> JoinedDevice:

@@ -148,13 +148,13 @@ def test_who_may_not_measure_is_no_device(guarded: Cluster, authority: Path) -> 
         finally:
             await worker.close()
 
-    assert "refused submit (submit): may not ask for 'register-worker'" in refused(
-        guarded, lambda: asyncio.run(join())
-    )
+    assert "refused submit (submit): may not ask for 'register-worker'" in refused(guarded, lambda: asyncio.run(join()))
 
 
 @pytest.mark.parametrize("role", ["measure", "submit"])
-def test_a_device_listens_to_the_head_alone(guarded: Cluster, link: Link, authority: Path, mark: Path, role: str) -> None:
+def test_a_device_listens_to_the_head_alone(
+    guarded: Cluster, link: Link, authority: Path, mark: Path, role: str
+) -> None:
     async def run() -> None:
         security = plain(authority, role).get_connection_args("client")
         async with rpc(address_of(link, "xeon"), connection_args=security) as device:

@@ -66,7 +66,7 @@ def declare(commands: Any) -> None:
     revoke = actions.add_parser(
         "revoke",
         help="declare certificates no longer valid",
-        description="Declare the certificates of some machines no longer valid. A head whose ca.pem lies in this folder "
+        description="Declare the certificates of some machines no longer valid. A head whose ca.pem is in this folder "
         "refuses them at once; other machines need a copy of crl.pem beside their ca.pem.",
     )
     revoke.add_argument("folder", type=path, metavar="DIR", help="the authority's folder")
@@ -93,7 +93,7 @@ def _certify(parsed: argparse.Namespace) -> int:
     passphrase = _known_passphrase(folder)
     if parsed.passphrase and passphrase is None:
         if (folder / certs.CA).exists():
-            raise UsageError(f"the authority in {folder} was made without a passphrase. Make another in an empty folder.")
+            raise UsageError(f"the authority in {folder} has no passphrase. Make another in an empty folder.")
         passphrase = _new_passphrase()
     for each in certs.issue(folder, parsed.names, parsed.roles, passphrase):
         print(each)

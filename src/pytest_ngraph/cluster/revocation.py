@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from cryptography import x509
@@ -28,10 +29,8 @@ class Revoked:
 
     def has(self, serial: int) -> bool:
         """Return whether a certificate is revoked. A list that cannot be read leaves the last one in force."""
-        try:
+        with suppress(UsageError):
             self.read()
-        except UsageError:
-            pass
         return serial in self._serials
 
     def read(self) -> None:

@@ -52,7 +52,7 @@ class Cluster:
     def __init__(self, root: Path, place: Place | None = None, options: Sequence[str] = ()) -> None:
         self.root = root
         self.place = place or Loopback()
-        self._options = tuple(options)
+        self._options = tuple(options) or ("--insecure",)  # other people may have accounts on the machine that tests
         self._port = _free_port()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -66,6 +66,7 @@ class Cluster:
     def client_options(self) -> Sequence[str]:
         """Options of a pytest run that measures on this cluster."""
         tls = (option.replace("--tls", "--ngraph-tls", 1) for option in self._options)
+        tls = ("--ngraph-insecure-cluster" if option == "--insecure" else option for option in tls)
         return (f"--ngraph-scheduler={self.address}", *tls)
 
     def start_scheduler(self) -> None:

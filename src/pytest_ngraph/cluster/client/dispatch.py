@@ -100,14 +100,15 @@ class Dispatch:
                 self._link.run(task.receive, digest, content, on=[address], timeout_s=DELIVER_S)
 
     def close(self) -> None:
-        """Cancel the errands under way, and stop what devices measure for this client."""
+        """Cancel the errands under way, and have devices stop measuring for this client and remove its projects."""
         futures = [future for future, _ in self._under_way.values()]
         self._under_way.clear()
         with suppress(*LOST):
             if futures:
                 self._link.cancel(futures)
             addresses = [each.address for each in self._link.present()]
-            self._link.run(task.stop, self._errands.client, on=addresses, timeout_s=2 * GOODBYE_S)
+            digests = list(self._errands.archives)
+            self._link.run(task.stop, self._errands.client, digests, on=addresses, timeout_s=2 * GOODBYE_S)
 
     def _submit(self, errands: Iterable[SentGroup]) -> None:
         for device, group in groupby(sorted(errands, key=lambda errand: errand.device), lambda errand: errand.device):

@@ -16,6 +16,7 @@ from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.connection import probe
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.cluster.presence import KEY, condition, introduction, resource
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
@@ -109,10 +110,13 @@ def serve(membership: Membership, say: Say) -> None:
         UsageError: a device of this name already runs on this machine.
     """
     with membership.folder.occupied():
+        projects = Projects(membership.folder.projects)
+        projects.clear()  # a device that was killed has left them
         try:
             asyncio.run(Member(membership, say).run())
         finally:
             task.close()
+            projects.clear()
 
 
 class Member:

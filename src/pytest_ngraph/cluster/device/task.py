@@ -18,7 +18,7 @@ from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.cluster.device.resident import Resident, Stopped
 from pytest_ngraph.cluster.presence import KEY
-from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.project import Packed, is_digest
 from pytest_ngraph.errors import NgraphError
 
 MESSAGE_S = 1.0
@@ -70,9 +70,19 @@ async def receive(digest: str, content: bytes, dask_worker: Worker) -> None:
     await asyncio.to_thread(projects.unpack, Packed(digest=digest, content=content))
 
 
-async def stop(client: str) -> None:
-    """Stop what is measured on this device for a client."""
-    await asyncio.to_thread(_RESIDENT.stop, client)
+async def stop(client: str, digests: Sequence[str], dask_worker: Worker) -> None:
+    """Stop what is measured on this device for a client, and remove its projects.
+
+    A project that is measured for another client stays; if another client is yet to use it, it sends it again.
+    """
+    await asyncio.to_thread(_leave, client, [each for each in digests if is_digest(each)], _folder(dask_worker))
+
+
+def _leave(client: str, digests: Sequence[str], folder: DeviceFolder) -> None:
+    _RESIDENT.release(client)
+    projects = Projects(folder.projects)
+    for digest in digests:
+        projects.remove(digest)
 
 
 def close() -> None:
