@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from distributed.core import clean_exception, error_message
-from distributed.protocol import Serialized, ToPickle, dumps, to_serialize
+from distributed.protocol.core import dumps
+from distributed.protocol.serialize import Serialized, ToPickle, to_serialize
 
 from pytest_ngraph.cluster.plain import NOT_READ, decode
 

@@ -27,19 +27,19 @@ class Unreadable(Exception):
     """A message that is too big, or none."""
 
 
-class GuardedSecurity(Security):  # type: ignore[misc]
+class GuardedSecurity(Security):
     """The engine's settings for certificates, and the guard of every connection made with them."""
 
     def __init__(self, guard: Guard, **settings: Any) -> None:
-        super().__init__(**settings)
+        super().__init__(**settings)  # type: ignore[no-untyped-call]
         self.guard = guard
         install()
 
     def get_connection_args(self, role: str) -> dict[str, Any]:
-        return {**super().get_connection_args(role), "guard": self.guard}
+        return {**super().get_connection_args(role), "guard": self.guard}  # type: ignore[no-untyped-call]
 
     def get_listen_args(self, role: str) -> dict[str, Any]:
-        return {**super().get_listen_args(role), "guard": self.guard}
+        return {**super().get_listen_args(role), "guard": self.guard}  # type: ignore[no-untyped-call]
 
 
 class _Guarded:
@@ -139,11 +139,11 @@ def _check_size(size_bytes: int, limit_bytes: int) -> None:
         raise Unreadable(f"its message has {size_bytes / 2**20:,.0f} MiB; at most {limit_bytes // 2**20} are read")
 
 
-class GuardedTCP(_Guarded, tcp.TCP):  # type: ignore[misc]
+class GuardedTCP(_Guarded, tcp.TCP):
     """A connection without encryption."""
 
 
-class GuardedTLS(_Guarded, tcp.TLS):  # type: ignore[misc]
+class GuardedTLS(_Guarded, tcp.TLS):
     """A connection with certificates at both ends."""
 
 
@@ -177,28 +177,28 @@ class _GuardedListener:
         return await super().on_connection(comm, *arguments, **others)  # type: ignore[misc]
 
 
-class _TCPConnector(_GuardedConnector, tcp.TCPConnector):  # type: ignore[misc]
+class _TCPConnector(_GuardedConnector, tcp.TCPConnector):
     comm_class = GuardedTCP
 
 
-class _TLSConnector(_GuardedConnector, tcp.TLSConnector):  # type: ignore[misc]
+class _TLSConnector(_GuardedConnector, tcp.TLSConnector):
     comm_class = GuardedTLS
 
 
-class _TCPListener(_GuardedListener, tcp.TCPListener):  # type: ignore[misc]
+class _TCPListener(_GuardedListener, tcp.TCPListener):
     comm_class = GuardedTCP
 
 
-class _TLSListener(_GuardedListener, tcp.TLSListener):  # type: ignore[misc]
+class _TLSListener(_GuardedListener, tcp.TLSListener):
     comm_class = GuardedTLS
 
 
-class _TCPBackend(tcp.TCPBackend):  # type: ignore[misc]
+class _TCPBackend(tcp.TCPBackend):
     _connector_class = _TCPConnector
     _listener_class = _TCPListener
 
 
-class _TLSBackend(tcp.TLSBackend):  # type: ignore[misc]
+class _TLSBackend(tcp.TLSBackend):
     _connector_class = _TLSConnector
     _listener_class = _TLSListener
 

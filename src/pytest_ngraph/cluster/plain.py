@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgpack
-from distributed.protocol import Serialized
-from distributed.protocol.serialize import merge_and_deserialize
+from distributed.protocol.serialize import Serialized, merge_and_deserialize
 from distributed.protocol.utils import msgpack_opts
 
 NOT_READ = "(not read: it is not plain data)"

@@ -58,8 +58,8 @@ async def answer(function: Any, *arguments: Any, dask_worker: Worker) -> Any:
 
 
 async def main(address: str, name: str, ca: str, cert: str, key: str) -> None:
-    task.measure = measure  # type: ignore[assignment]
-    answers.answer = answer  # type: ignore[assignment]
+    task.measure = measure
+    answers.answer = answer
     security = Security(require_encryption=True, tls_ca_file=ca, tls_worker_cert=cert, tls_worker_key=key)
     worker = Worker(
         address,
