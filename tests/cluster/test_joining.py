@@ -21,7 +21,7 @@ from pytest_ngraph.machine.machine import Machine
 
 
 def client_of(cluster: Cluster) -> Client:
-    return connect(endpoint(cluster.address, None))
+    return connect(endpoint(cluster.address, None, insecure=True))
 
 
 def the_device(client: Client) -> JoinedDevice:
@@ -36,8 +36,8 @@ def test_a_device_is_listed_and_offers_itself_once(loopback: Cluster) -> None:
         assert (device.name, device.pool, device.state) == ("orin-1", "orin", "free")
         assert Machine.from_dict(device.machine).fingerprint == device.environment["fingerprint"]
         assert "identity" in device.installed
-        ran = client.submit(type, 1, resources={resource("orin"): 1}, pure=False)
-        assert ran.result(timeout=60) is int
+        ran = client.submit(pow, 3, 2, resources={resource("orin"): 1}, pure=False)
+        assert ran.result(timeout=60) == 9
 
 
 def test_a_device_that_measures_is_busy_and_finishes_before_it_leaves(loopback: Cluster, tmp_path: Path) -> None:

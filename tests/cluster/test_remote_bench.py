@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -20,6 +21,7 @@ from pytest_ngraph.cluster.client.dispatch import Arrival
 from pytest_ngraph.cluster.client.errands import Errands, SentGroup
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.client.remote import TRIES, RemoteBench
+from pytest_ngraph.cluster.plain import NOT_READ
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.errors import DeviceAway, NgraphError
 from pytest_ngraph.machine.devices import BUILT_IN
@@ -65,11 +67,11 @@ def rows(errand: SentGroup) -> Arrival:
     sent = Task.from_dict(errand.data).cases
     follows_from = {"workload": sent[0].model_label, "files": {f"{PLACE}/nets.py": "d1", "/elsewhere/weights.pt": "d2"}}
     made = [measured(each, 0.1, follows_from=follows_from).to_dict() for each in sent]
-    return Arrival(errand, {"rows": list(enumerate(made))})
+    return Arrival(errand, json.dumps({"rows": list(enumerate(made))}))
 
 
 def fails(error: BaseException) -> Answer:
-    return lambda errand: Arrival(errand, {}, error)
+    return lambda errand: Arrival(errand, "", error)
 
 
 class Heard(Silent):
@@ -133,7 +135,7 @@ def test_what_is_asked_of_cases_travels_with_their_group() -> None:
 
 
 def test_a_device_gets_what_it_lacks() -> None:
-    way = Way(lambda errand: Arrival(errand, {"needs": ["d"], "worker": "tcp://xeon"}))
+    way = Way(lambda errand: Arrival(errand, json.dumps({"needs": ["d"], "worker": "tcp://xeon"})))
     (record,) = bench(way, [ONE]).run([ONE])
     assert record.outcome == "measured"
     assert way.delivered == [("tcp://xeon", ["d"])]
@@ -148,7 +150,7 @@ def test_a_group_whose_device_is_lost_is_sent_again_but_not_for_ever() -> None:
 
 
 def test_an_error_is_the_record_of_its_cases() -> None:
-    way = Way(fails(ValueError("no")))
+    way = Way(lambda errand: Arrival(errand, '{"failed": "ValueError: no"}'))
     (record,) = bench(way, [ONE]).run([ONE])
     assert record.failure is not None
     assert record.failure.message == "device xeon: ValueError: no"
@@ -158,7 +160,7 @@ def test_an_error_is_the_record_of_its_cases() -> None:
 def test_a_case_without_a_record_is_one_that_failed() -> None:
     def half(errand: SentGroup) -> Arrival:
         arrival = rows(errand)
-        return arrival._replace(answer={"rows": arrival.answer["rows"][:1]})
+        return arrival._replace(answer=json.dumps({"rows": json.loads(arrival.answer)["rows"][:1]}))
 
     other = case("tvm")
     found: dict[Case, Record] = {record.case: record for record in bench(Way(half), [ONE, other]).run([ONE, other])}
@@ -184,7 +186,7 @@ def test_messages_of_a_device_are_shown() -> None:
 def test_a_record_of_a_different_machine_of_the_pool_fails() -> None:
     def elsewhere(errand: SentGroup) -> Arrival:
         record = measured(ONE, 0.1, follows_from={"machine": "other", "files": {}})
-        return Arrival(errand, {"rows": [(0, record.to_dict())]})
+        return Arrival(errand, json.dumps({"rows": [(0, record.to_dict())]}))
 
     (record,) = bench(Way(elsewhere), [ONE]).run([ONE])
     assert record.failure is not None
@@ -196,7 +198,37 @@ def test_a_device_without_room_fails_what_it_cannot_take() -> None:
         def deliver_to(self, address: str, digests: Collection[str]) -> None:
             raise NgraphError("the project cannot be unpacked: no space left")
 
-    way = Full(lambda errand: Arrival(errand, {"needs": ["d"], "worker": "tcp://xeon"}))
+    way = Full(lambda errand: Arrival(errand, json.dumps({"needs": ["d"], "worker": "tcp://xeon"})))
     (record,) = bench(way, [ONE]).run([ONE])
     assert record.failure is not None
     assert record.failure.message == "device xeon: the project cannot be unpacked: no space left"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"\x80\x04.", "its answer cannot be read: it is no text, but bytes"),
+        (NOT_READ, "its answer cannot be read: Expecting value"),
+        ("[1]", "its answer cannot be read: it is a list, not an object"),
+        ('{"rows": 7}', "its records cannot be read"),
+        ('{"rows": [[0, {}]]}', "its records cannot be read"),
+        ('{"rows": [[99, {}]]}', "its records cannot be read: IndexError"),
+        (json.dumps({"rows": [[0, measured(TWO, 0.1).to_dict()]]}), f"it sent the record of {TWO.id} for {ONE.id}"),
+        ('{"needs": 7, "worker": "tcp://xeon"}', "does not say which projects it lacks"),
+        ('{"failed": ["odd"]}', "odd"),
+    ],
+)
+def test_an_answer_that_makes_no_sense_fails_its_cases_and_names_the_device(answer: Any, reason: str) -> None:
+    way = Way(lambda errand: Arrival(errand, answer))
+    found = {record.case: record for record in bench(way, [ONE]).run([ONE])}
+    failure = found[ONE].failure
+    assert failure is not None
+    assert failure.message.startswith("device xeon: ")
+    assert reason in failure.message
+
+
+def test_messages_that_make_no_sense_are_left_out() -> None:
+    way, heard = Way(), Heard()
+    odd: list[Any] = [{}, {"group": 99, "case": 0}, {"group": 0, "case": "x", "phase": "compile"}, {"case": 0}]
+    way.messages.extend(odd)
+    assert [record.outcome for record in bench(way, [ONE], heard=heard).run([ONE])] == ["measured"]

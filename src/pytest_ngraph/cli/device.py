@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from pytest_ngraph.cluster.presence import JoinedDevice
+    from pytest_ngraph.cluster.roles import Role
 
 MACHINE = ("processor", "architecture", "memory", "gpu", "driver", "system")
 """Facts of a device's machine that `device list` prints."""
@@ -62,7 +63,7 @@ def declare(commands: Any) -> None:
 def _start(parsed: argparse.Namespace) -> int:
     check_libraries()
     folder = (parsed.folder or default_folder(parsed.name)).absolute()
-    endpoint = credentials.endpoint(parsed, parsed.scheduler)
+    endpoint = credentials.endpoint(parsed, parsed.scheduler, "measure")
     if parsed.host and not (endpoint.encrypted or parsed.insecure):
         from pytest_ngraph.cluster.security import refuse_open
 
@@ -87,7 +88,7 @@ def _start(parsed: argparse.Namespace) -> int:
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    with _client(parsed) as client:
+    with _client(parsed, "observe") as client:
         from pytest_ngraph.cluster.presence import present
 
         devices = present(client)
@@ -99,7 +100,7 @@ def _list(parsed: argparse.Namespace) -> int:
 
 
 def _stop(parsed: argparse.Namespace) -> int:
-    with _client(parsed) as client:
+    with _client(parsed, "submit") as client:
         from pytest_ngraph.cluster.device.device import stop
         from pytest_ngraph.cluster.presence import present
 
@@ -114,13 +115,13 @@ def _stop(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _client(parsed: argparse.Namespace) -> Client:
+def _client(parsed: argparse.Namespace, part: Role) -> Client:
     check_libraries()
     from pytest_ngraph.cluster import engine_settings
     from pytest_ngraph.cluster.connection import connect
 
     engine_settings.settle(verbose=parsed.verbose)
-    return connect(credentials.endpoint(parsed, parsed.scheduler))
+    return connect(credentials.endpoint(parsed, parsed.scheduler, part))
 
 
 def _lines(device: JoinedDevice) -> list[str]:

@@ -53,6 +53,7 @@ async def _serve(endpoint: Endpoint, say: Callable[[str], None]) -> None:
             f"cannot listen on {endpoint.address}: {error.__cause__ or error}. Give another address: "
             "--address=HOST:PORT."
         ) from None
+    endpoint.security.guard.say = say
     try:
         say(f"scheduler at {scheduler.address}")
         await stopped.wait()

@@ -52,7 +52,7 @@ class Cluster:
     def __init__(self, root: Path, place: Place | None = None, options: Sequence[str] = ()) -> None:
         self.root = root
         self.place = place or Loopback()
-        self._options = tuple(options)
+        self._options = tuple(options) or ("--insecure",)  # other people may have accounts on the machine that tests
         self._port = _free_port()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -66,6 +66,7 @@ class Cluster:
     def client_options(self) -> Sequence[str]:
         """Options of a pytest run that measures on this cluster."""
         tls = (option.replace("--tls", "--ngraph-tls", 1) for option in self._options)
+        tls = ("--ngraph-insecure-cluster" if option == "--insecure" else option for option in tls)
         return (f"--ngraph-scheduler={self.address}", *tls)
 
     def start_scheduler(self) -> None:
@@ -88,7 +89,8 @@ class Cluster:
 
     def run(self, *arguments: str, machine: str = HEAD) -> subprocess.CompletedProcess[str]:
         """Run a command of `pytest-ngraph` with this cluster's scheduler until it ends."""
-        command = [*self.place.on(machine), *COMMAND, *arguments, f"--scheduler={self.address}", *self._options]
+        options = (f"--scheduler={self.address}", *self._options)
+        command = [*self.place.on(machine), *COMMAND, *arguments[:2], *options, *arguments[2:]]
         return subprocess.run(command, env=self.environment(machine), capture_output=True, text=True, timeout=60)
 
     def environment(self, machine: str) -> dict[str, str]:
@@ -133,11 +135,19 @@ class Cluster:
         """Wait for the machine's process to end by itself, and return its exit status."""
         return self._processes[machine].wait(timeout=60)
 
+    def start_other(self, machine: str, *command: str) -> None:
+        """Start any other program, and wait until it says that it has joined."""
+        self._run(machine, command)
+        self.wait_for(machine, "joined")
+
     def _start(self, machine: str, *arguments: str) -> None:
+        self._run(machine, [*COMMAND, *arguments[:2], *self._options, *arguments[2:]])
+
+    def _run(self, machine: str, command: Sequence[str]) -> None:
         environment = self.environment(machine)
         with self._log(machine).open("w") as log:
             self._processes[machine] = subprocess.Popen(
-                [*self.place.on(machine), *COMMAND, *arguments[:2], *self._options, *arguments[2:]],
+                [*self.place.on(machine), *command],
                 env=environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,

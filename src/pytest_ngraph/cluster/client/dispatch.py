@@ -32,12 +32,12 @@ class Arrival(NamedTuple):
 
     Attributes:
         errand: the group that was sent.
-        answer: what `task.measure` returned; empty if it failed.
+        answer: what `task.measure` returned, as it was sent: a text, if the device is honest; empty if it failed.
         error: why it failed.
     """
 
     errand: SentGroup
-    answer: dict[str, Any]
+    answer: Any
     error: BaseException | None = None
 
 
@@ -95,19 +95,20 @@ class Dispatch:
         has no room for them.
         """
         with suppress(*LOST):
-            for digest in digests:
+            for digest in set(digests) & set(self._errands.archives):
                 content = self._errands.archives[digest].content
                 self._link.run(task.receive, digest, content, on=[address], timeout_s=DELIVER_S)
 
     def close(self) -> None:
-        """Cancel the errands under way, and stop what devices measure for this client."""
+        """Cancel the errands under way, and have devices stop measuring for this client and remove its projects."""
         futures = [future for future, _ in self._under_way.values()]
         self._under_way.clear()
         with suppress(*LOST):
             if futures:
                 self._link.cancel(futures)
             addresses = [each.address for each in self._link.present()]
-            self._link.run(task.stop, self._errands.client, on=addresses, timeout_s=2 * GOODBYE_S)
+            digests = list(self._errands.archives)
+            self._link.run(task.stop, self._errands.client, digests, on=addresses, timeout_s=2 * GOODBYE_S)
 
     def _submit(self, errands: Iterable[SentGroup]) -> None:
         for device, group in groupby(sorted(errands, key=lambda errand: errand.device), lambda errand: errand.device):
@@ -143,7 +144,7 @@ class Dispatch:
             self._send_again()
             return []
         arrivals = [Arrival(self._done(future), answer) for future, answer in zip(finished, answers, strict=True)]
-        arrivals += [Arrival(self._done(future), {}, error) for future, error in zip(failed, errors, strict=True)]
+        arrivals += [Arrival(self._done(future), "", error) for future, error in zip(failed, errors, strict=True)]
         return arrivals
 
     def _done(self, future: Future[Any]) -> SentGroup:

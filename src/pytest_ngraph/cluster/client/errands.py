@@ -99,8 +99,14 @@ class Errands:
         return None if place is None else self._made[message["group"]].cases[place]
 
     def record(self, errand: SentGroup, place: int, data: dict[str, Any]) -> Record:
-        """Return the record that a device sent, with this machine's paths."""
+        """Return the record that a device sent, with this machine's paths.
+
+        Raises:
+            ValueError: it is the record of another case. Other exceptions: it is no record.
+        """
         case, record = errand.cases[place], Record.from_dict(data)
+        if record.case != self._project.away(case):
+            raise ValueError(f"it sent the record of {record.case.id} for {case.id}")
         follows_from = dict(record.follows_from)
         if follows_from:
             follows_from["workload"] = case.model_label

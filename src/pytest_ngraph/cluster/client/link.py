@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from distributed import Client, Future
+from distributed.protocol.pickle import dumps
 
+from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.presence import JoinedDevice, present
 from pytest_ngraph.cluster.security import Endpoint
-from pytest_ngraph.errors import DeviceAway, UsageError
+from pytest_ngraph.errors import DeviceAway, NgraphError, UsageError
 
 ANSWER_S = 60.0
 """Time for a device to answer a question outside of its tasks."""
@@ -51,16 +53,33 @@ class Link:
         """Call a function on some devices, outside of their tasks.
 
         Args:
-            function: what to call; its exceptions are raised here.
+            function: what to call; its results are plain data.
             arguments: its arguments.
             on: addresses of the devices.
             timeout_s: the most time for the answers.
 
         Returns:
-            The results, by address.
+            The results, by address. Devices that cannot be reached, or whose answer cannot be read, are left out.
+
+        Raises:
+            NgraphError: the function failed on a device.
         """
         client = self._open
-        return client.sync(client._run, function, *arguments, workers=list(on), callback_timeout=timeout_s)
+        message = {
+            "op": "run",
+            "function": dumps(answers.answer),
+            "args": dumps((function, *arguments)),
+            "kwargs": dumps({}),
+            "wait": True,
+        }
+        responses: dict[str, Any] = client.sync(
+            client.scheduler.broadcast,  # type: ignore[union-attr]
+            msg=message,
+            workers=list(on),
+            on_error="ignore",
+            callback_timeout=timeout_s,
+        )
+        return _results(responses)
 
     def submit(self, function: Callable[..., Any], data: Sequence[dict[str, Any]], resource: str) -> list[Future[Any]]:
         """Call a function with each of `data`, in this order, on whichever worker has the resource."""
@@ -68,7 +87,7 @@ class Link:
         return futures
 
     def gather(self, futures: Sequence[Future[Any]]) -> list[Any]:
-        """Return the results of finished futures, with one request for all."""
+        """Return the results of finished futures, as they arrived, with one request for all."""
         client = self._open
         results: list[Any] = client.sync(client._gather, list(futures), callback_timeout=ANSWER_S)
         return results
@@ -105,3 +124,14 @@ class Link:
     def close(self) -> None:
         with suppress(*LOST):
             self._client.close(timeout=GOODBYE_S)
+
+
+def _results(responses: Mapping[str, Any]) -> dict[str, Any]:
+    results = {}
+    for address, response in responses.items():
+        with suppress(answers.Unreadable):
+            answer = answers.read(response.get("result") if isinstance(response, Mapping) else response)
+            if "failed" in answer:
+                raise NgraphError(str(answer["failed"]))
+            results[address] = answer.get("answer")
+    return results

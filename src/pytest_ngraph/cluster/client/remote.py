@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from distributed.scheduler import KilledWorker
-
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
+from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.client.errands import Errands, SentGroup
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
@@ -93,22 +92,32 @@ class RemoteBench:
         return received
 
     def _records(self, arrival: Arrival) -> list[Record]:
-        errand, answer = arrival.errand, arrival.answer
-        if "rows" in answer:
-            found = [self._of(errand, self._errands.record(errand, place, data)) for place, data in answer["rows"]]
-            missing = set(errand.cases) - {record.case for record in found}
-            return found + _failed(missing, "raised", f"device {errand.device} returned no record")
-        errand.tries += 1
-        again = arrival.error is None or isinstance(arrival.error, KilledWorker)
-        if again and errand.tries < TRIES:
-            try:
+        errand = arrival.errand
+        try:
+            answer = answers.read(arrival.answer) if arrival.error is None else {}
+            if "rows" in answer:
+                return self._found(errand, answer["rows"])
+            if "failed" in answer:
+                raise NgraphError(str(answer["failed"]))
+            errand.tries += 1
+            if errand.tries < TRIES:
                 if "needs" in answer:
-                    self._dispatch.deliver_to(answer["worker"], answer["needs"])
-            except NgraphError as error:
-                return _failed(errand.cases, *_problem(errand, error))
-            self._dispatch.send([errand])
-            return []
+                    self._dispatch.deliver_to(*_needed(answer))
+                self._dispatch.send([errand])
+                return []
+        except NgraphError as error:
+            return _failed(errand.cases, "raised", f"device {errand.device}: {error}")
         return _failed(errand.cases, *_problem(errand, arrival.error))
+
+    def _found(self, errand: SentGroup, rows: Any) -> list[Record]:
+        """Return the records of a group, and failed ones for cases without. Raises `NgraphError` for other rows."""
+        try:
+            read = [self._errands.record(errand, place, data) for place, data in rows]
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise answers.Unreadable(f"its records cannot be read: {type(error).__name__}: {error}") from None
+        found = [self._of(errand, record) for record in read]
+        missing = set(errand.cases) - {record.case for record in found}
+        return found + _failed(missing, "raised", f"device {errand.device} returned no record")
 
     def _of(self, errand: SentGroup, record: Record) -> Record:
         """Return the record, or a failed one if its machine differs from the device's when the run began.
@@ -122,16 +131,17 @@ class RemoteBench:
         return Record.failed(record.case, Failure(phase="build", kind="raised", message=message))
 
     def _show(self, message: Mapping[str, Any]) -> None:
-        """Show a message about the progress of a device's bench."""
-        progress, case = self._work.progress, self._errands.case(message)
-        if case is None:
-            progress.waiting(f"{message['waiting']} ({message['worker']})")
-        elif "phase" in message:
-            progress.phase(case, message["phase"])
-        elif "compiling" in message:
-            progress.compiling(case, message["compiling"])
-        else:
-            progress.measuring(case, message["measuring"])
+        """Show a message about the progress of a device's bench. One that makes no sense is left out."""
+        with suppress(LookupError, TypeError, ValueError, AttributeError):
+            progress, case = self._work.progress, self._errands.case(message)
+            if case is None:
+                progress.waiting(f"{message['waiting']} ({message['worker']})")
+            elif "phase" in message:
+                progress.phase(case, message["phase"])
+            elif "compiling" in message:
+                progress.compiling(case, str(message["compiling"]))
+            else:
+                progress.measuring(case, float(message["measuring"]))
 
 
 def _difference(follows_from: Mapping[str, Any], environment: Mapping[str, str]) -> str:
@@ -143,15 +153,20 @@ def _difference(follows_from: Mapping[str, Any], environment: Mapping[str, str])
     return ", ".join(f"{name} is {known[name]}, was {environment[name]}" for name in differing)
 
 
+def _needed(answer: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Return the address of a device, and the projects that it lacks."""
+    address, digests = answer.get("worker"), answer["needs"]
+    if not isinstance(address, str) or not isinstance(digests, list):
+        raise answers.Unreadable("its answer cannot be read: it does not say which projects it lacks")
+    return address, [digest for digest in digests if isinstance(digest, str)]
+
+
 def _problem(errand: SentGroup, error: BaseException | None) -> tuple[FailureKind, str]:
     """Return why there are no records of a group, in words."""
     where = f"device {errand.device}"
-    if isinstance(error, KilledWorker):
+    if error is not None:  # only the engine fails a task: `task.measure` answers
         return "crashed", f"{where} left the cluster again and again while it had this group"
-    if error is None:
-        return "raised", f"{where} started this group {TRIES} times without finishing it"
-    reason = str(error) if isinstance(error, NgraphError) else f"{type(error).__name__}: {error}"
-    return "raised", f"{where}: {reason}"
+    return "raised", f"{where} started this group {TRIES} times without finishing it"
 
 
 def _failed(cases: Iterable[Case], kind: FailureKind, message: str) -> list[Record]:

@@ -181,13 +181,18 @@ class Agent:
     def _here(self, text: str) -> str:
         return moved(text, PLACE, self._project)
 
+    def _away(self, text: str) -> str:
+        return moved(text, self._project, PLACE)
+
     def _send(self, record: Record) -> None:
         """Send a record, with `PLACE` instead of the project's folder in its paths."""
+        place = self._progress.numbers[record.case]
+        record = replace(record, case=with_paths(record.case, self._away))
         files: dict[str, str] = record.follows_from.get("files", {})
         if files:
-            files = {moved(path, self._project, PLACE): digest for path, digest in files.items()}
+            files = {self._away(path): digest for path, digest in files.items()}
             record = replace(record, follows_from=record.follows_from | {"files": files})
-        self._say({"case": self._progress.numbers[record.case], "record": record.to_dict()})
+        self._say({"case": place, "record": record.to_dict()})
 
 
 def _installed() -> str:

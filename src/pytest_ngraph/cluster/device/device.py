@@ -16,6 +16,7 @@ from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.connection import probe
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.cluster.presence import KEY, condition, introduction, resource
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import UsageError
@@ -109,10 +110,13 @@ def serve(membership: Membership, say: Say) -> None:
         UsageError: a device of this name already runs on this machine.
     """
     with membership.folder.occupied():
+        projects = Projects(membership.folder.projects)
+        projects.clear()  # a device that was killed has left them
         try:
             asyncio.run(Member(membership, say).run())
         finally:
             task.close()
+            projects.clear()
 
 
 class Member:
@@ -126,6 +130,7 @@ class Member:
     def __init__(self, membership: Membership, say: Say) -> None:
         self._membership = membership
         self._print = say
+        membership.scheduler.security.guard.say = self._say
         self._last_said = ""
         self._leaving = asyncio.Event()
         self._hurried = asyncio.Event()

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from pytest_ngraph.cluster.project import Packed
@@ -55,6 +55,17 @@ class Projects:
                 raise NgraphError(f"the project cannot be unpacked on this device: {error}.") from None
             self._shrink()
 
+    def remove(self, digest: str) -> None:
+        """Remove a project, unless a process holds it."""
+        with _UNPACKING:
+            self._remove(self._folder / digest)
+
+    def clear(self) -> None:
+        """Remove all projects that no process holds, and what an interrupted unpacking left."""
+        with _UNPACKING, suppress(FileNotFoundError):
+            for folder in list(self._folder.iterdir()):
+                self._remove(folder)
+
     @contextmanager
     def held(self, digest: str) -> Iterator[Path]:
         """Yield the project's folder, and keep it from being removed. Raises `NgraphError` if there is none."""
@@ -80,9 +91,13 @@ class Projects:
         folders = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
         folders.sort(key=lambda path: path.stat().st_mtime_ns)
         for folder in folders[: -self._kept]:
-            with _locked(folder) as locked:
-                if locked:
-                    shutil.rmtree(folder, ignore_errors=True)
+            self._remove(folder)
+
+    @staticmethod
+    def _remove(folder: Path) -> None:
+        with _locked(folder) as locked:
+            if locked:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -75,6 +75,14 @@ class Resident:
         if agent is not None and agent.assignment.client == client:
             agent.stop()
 
+    def release(self, client: str) -> None:
+        """End the agent of this client, so that it holds no projects."""
+        self.stop(client)
+        with self._lock:
+            agent = self._agent
+        if agent is not None and agent.assignment.client == client:
+            self._end(agent)
+
     def close(self) -> None:
         """End the agent, whatever it is measuring."""
         with self._lock:

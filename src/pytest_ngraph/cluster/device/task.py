@@ -12,12 +12,14 @@ from typing import Any
 
 from distributed import Worker, get_worker
 
+from pytest_ngraph.cluster.answers import as_text
 from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.cluster.device.resident import Resident, Stopped
 from pytest_ngraph.cluster.presence import KEY
-from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.project import Packed, is_digest
+from pytest_ngraph.errors import NgraphError
 
 MESSAGE_S = 1.0
 """Time between two messages on how far the rounds are."""
@@ -30,13 +32,22 @@ def topic(client: str) -> str:
     return f"{KEY}-{client}"
 
 
-def measure(data: dict[str, Any]) -> dict[str, Any]:
+def measure(data: dict[str, Any]) -> str:
     """Measure the cases of a `Task`, except those whose records an earlier run of the same task has stored.
 
     Returns:
-        One of `{"rows": [(index, record), ...]}`; `{"needs": digests, "worker": address}`, if these projects are not on
-        this device; and `{"stopped": True}`.
+        JSON: one of `{"rows": [[index, record], ...]}`; `{"needs": digests, "worker": address}`, if these projects are
+        not on this device; `{"stopped": true}`; and `{"failed": why}`.
     """
+    try:
+        return as_text(_measured(data))
+    except NgraphError as error:
+        return as_text({"failed": str(error)})
+    except Exception as error:  # an exception itself would travel as a pickle
+        return as_text({"failed": f"{type(error).__name__}: {error}"})
+
+
+def _measured(data: dict[str, Any]) -> dict[str, Any]:
     worker, task = get_worker(), Task.from_dict(data)
     folder = _folder(worker)
     if needed := lacking(task.assignment.projects, worker):
@@ -59,9 +70,19 @@ async def receive(digest: str, content: bytes, dask_worker: Worker) -> None:
     await asyncio.to_thread(projects.unpack, Packed(digest=digest, content=content))
 
 
-async def stop(client: str) -> None:
-    """Stop what is measured on this device for a client."""
-    await asyncio.to_thread(_RESIDENT.stop, client)
+async def stop(client: str, digests: Sequence[str], dask_worker: Worker) -> None:
+    """Stop what is measured on this device for a client, and remove its projects.
+
+    A project that is measured for another client stays; if another client is yet to use it, it sends it again.
+    """
+    await asyncio.to_thread(_leave, client, [each for each in digests if is_digest(each)], _folder(dask_worker))
+
+
+def _leave(client: str, digests: Sequence[str], folder: DeviceFolder) -> None:
+    _RESIDENT.release(client)
+    projects = Projects(folder.projects)
+    for digest in digests:
+        projects.remove(digest)
 
 
 def close() -> None:
