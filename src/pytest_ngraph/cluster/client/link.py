@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from distributed import Client, Future
 
@@ -21,8 +22,15 @@ AGAIN_S = 1.0
 """Time between two tries to reach the scheduler."""
 GOODBYE_S = 5.0
 
+Answer: TypeAlias = concurrent.futures.Future[Any]
+"""What a device will answer."""
 LOST = (OSError, asyncio.TimeoutError, asyncio.CancelledError, RuntimeError)
 """Exceptions that the engine raises when its connection breaks during a call."""
+
+
+def failure(answer: Answer) -> BaseException | None:
+    """Return why a device did not answer, once that is known; None if it did."""
+    return ConnectionError("the question was withdrawn") if answer.cancelled() else answer.exception()
 
 
 class Link:
@@ -45,7 +53,7 @@ class Link:
 
     def present(self) -> list[JoinedDevice]:
         """Return the devices that are in the cluster now."""
-        return present(self._open)
+        return present(self._open, ANSWER_S)
 
     def run(self, function: Callable[..., Any], *arguments: Any, on: Sequence[str], timeout_s: float = ANSWER_S) -> Any:
         """Call a function on some devices, outside of their tasks.
@@ -62,16 +70,48 @@ class Link:
         client = self._open
         return client.sync(client._run, function, *arguments, workers=list(on), callback_timeout=timeout_s)
 
+    def ask(self, function: Callable[..., Any], *arguments: Any, of: str, timeout_s: float = ANSWER_S) -> Answer:
+        """Call a function on one device, outside of its tasks, and return at once.
+
+        Args:
+            function: what to call.
+            arguments: its arguments.
+            of: address of the device.
+            timeout_s: the most time for the answer.
+
+        Returns:
+            The result to come, or the exception, which is one of `LOST` if the device does not answer.
+        """
+        client = self._open
+
+        async def answer() -> Any:
+            return (await client._run(function, *arguments, workers=[of]))[of]
+
+        return self._begin(client, answer(), timeout_s)
+
     def submit(self, function: Callable[..., Any], data: Sequence[dict[str, Any]], resource: str) -> list[Future[Any]]:
         """Call a function with each of `data`, in this order, on whichever worker has the resource."""
         futures: list[Future[Any]] = self._open.map(function, data, resources={resource: 1}, pure=False)
         return futures
 
-    def gather(self, futures: Sequence[Future[Any]]) -> list[Any]:
-        """Return the results of finished futures, with one request for all."""
-        client = self._open
-        results: list[Any] = client.sync(client._gather, list(futures), callback_timeout=ANSWER_S)
-        return results
+    def fetch(self, futures: Sequence[Future[Any]]) -> Answer:
+        """Begin to fetch the results of finished futures, with one request for all, and return at once.
+
+        The client's own method would let requests of the same moment wait for each other's devices.
+
+        Returns:
+            The results to come, or the exception: one of `LOST`.
+        """
+        client, keys = self._open, [future.key for future in futures]
+
+        async def gather() -> list[Any]:
+            scheduler: Any = client.scheduler
+            response = await scheduler.gather(keys=keys)
+            if response["status"] != "OK":
+                raise ConnectionError(f"the devices that had the results are gone: {response.get('keys', keys)}")
+            return [response["data"][key] for key in keys]
+
+        return self._begin(client, gather(), ANSWER_S)
 
     def listen(self, topic: str, hear: Callable[[Any], None]) -> None:
         """Call `hear`, from another thread, with each message of a topic."""
@@ -101,6 +141,12 @@ class Link:
                 if time.monotonic() >= deadline:
                     raise DeviceAway(f"the connection to the scheduler is lost, and {error}") from None
             time.sleep(AGAIN_S)
+
+    @staticmethod
+    def _begin(client: Client, work: Coroutine[Any, Any, Any], timeout_s: float) -> Answer:
+        """Begin something on the client's own event loop."""
+        loop: Any = client.loop
+        return asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, timeout_s), loop.asyncio_loop)
 
     def close(self) -> None:
         with suppress(*LOST):

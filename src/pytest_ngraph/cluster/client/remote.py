@@ -13,7 +13,9 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.client.errands import Errands, SentGroup
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
+from pytest_ngraph.machine.machine import CXX
 from pytest_ngraph.record import Failure, FailureKind, Record
+from pytest_ngraph.system.installed import variables
 
 TRIES = 5
 """How often a group is sent before it fails, if it comes back without records."""
@@ -42,6 +44,7 @@ class RemoteBench:
         self._environment = environment
         self._to_send: Sequence[Sequence[Case]] = work.groups
         self._pending: set[Case] = set()
+        self._tried: dict[int, SentGroup] = {}
         self._described: set[str] = set()
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
@@ -95,20 +98,28 @@ class RemoteBench:
     def _records(self, arrival: Arrival) -> list[Record]:
         errand, answer = arrival.errand, arrival.answer
         if "rows" in answer:
+            self._progressed(errand.device)
+            for place, reason in answer.get("again", ()):
+                self._work.measured_again(errand.cases[place], reason)
             found = [self._of(errand, self._errands.record(errand, place, data)) for place, data in answer["rows"]]
             missing = set(errand.cases) - {record.case for record in found}
             return found + _failed(missing, "raised", f"device {errand.device} returned no record")
         errand.tries += 1
         again = arrival.error is None or isinstance(arrival.error, KilledWorker)
         if again and errand.tries < TRIES:
-            try:
-                if "needs" in answer:
-                    self._dispatch.deliver_to(answer["worker"], answer["needs"])
-            except NgraphError as error:
-                return _failed(errand.cases, *_problem(errand, error))
-            self._dispatch.send([errand])
+            self._tried[errand.number] = errand
+            if "needs" in answer:
+                self._dispatch.deliver_to(answer["worker"], answer["needs"], errand)
+            else:
+                self._dispatch.send([errand])
             return []
         return _failed(errand.cases, *_problem(errand, arrival.error))
+
+    def _progressed(self, device: str) -> None:
+        """Forgive errands of a device that came back: it left while they only waited for one that is done now."""
+        for errand in [each for each in self._tried.values() if each.device == device]:
+            errand.tries = 0
+            del self._tried[errand.number]
 
     def _of(self, errand: SentGroup, record: Record) -> Record:
         """Return the record, or a failed one if its machine differs from the device's when the run began.
@@ -137,10 +148,14 @@ class RemoteBench:
 def _difference(follows_from: Mapping[str, Any], environment: Mapping[str, str]) -> str:
     """Return in words how a record's machine differs from this environment; empty if it does not."""
     made_by = {"fingerprint": follows_from.get("machine"), "python": follows_from.get("python")}
-    made_by |= follows_from.get("libraries", {})
-    known = {name: value for name, value in made_by.items() if value is not None and name in environment}
-    differing = [name for name, value in known.items() if environment[name] != value]
-    return ", ".join(f"{name} is {known[name]}, was {environment[name]}" for name in differing)
+    made_by |= {CXX: follows_from.get(CXX)} | follows_from.get("libraries", {})
+    now = {name: value for name, value in made_by.items() if value is not None and name in environment}
+    before = {name: environment[name] for name in now}
+    if "variables" in follows_from:
+        now |= follows_from["variables"]
+        before |= variables(environment)
+    differing = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    return ", ".join(f"{name} is {now.get(name, 'unset')}, was {before.get(name, 'unset')}" for name in differing)
 
 
 def _problem(errand: SentGroup, error: BaseException | None) -> tuple[FailureKind, str]:

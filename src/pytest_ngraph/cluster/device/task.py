@@ -34,15 +34,16 @@ def measure(data: dict[str, Any]) -> dict[str, Any]:
     """Measure the cases of a `Task`, except those whose records an earlier run of the same task has stored.
 
     Returns:
-        One of `{"rows": [(index, record), ...]}`; `{"needs": digests, "worker": address}`, if these projects are not on
-        this device; and `{"stopped": True}`.
+        One of `{"rows": [(index, record), ...], "again": [(index, reason), ...]}`, where `again` says why stored
+        records did not stand any more; `{"needs": digests, "worker": address}`, if these projects are not on this
+        device; and `{"stopped": True}`.
     """
     worker, task = get_worker(), Task.from_dict(data)
     folder = _folder(worker)
     if needed := lacking(task.assignment.projects, worker):
         return {"needs": needed, "worker": worker.address}
     try:
-        return {"rows": _RESIDENT.measure(task, folder, _Messages(worker, task))}
+        return _RESIDENT.measure(task, folder, _Messages(worker, task))._asdict()
     except Stopped:
         return {"stopped": True}
 
