@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from cluster.processes import Cluster
 
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.security import Endpoint, endpoint
+from pytest_ngraph.cluster.versions import HERE, of_scheduler
 from pytest_ngraph.errors import UsageError
 
 
@@ -35,6 +37,10 @@ def plain(cluster: Cluster) -> Endpoint:
 def test_a_certificate_of_the_authority_is_let_in(guarded: Cluster, authority: Path) -> None:
     with connect(endpoint(guarded.address, credentials_of(authority))) as client:
         assert client.submit(pow, 3, 2).result(timeout=60) == 9
+
+
+def test_the_scheduler_reports_its_version_without_a_client(guarded: Cluster, authority: Path) -> None:
+    assert asyncio.run(of_scheduler(endpoint(guarded.address, credentials_of(authority)))) == HERE
 
 
 def test_a_foreign_certificate_is_refused(guarded: Cluster, foreign_authority: Path) -> None:

@@ -10,6 +10,7 @@ from distributed import Client
 
 from pytest_ngraph import compilers
 from pytest_ngraph.bench.lock import is_held
+from pytest_ngraph.cluster.versions import HERE
 from pytest_ngraph.machine.machine import environment, this_machine
 
 KEY = "ngraph"
@@ -30,6 +31,7 @@ class JoinedDevice:
         environment: versions and facts of the machine, as `machine.environment` returns them.
         compilers: for each compiler, why it cannot be loaded there; empty if it can.
         last_seen: when the scheduler last heard of it, by the scheduler's clock.
+        engine: its version of the engine.
     """
 
     name: str
@@ -40,6 +42,7 @@ class JoinedDevice:
     environment: Mapping[str, str]
     compilers: Mapping[str, str]
     last_seen: float = 0.0
+    engine: str = ""
 
     @property
     def installed(self) -> list[str]:
@@ -72,7 +75,13 @@ def resource(device: str) -> str:
 def introduction(pool: str) -> dict[str, Any]:
     """Return what a device reports when it joins."""
     found = {name: compilers.missing_library(name) for name in compilers.names()}
-    return {"pool": pool, "machine": this_machine().to_dict(), "environment": environment(), "compilers": found}
+    return {
+        "pool": pool,
+        "machine": this_machine().to_dict(),
+        "environment": environment(),
+        "compilers": found,
+        "engine": HERE,
+    }
 
 
 def condition(*, draining: bool) -> dict[str, bool]:
@@ -91,6 +100,7 @@ def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDev
         environment=reported["environment"],
         compilers=reported["compilers"],
         last_seen=worker["last_seen"],
+        engine=reported.get("engine", ""),
     )
 
 

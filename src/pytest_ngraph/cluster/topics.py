@@ -1,4 +1,4 @@
-"""Keeps the head from collecting what devices told clients: the engine never forgets a topic by itself."""
+"""Keeps the head from collecting the messages of devices to clients: the engine never drops a topic by itself."""
 
 from __future__ import annotations
 

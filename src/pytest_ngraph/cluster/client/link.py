@@ -14,6 +14,7 @@ from distributed import Client, Future
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.presence import JoinedDevice, present
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.versions import in_answer
 from pytest_ngraph.errors import DeviceAway, UsageError
 
 ANSWER_S = 60.0
@@ -50,6 +51,15 @@ class Link:
         if self._client.status != "running":
             raise ConnectionError(f"no connection to {self.address}")
         return self._client
+
+    @property
+    def engine(self) -> str:
+        """The scheduler's version of the engine; empty if it does not answer."""
+        client: Any = self._open
+        try:
+            return in_answer(client.sync(client.scheduler.versions, callback_timeout=ANSWER_S))
+        except LOST:
+            return ""
 
     def present(self) -> list[JoinedDevice]:
         """Return the devices that are in the cluster now."""

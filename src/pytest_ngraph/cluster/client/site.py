@@ -19,6 +19,7 @@ from pytest_ngraph.cluster.client.remote_host import RemoteHost
 from pytest_ngraph.cluster.files import top
 from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.versions import difference
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.machine import environment_in_words
 from pytest_ngraph.system.installed import LIBRARIES, library_versions
@@ -65,7 +66,10 @@ class ClusterSite:
 
     def describe(self, devices: Sequence[str]) -> str:
         shown = [device for device in devices if device in self._pools] or sorted(self._pools)
-        return f"cluster {self._link.address}: {', '.join(f'{each} ({self._in_words(each)})' for each in shown)}"
+        words = f"cluster {self._link.address}: {', '.join(f'{each} ({self._in_words(each)})' for each in shown)}"
+        versions = {member.name: member.engine for device in shown for member in self._pools[device]}
+        differing = difference({"the scheduler": self._link.engine, **versions})
+        return f"{words}; {differing}" if differing else words
 
     def host(self, device: str) -> RemoteHost:
         if device not in self._hosts:

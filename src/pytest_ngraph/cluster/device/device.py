@@ -19,6 +19,7 @@ from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.unit import STOP_S
 from pytest_ngraph.cluster.presence import KEY, condition, introduction, resource
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.versions import difference, of_scheduler
 from pytest_ngraph.errors import UsageError
 
 JOIN_S = 60.0
@@ -128,6 +129,7 @@ class Member:
         self._membership = membership
         self._print = say
         self._last_said = ""
+        self._differing = ""
         self._leaving = asyncio.Event()
         self._hurried = asyncio.Event()
         self._executor = MeasuringThreadPoolExecutor()
@@ -149,7 +151,8 @@ class Member:
                 try:
                     await self._take_part()
                 except (UsageError, OSError, RuntimeError, asyncio.TimeoutError) as error:
-                    self._say(f"cannot join: {_reason(self._membership, error)}")
+                    differing = f" ({self._differing})" if self._differing else ""
+                    self._say(f"cannot join: {_reason(self._membership, error)}{differing}")
                     await self._unless_leaving(asyncio.sleep(AGAIN_S))
         finally:
             await asyncio.to_thread(self._executor.end)
@@ -159,11 +162,12 @@ class Member:
         """Join, and return when the scheduler is lost or the device has left."""
         at = self._membership.scheduler
         own_address = await asyncio.to_thread(probe, at)
+        self._differing = difference({"the scheduler": await of_scheduler(at)})
         worker = self._worker(self._membership.host or own_address)
         try:
             await self._unless_leaving(worker.start())
             if worker.status == Status.running:
-                self._say(f"joined {at.address}")
+                self._say(f"joined {at.address}" + (f"; {self._differing}" if self._differing else ""))
                 await self._unless_leaving(worker.finished())
             if self._leaving.is_set():
                 await self._leave(worker)
