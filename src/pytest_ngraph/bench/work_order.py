@@ -39,6 +39,7 @@ class WorkOrder:
         retries: how often devices measure a case again whose process died while it ran.
         retry_failed: whether devices measure again what failed there in a way that may have been chance.
         measured_again: notes that a device had a record of a case, and why it does not stand any more.
+        note: shows a sentence at the end of the run.
     """
 
     settings: Settings
@@ -56,3 +57,4 @@ class WorkOrder:
     retries: int = 1
     retry_failed: bool = False
     measured_again: Callable[[Case, str], None] = lambda case, reason: None
+    note: Callable[[str], None] = lambda text: None

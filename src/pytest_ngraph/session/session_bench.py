@@ -58,6 +58,7 @@ class SessionBench:
     ) -> None:
         self.wanted: set[Case] = set()
         self._again: dict[Case, str] = {}
+        self._noted: list[str] = []
         self._reads_figures = reads_figures
         self._limits = limits
         self._options = options
@@ -100,7 +101,8 @@ class SessionBench:
 
     @property
     def notes(self) -> Iterator[str]:
-        """Which cases devices measured again although they had records of them, one sentence for each reason."""
+        """What the site noted, and which cases devices measured again although they had records: sentences."""
+        yield from self._noted
         for (device, reason), count in Counter((case.device, why) for case, why in self._again.items()).items():
             yield f"{counted(count, 'case')} measured again on device {device}: {reason}."
 
@@ -145,6 +147,7 @@ class SessionBench:
             retries=self._options.resume.retries,
             retry_failed=self._options.resume.retry_failed,
             measured_again=self._again.__setitem__,
+            note=self._noted.append,
             progress=self._progress,
             run_id=lambda: self._recorder.open().id,
             enter=self._recorder.enter,

@@ -10,12 +10,15 @@ from typing import Any, cast
 import pytest
 from cluster.devices import ORIN
 
+from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.cluster.client.site import ClusterSite
 from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.versions import HERE
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.settings import Settings
 from pytest_ngraph.wording import counted
 
 
@@ -49,6 +52,9 @@ class OtherEngines(Broken):
 
     engine = "2025.1.0"
 
+    def listen(self, topic: str, hear: Any) -> None:
+        """Do nothing: no device sends messages."""
+
     def present(self) -> list[JoinedDevice]:
         return [dataclasses.replace(ORIN, engine="2024.8.0")]
 
@@ -74,9 +80,30 @@ def test_a_device_of_another_version_is_one_message(connected: Callable[[type], 
         cluster.host("nano")
 
 
-def test_other_versions_of_the_engine_are_named(connected: Callable[[type], ClusterSite]) -> None:
-    described = connected(OtherEngines).describe(["orin"])
-    assert described.endswith(f"; distributed is {HERE} here and 2025.1.0 on the scheduler, 2024.8.0 on orin-1")
+def test_other_versions_of_the_engine_are_named(
+    connected: Callable[[type], ClusterSite], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    noted: list[str] = []
+
+    def unused(*arguments: object) -> Any:
+        raise AssertionError(arguments)
+
+    work = WorkOrder(
+        settings=Settings(smoke=True),
+        profiles={},
+        groups=[],
+        progress=Silent(),
+        run_id=unused,
+        enter=unused,
+        describe_device=unused,
+        note=noted.append,
+    )
+    connected(OtherEngines).open(work)
+    assert noted == [
+        f"distributed is {HERE} here and 2025.1.0 on the scheduler, 2024.8.0 on orin-1: if the cluster misbehaves, "
+        "install one version everywhere."
+    ]
 
 
 def test_a_device_that_does_not_answer_is_one_message(connected: Callable[[type], ClusterSite]) -> None:

@@ -55,8 +55,8 @@ class Link:
     @property
     def engine(self) -> str:
         """The scheduler's version of the engine; empty if it does not answer."""
-        client: Any = self._open
         try:
+            client: Any = self._open
             return in_answer(client.sync(client.scheduler.versions, callback_timeout=ANSWER_S))
         except LOST:
             return ""

@@ -66,10 +66,7 @@ class ClusterSite:
 
     def describe(self, devices: Sequence[str]) -> str:
         shown = [device for device in devices if device in self._pools] or sorted(self._pools)
-        words = f"cluster {self._link.address}: {', '.join(f'{each} ({self._in_words(each)})' for each in shown)}"
-        versions = {member.name: member.engine for device in shown for member in self._pools[device]}
-        differing = difference({"the scheduler": self._link.engine, **versions})
-        return f"{words}; {differing}" if differing else words
+        return f"cluster {self._link.address}: {', '.join(f'{each} ({self._in_words(each)})' for each in shown)}"
 
     def host(self, device: str) -> RemoteHost:
         if device not in self._hosts:
@@ -95,6 +92,9 @@ class ClusterSite:
 
     def open(self, work: WorkOrder) -> RemoteBench:
         project = self._travelling or LocalProject.read(self._project, self._leave_out)
+        versions = {each.name: each.engine for members in self._pools.values() for each in members}
+        if differing := difference({"the scheduler": self._link.engine, **versions}):
+            work.note(f"{differing}: if the cluster misbehaves, install one version everywhere.")
         errands = Errands(work, uuid.uuid4().hex, project)
         return RemoteBench(Dispatch(self._link, errands), errands, work, lambda device: self.host(device).environment)
 

@@ -97,6 +97,7 @@ class DeviceResults:
         self._journal.close()
 
     def _stands(self, record: Record, run: Run, follows_from: FollowsFrom) -> bool:
+        """Return whether the record of a run stands. If it is stale, `again` gets the reason."""
         if self._retry and run is not self._run and record.may_pass:
             return False
         if record.outcome == "failed" and not record.follows_from:
