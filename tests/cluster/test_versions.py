@@ -47,7 +47,7 @@ def misunderstood(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_scheduler_that_does_not_understand_the_client_is_one_message(misunderstood: Any) -> None:
     misunderstood("2024.8.0")
-    with pytest.raises(UsageError, match=r"has distributed 2024\.8\.0, this machine has .* pip install distributed==2024"):
+    with pytest.raises(UsageError, match=r"has distributed 2024\.8\.0, .* pip install distributed==2024"):
         connect(HEAD)
 
 
