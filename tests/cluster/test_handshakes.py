@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from cluster.processes import Cluster
 from pytest_ngraph.cluster.client.link import Link
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.security import Endpoint, endpoint
+from pytest_ngraph.cluster.versions import HERE, of_scheduler
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.installed import is_importable
 
@@ -41,6 +43,10 @@ def test_a_certificate_of_the_authority_is_let_in(guarded: Cluster, authority: P
         assert link.run(is_importable, "pytest_ngraph", on=[xeon]) == {xeon: True}
     finally:
         link.close()
+
+
+def test_the_scheduler_reports_its_version_without_a_client(guarded: Cluster, authority: Path) -> None:
+    assert asyncio.run(of_scheduler(endpoint(guarded.address, credentials_of(authority)))) == HERE
 
 
 def test_a_foreign_certificate_is_refused(guarded: Cluster, foreign_authority: Path) -> None:

@@ -77,7 +77,7 @@ def address_of(link: Link, name: str) -> str:
 def test_an_answer_that_is_a_pickle_is_not_read(link: Link, mark: Path, kind: str) -> None:
     (future,) = link.submit(task.measure, [{"kind": kind, "mark": str(mark)}], resource(RED))
     wait_until(lambda: future.status == "finished")
-    (answer,) = link.gather([future])
+    (answer,) = link.fetch([future]).result(60)
     with pytest.raises(answers.Unreadable):
         answers.read(answer)
     assert not mark.exists()
@@ -94,6 +94,9 @@ def test_a_question_that_is_answered_by_a_pickle(link: Link, mark: Path) -> None
     red, xeon = address_of(link, RED), address_of(link, "xeon")
     found = link.run(task.lacking, [str(mark)], on=[red, xeon])
     assert found == {xeon: [str(mark)]}
+    with pytest.raises(answers.Unreadable):
+        link.ask(task.lacking, [str(mark)], of=red).result(60)
+    assert link.ask(task.lacking, [str(mark)], of=xeon).result(60) == [str(mark)]
     assert not mark.exists()
 
 
@@ -101,7 +104,7 @@ def test_while_a_device_answers_nothing_others_work(link: Link, mark: Path) -> N
     (silent,) = link.submit(task.measure, [{"kind": "nothing", "mark": str(mark), "seconds": 5}], resource(RED))
     (honest,) = link.submit(task.measure, [{}], resource("xeon"))
     wait_until(lambda: honest.status == "finished")
-    assert "KeyError" in answers.read(link.gather([honest])[0])["failed"]
+    assert "KeyError" in answers.read(link.fetch([honest]).result(60)[0])["failed"]
     link.cancel([silent])
 
 

@@ -25,10 +25,12 @@ from pytest_ngraph.cluster.plain import NOT_READ
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.errors import DeviceAway, NgraphError
 from pytest_ngraph.machine.devices import BUILT_IN
+from pytest_ngraph.machine.machine import CXX
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.settings import Settings
 
 ROOT = Path("/home/somebody/project")
+KNOWN = {"fingerprint": "f", "torch": "2.6", CXX: "g++ 12"}
 ONE, TWO = case("identity"), case("identity", batch_size=2)
 LOST = KilledWorker("measure", None, 1)  # type: ignore[arg-type]  # the scheduler's own state of a worker
 Answer = Callable[[SentGroup], Arrival]
@@ -55,8 +57,9 @@ class Way:
         answer = self._answers.popleft() if self._answers else rows
         return [answer(self._coming.pop())]
 
-    def deliver_to(self, address: str, digests: Collection[str]) -> None:
+    def deliver_to(self, address: str, digests: Collection[str], errand: SentGroup) -> None:
         self.delivered.append((address, list(digests)))
+        self.send([errand])
 
     def close(self) -> None:
         """Nothing is under way."""
@@ -83,7 +86,12 @@ class Heard(Silent):
 
 
 def bench(
-    way: Any, *groups: list[Case], heard: Heard | None = None, devices: list[str] | None = None, asked: Asked = NOTHING
+    way: Any,
+    *groups: list[Case],
+    heard: Heard | None = None,
+    devices: list[str] | None = None,
+    asked: Asked = NOTHING,
+    again: dict[Case, str] | None = None,
 ) -> RemoteBench:
     described = [] if devices is None else devices
     work = WorkOrder(
@@ -95,9 +103,10 @@ def bench(
         enter=lambda case, phase: None,
         describe_device=lambda device, environment: described.append(f"{device} {environment['fingerprint']}"),
         asked=asked,
+        measured_again=({} if again is None else again).__setitem__,
     )
     project = LocalProject(root=ROOT, folder=".", path=(), packed=Packed(digest="d", content=b""))
-    return RemoteBench(way, Errands(work, "client", project), work, lambda device: {"fingerprint": "f"})
+    return RemoteBench(way, Errands(work, "client", project), work, lambda device: KNOWN)
 
 
 def test_everything_is_sent_out_at_once_and_taken_as_it_comes() -> None:
@@ -193,12 +202,54 @@ def test_a_record_of_a_different_machine_of_the_pool_fails() -> None:
     assert "differs from the one that this run began with: fingerprint is other, was f" in record.failure.message
 
 
-def test_a_device_without_room_fails_what_it_cannot_take() -> None:
-    class Full(Way):
-        def deliver_to(self, address: str, digests: Collection[str]) -> None:
-            raise NgraphError("the project cannot be unpacked: no space left")
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"variables": {"OMP_SCHEDULE": "static"}}, "OMP_SCHEDULE is static, was unset"),
+        ({"libraries": {"torch": "2.7"}}, "torch is 2.7, was 2.6"),
+        ({CXX: "g++ 13"}, f"{CXX} is g++ 13, was g++ 12"),
+    ],
+    ids=["variable", "library", "compiler"],
+)
+def test_a_device_that_changed_during_the_run_is_named_with_what_changed(changed: dict[str, Any], words: str) -> None:
+    def later(errand: SentGroup) -> Arrival:
+        record = measured(ONE, 0.1, follows_from={"machine": "f", "files": {}, "variables": {}, **changed})
+        return Arrival(errand, json.dumps({"rows": [(0, record.to_dict())]}))
 
-    way = Full(lambda errand: Arrival(errand, json.dumps({"needs": ["d"], "worker": "tcp://xeon"})))
+    (record,) = bench(Way(later), [ONE]).run([ONE])
+    assert record.failure is not None
+    assert record.failure.message.endswith(f"differs from the one that this run began with: {words}")
+
+
+def test_what_a_device_measured_again_is_noted() -> None:
+    def again(errand: SentGroup) -> Arrival:
+        arrival = rows(errand)
+        return arrival._replace(answer=json.dumps(json.loads(arrival.answer) | {"again": [(0, "weights.pt changed")]}))
+
+    noted: dict[Case, str] = {}
+    list(bench(Way(again), [ONE], again=noted).run([ONE]))
+    assert noted == {ONE: "weights.pt changed"}
+
+
+def test_a_device_that_leaves_often_but_gets_on_fails_nothing() -> None:
+    """When a device leaves, the engine suspects all that waits there, not only what it was measuring."""
+
+    class Leaving(Way):
+        """A device that leaves before each group, so that all that wait fail each time."""
+
+        def receive(self) -> list[dict[str, Any] | Arrival]:
+            done, waiting = rows(self._coming.popleft()), list(self._coming)
+            self._coming.clear()
+            return [*(Arrival(errand, "", LOST) for errand in waiting), done]
+
+    groups = [[case("identity", batch_size=size)] for size in range(1, 3 * TRIES)]
+    ours = bench(Leaving(), *groups)
+    found = [record for group in groups for record in ours.run(group) if record.case == group[0]]
+    assert [record.outcome for record in found] == ["measured"] * len(groups)
+
+
+def test_a_device_without_room_fails_what_it_cannot_take() -> None:
+    way = Way(fails(NgraphError("the project cannot be unpacked: no space left")))
     (record,) = bench(way, [ONE]).run([ONE])
     assert record.failure is not None
     assert record.failure.message == "device xeon: the project cannot be unpacked: no space left"

@@ -16,9 +16,9 @@ BOTH = frozenset({"identity", "ping", "close-stream"})
 MEASURE = BOTH | {
     "register-worker", "unregister", "heartbeat_worker", "retire_workers", "who_has", "task-finished", "task-erred",
     "release-worker-data", "add-keys", "long-running", "reschedule", "keep-alive", "log-event",
-    "worker-status-change", "request-refresh-who-has", "steal-response",
+    "worker-status-change", "request-refresh-who-has", "steal-response", "versions",
 }  # fmt: skip
-"""What a device may ask of the head: what the engine's worker asks by itself."""
+"""What a device may ask of the head: what the engine's worker asks by itself, and the engine's version."""
 OBSERVE = BOTH | {
     "register-client", "processing", "ncores", "versions", "heartbeat-client", "close-client", "subscribe-topic",
     "unsubscribe-topic",

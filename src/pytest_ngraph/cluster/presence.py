@@ -10,6 +10,7 @@ from distributed import Client
 
 from pytest_ngraph import compilers
 from pytest_ngraph.bench.lock import is_held
+from pytest_ngraph.cluster.versions import HERE
 from pytest_ngraph.machine.machine import environment, this_machine
 
 KEY = "ngraph"
@@ -29,6 +30,8 @@ class JoinedDevice:
         machine: its machine as data; readable as a `Machine` only if pytest-ngraph has the same version there.
         environment: versions and facts of the machine, as `machine.environment` returns them.
         compilers: for each compiler, why it cannot be loaded there; empty if it can.
+        last_seen: when the scheduler last heard of it, by the scheduler's clock.
+        engine: its version of the engine.
     """
 
     name: str
@@ -38,6 +41,8 @@ class JoinedDevice:
     machine: dict[str, Any]
     environment: Mapping[str, str]
     compilers: Mapping[str, str]
+    last_seen: float = 0.0
+    engine: str = ""
 
     @property
     def installed(self) -> list[str]:
@@ -45,11 +50,15 @@ class JoinedDevice:
         return [name for name, missing in self.compilers.items() if not missing]
 
 
-def present(client: Client) -> list[JoinedDevice]:
-    """Return the devices of a cluster, sorted by name."""
+def present(client: Client, timeout_s: float | None = None) -> list[JoinedDevice]:
+    """Return the devices of a cluster, sorted by name.
+
+    Args:
+        timeout_s: the most time for the scheduler's answer; None for as long as it takes.
+    """
     assert client.scheduler is not None
-    workers: dict[str, dict[str, Any]] = client.sync(client.scheduler.identity)["workers"]
-    processing = client.processing()
+    workers: dict[str, dict[str, Any]] = client.sync(client.scheduler.identity, callback_timeout=timeout_s)["workers"]
+    processing = client.sync(client.scheduler.processing, callback_timeout=timeout_s)
     devices = [
         _device(address, worker, busy=bool(processing.get(address)))
         for address, worker in workers.items()
@@ -66,7 +75,13 @@ def resource(device: str) -> str:
 def introduction(pool: str) -> dict[str, Any]:
     """Return what a device reports when it joins."""
     found = {name: compilers.missing_library(name) for name in compilers.names()}
-    return {"pool": pool, "machine": this_machine().to_dict(), "environment": environment(), "compilers": found}
+    return {
+        "pool": pool,
+        "machine": this_machine().to_dict(),
+        "environment": environment(),
+        "compilers": found,
+        "engine": HERE,
+    }
 
 
 def condition(*, draining: bool) -> dict[str, bool]:
@@ -84,6 +99,8 @@ def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDev
         machine=reported["machine"],
         environment=reported["environment"],
         compilers=reported["compilers"],
+        last_seen=worker["last_seen"],
+        engine=reported.get("engine", ""),
     )
 
 

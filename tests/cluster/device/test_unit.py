@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.cluster.device.unit import unit
+from pytest_ngraph.cluster.device.unit import MARGIN_S, STOP_S, unit
 
 COMMAND = ["/bin/echo", "--folder=/srv/a b", "--name=50%", 'say "$x"']
 
@@ -14,6 +14,7 @@ COMMAND = ["/bin/echo", "--folder=/srv/a b", "--name=50%", 'say "$x"']
 def test_arguments_are_quoted_as_systemd_reads_them() -> None:
     text = unit("orin", "bench", COMMAND)
     assert "User=bench\n" in text
+    assert f"TimeoutStopSec={STOP_S + MARGIN_S:.0f}\n" in text, "systemd waits for longer than the device"
     assert 'ExecStart=/bin/echo "--folder=/srv/a b" --name=50%% "say \\"$$x\\""\n' in text
 
 

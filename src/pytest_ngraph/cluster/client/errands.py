@@ -57,6 +57,8 @@ class Errands:
             "folder": project.folder,
             "path": project.path,
             "settings": work.settings.to_dict(),
+            "retries": work.retries,
+            "retry_failed": work.retry_failed,
             "threads": work.threads,
             "base": self._base(work.base) if work.base else None,
         }
@@ -87,7 +89,6 @@ class Errands:
             served=tuple(place for place, case in enumerate(cases) if case in asked.served),
             profiled=tuple(place for place, case in enumerate(cases) if case in asked.profiled),
             figures=tuple(place for place, case in enumerate(cases) if is_read(case)),
-            retry_failed=self._work.retry_failed,
         )
         errand = SentGroup(len(self._made), tuple(cases), task.to_dict())
         self._made.append(errand)

@@ -12,7 +12,9 @@ from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.client.errands import Errands, SentGroup
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
+from pytest_ngraph.machine.machine import CXX
 from pytest_ngraph.record import Failure, FailureKind, Record
+from pytest_ngraph.system.installed import variables
 
 TRIES = 5
 """How often a group is sent before it fails, if it comes back without records."""
@@ -41,6 +43,7 @@ class RemoteBench:
         self._environment = environment
         self._to_send: Sequence[Sequence[Case]] = work.groups
         self._pending: set[Case] = set()
+        self._tried: dict[int, SentGroup] = {}
         self._described: set[str] = set()
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
@@ -94,30 +97,44 @@ class RemoteBench:
     def _records(self, arrival: Arrival) -> list[Record]:
         errand = arrival.errand
         try:
+            if isinstance(arrival.error, NgraphError):
+                raise arrival.error
             answer = answers.read(arrival.answer) if arrival.error is None else {}
             if "rows" in answer:
-                return self._found(errand, answer["rows"])
+                return self._found(errand, answer)
             if "failed" in answer:
                 raise NgraphError(str(answer["failed"]))
             errand.tries += 1
             if errand.tries < TRIES:
+                self._tried[errand.number] = errand
                 if "needs" in answer:
-                    self._dispatch.deliver_to(*_needed(answer))
-                self._dispatch.send([errand])
+                    self._dispatch.deliver_to(*_needed(answer), errand)
+                else:
+                    self._dispatch.send([errand])
                 return []
         except NgraphError as error:
             return _failed(errand.cases, "raised", f"device {errand.device}: {error}")
         return _failed(errand.cases, *_problem(errand, arrival.error))
 
-    def _found(self, errand: SentGroup, rows: Any) -> list[Record]:
+    def _found(self, errand: SentGroup, answer: Mapping[str, Any]) -> list[Record]:
         """Return the records of a group, and failed ones for cases without. Raises `NgraphError` for other rows."""
         try:
-            read = [self._errands.record(errand, place, data) for place, data in rows]
+            read = [self._errands.record(errand, place, data) for place, data in answer["rows"]]
+            again = [(errand.cases[place], str(reason)) for place, reason in answer.get("again", ())]
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise answers.Unreadable(f"its records cannot be read: {type(error).__name__}: {error}") from None
+        self._progressed(errand.device)
+        for case, reason in again:
+            self._work.measured_again(case, reason)
         found = [self._of(errand, record) for record in read]
         missing = set(errand.cases) - {record.case for record in found}
         return found + _failed(missing, "raised", f"device {errand.device} returned no record")
+
+    def _progressed(self, device: str) -> None:
+        """Forgive errands of a device that came back: it left while they only waited for one that is done now."""
+        for errand in [each for each in self._tried.values() if each.device == device]:
+            errand.tries = 0
+            del self._tried[errand.number]
 
     def _of(self, errand: SentGroup, record: Record) -> Record:
         """Return the record, or a failed one if its machine differs from the device's when the run began.
@@ -147,10 +164,14 @@ class RemoteBench:
 def _difference(follows_from: Mapping[str, Any], environment: Mapping[str, str]) -> str:
     """Return in words how a record's machine differs from this environment; empty if it does not."""
     made_by = {"fingerprint": follows_from.get("machine"), "python": follows_from.get("python")}
-    made_by |= follows_from.get("libraries", {})
-    known = {name: value for name, value in made_by.items() if value is not None and name in environment}
-    differing = [name for name, value in known.items() if environment[name] != value]
-    return ", ".join(f"{name} is {known[name]}, was {environment[name]}" for name in differing)
+    made_by |= {CXX: follows_from.get(CXX)} | follows_from.get("libraries", {})
+    now = {name: value for name, value in made_by.items() if value is not None and name in environment}
+    before = {name: environment[name] for name in now}
+    if "variables" in follows_from:
+        now |= follows_from["variables"]
+        before |= variables(environment)
+    differing = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    return ", ".join(f"{name} is {now.get(name, 'unset')}, was {before.get(name, 'unset')}" for name in differing)
 
 
 def _needed(answer: Mapping[str, Any]) -> tuple[str, list[str]]:

@@ -21,6 +21,7 @@ from pytest_ngraph.cluster.client.remote_host import RemoteHost
 from pytest_ngraph.cluster.files import top
 from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.versions import difference
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.machine import environment_in_words
 from pytest_ngraph.system.installed import LIBRARIES, library_versions
@@ -97,6 +98,9 @@ class ClusterSite:
 
     def open(self, work: WorkOrder) -> RemoteBench:
         project = self._travelling or LocalProject.read(self._project, self._leave_out, self._send)
+        versions = {each.name: each.engine for members in self._pools.values() for each in members}
+        if differing := difference({"the scheduler": self._link.engine, **versions}):
+            work.note(f"{differing}: if the cluster misbehaves, install one version everywhere.")
         errands = Errands(work, uuid.uuid4().hex, project)
         if project.packed.left_out:
             warnings.warn(travel.left_out(project.packed), stacklevel=2)

@@ -17,8 +17,10 @@ from pytest_ngraph.cluster.connection import probe
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.projects import Projects
+from pytest_ngraph.cluster.device.unit import STOP_S
 from pytest_ngraph.cluster.presence import KEY, condition, introduction, resource
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.versions import difference, of_scheduler
 from pytest_ngraph.errors import UsageError
 
 JOIN_S = 60.0
@@ -99,8 +101,8 @@ def stop(dask_worker: Worker) -> None:
 def serve(membership: Membership, say: Say) -> None:
     """Take part in the cluster until SIGTERM, SIGINT or `stop`, joining again whenever the scheduler is lost.
 
-    After the first of these, the device starts nothing more, finishes its measurement and leaves; after the second, it
-    leaves at once. No process that it started is left running.
+    After the first of these, the device starts nothing more, finishes its measurement if it ends within `STOP_S`, and
+    leaves; after the second, it leaves at once. No process that it started is left running.
 
     Args:
         membership: the device's place in the cluster.
@@ -132,16 +134,18 @@ class Member:
         self._print = say
         membership.scheduler.security.guard.say = self._say
         self._last_said = ""
+        self._differing = ""
         self._leaving = asyncio.Event()
         self._hurried = asyncio.Event()
         self._executor = MeasuringThreadPoolExecutor()
 
     def stop(self) -> None:
-        """Begin to leave. The second call leaves at once."""
+        """Begin to leave, within `STOP_S`. The second call leaves at once."""
         if self._leaving.is_set():
-            self._hurried.set()
-            task.close()
-        self._leaving.set()
+            self._hurry()
+        else:
+            self._leaving.set()
+            asyncio.get_running_loop().call_later(STOP_S, self._lose_patience)
 
     async def run(self) -> None:
         """Join, again and again, until `stop` is called."""
@@ -152,7 +156,8 @@ class Member:
                 try:
                     await self._take_part()
                 except (UsageError, OSError, RuntimeError, asyncio.TimeoutError) as error:
-                    self._say(f"cannot join: {_reason(self._membership, error)}")
+                    differing = f" ({self._differing})" if self._differing else ""
+                    self._say(f"cannot join: {_reason(self._membership, error)}{differing}")
                     await self._unless_leaving(asyncio.sleep(AGAIN_S))
         finally:
             await asyncio.to_thread(self._executor.end)
@@ -162,11 +167,12 @@ class Member:
         """Join, and return when the scheduler is lost or the device has left."""
         at = self._membership.scheduler
         own_address = await asyncio.to_thread(probe, at)
+        self._differing = difference({"the scheduler": await of_scheduler(at)})
         worker = self._worker(self._membership.host or own_address)
         try:
             await self._unless_leaving(worker.start())
             if worker.status == Status.running:
-                self._say(f"joined {at.address}")
+                self._say(f"joined {at.address}" + (f"; {self._differing}" if self._differing else ""))
                 await self._unless_leaving(worker.finished())
             if self._leaving.is_set():
                 await self._leave(worker)
@@ -222,6 +228,16 @@ class Member:
         await asyncio.gather(*tasks, return_exceptions=True)
         if done:
             tasks[0].result()
+
+    def _lose_patience(self) -> None:
+        if not self._hurried.is_set():
+            self._say(f"the measurement under way took more than {STOP_S / 60:.0f} minutes, and is given back")
+            self._hurry()
+
+    def _hurry(self) -> None:
+        """Stop the measurement under way."""
+        self._hurried.set()
+        task.close()
 
     def _say(self, text: str) -> None:
         """Print a line, unless it is the same as the last one."""

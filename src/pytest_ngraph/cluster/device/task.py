@@ -36,8 +36,9 @@ def measure(data: dict[str, Any]) -> str:
     """Measure the cases of a `Task`, except those whose records an earlier run of the same task has stored.
 
     Returns:
-        JSON: one of `{"rows": [[index, record], ...]}`; `{"needs": digests, "worker": address}`, if these projects are
-        not on this device; `{"stopped": true}`; and `{"failed": why}`.
+        JSON: one of `{"rows": [[index, record], ...], "again": [[index, reason], ...]}`, where `again` says why stored
+        records did not stand any more; `{"needs": digests, "worker": address}`, if these projects are not on this
+        device; `{"stopped": true}`; and `{"failed": why}`.
     """
     try:
         return as_text(_measured(data))
@@ -53,7 +54,7 @@ def _measured(data: dict[str, Any]) -> dict[str, Any]:
     if needed := lacking(task.assignment.projects, worker):
         return {"needs": needed, "worker": worker.address}
     try:
-        return {"rows": _RESIDENT.measure(task, folder, _Messages(worker, task))}
+        return _RESIDENT.measure(task, folder, _Messages(worker, task))._asdict()
     except Stopped:
         return {"stopped": True}
 
