@@ -34,6 +34,9 @@ if worker := os.environ.pop("PYTEST_XDIST_WORKER", ""):  # runs that tests make 
 else:
     bytecode.write()
 
+# OpenMP's threads wait asleep: spinning between operators takes more of a shared machine than the tests do.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 # How long an example takes says how busy the machine is.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")

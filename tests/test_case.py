@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,3 +91,11 @@ def test_compiler_spec(text: str, name: str, options: tuple[tuple[str, str], ...
 def test_compiler_spec_is_canonical(text: str) -> None:
     once = str(CompilerSpec.parse(text))
     assert str(CompilerSpec.parse(once)) == once
+
+
+def test_who_scores_its_outputs_does_not_make_it_another_case() -> None:
+    plain = Case(workload="conv", compiler="tvm", batch_size=1)
+    scored = dataclasses.replace(plain, scored_by="scores:accuracy")
+    assert scored == plain
+    assert {plain: 1}[scored] == 1
+    assert Case.from_dict(scored.to_dict()).group.scored_by == "scores:accuracy"

@@ -1,6 +1,6 @@
 """Print whether `pytest-ngraph advise` picks what an exhaustive sweep finds, and in what share of its time.
 
-    python tools/decide_truth.py [WORKLOAD ...] [--runs=3] [--compiler=identity,openvino] [--busy]
+    python tools/decide_truth.py [WORKLOAD ...] [--runs=3] [--compiler=identity,openvino] [--busy] [--kept=FILE]
 
 For each workload, all compilers with all the options that they name as worth trying are measured at once, as precisely
 as the default goal asks: that is the truth. Then the race is run several times, each in a store of its own. A sweep
@@ -12,25 +12,30 @@ Only what limits would ask for, the single calls and costs to serve of the leade
 - share: seconds of the race over seconds of the sweep, the median.
 
 With `--busy`, a process keeps one core busy while the race runs; the sweep has the machine to itself.
+
+With `--kept`, each sweep and each race is a line of that file as soon as it is over. The same command goes on where it
+was interrupted, with `--busy` beside the sweeps that are there. `--parts=2` ends after two more sweeps or races.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markdown_output import table
 
-from pytest_ngraph.advise.answer import Answer, answer
+from pytest_ngraph.advise.answer import answer
 from pytest_ngraph.advise.candidates import Axes, installed
 from pytest_ngraph.advise.limits import Limits
 from pytest_ngraph.advise.measuring import measuring
@@ -53,17 +58,59 @@ BURN = "while True: pass"
 HEADING = ("workload", "candidates", "fastest", "picks", "behind", "sure", "wrong", "sweep", "race", "share")
 
 
-class Run(NamedTuple):
-    """One race beside the sweep."""
+class Sweep(NamedTuple):
+    """The seconds per sample of every candidate that can be measured, and the seconds that all took."""
 
-    found: Answer
+    truth: Mapping[str, float]
     seconds: float
 
-    def behind(self, truth: dict[str, float]) -> float:
+
+class Run(NamedTuple):
+    """One race beside the sweep.
+
+    Attributes:
+        pick: the compiler that it picked; None for none.
+    """
+
+    pick: str | None
+    is_sure: bool
+    seconds: float
+
+    def behind(self, truth: Mapping[str, float]) -> float:
         """Return by how much more time the pick takes than the fastest; infinite without a pick."""
-        if self.found.pick is None:
-            return float("inf")
-        return truth[self.found.pick.case.compiler] / min(truth.values()) - 1
+        return truth.get(self.pick, float("inf")) / min(truth.values()) - 1 if self.pick else float("inf")
+
+
+class Kept:
+    """Results by their names, each a line of a file once it is there.
+
+    Args:
+        file: None to keep them only in memory.
+        parts: how many further results to make.
+    """
+
+    def __init__(self, file: Path | None = None, parts: float = float("inf")) -> None:
+        self._file = file
+        self._left = parts
+        lines = file.read_text().splitlines(keepends=True) if file and file.exists() else []
+        whole = [line for line in lines if line.endswith("\n")]
+        if file and whole != lines:  # the last one was cut off
+            file.write_text("".join(whole))
+        self._found: dict[str, Any] = {one["name"]: one["result"] for one in map(json.loads, whole)}
+
+    def get(self, make: Callable[[], Sequence[Any]], *names: object) -> Sequence[Any] | None:
+        """Return a result, made now if it is not there; None where no further one is to be made."""
+        name = " ".join(map(str, names))
+        if name not in self._found:
+            if self._left <= 0:
+                return None
+            self._left -= 1
+            self._found[name] = list(make())
+            if self._file:
+                with self._file.open("a") as file:
+                    file.write(json.dumps({"name": name, "result": self._found[name]}) + "\n")
+        found: Sequence[Any] = self._found[name]
+        return found
 
 
 def main() -> None:
@@ -73,17 +120,26 @@ def main() -> None:
     parser.add_argument("--compiler", metavar="NAME[,NAME...]", help="default: all that are installed")
     parser.add_argument("--budget", type=float, default=300.0, help="seconds of a race; default: 300")
     parser.add_argument("--batch-size", type=int, default=1)
+    parser.add_argument("--kept", type=Path, metavar="FILE", help="keep results there, and go on with those there are")
+    parser.add_argument("--parts", type=int, default=sys.maxsize, help="end after so many further sweeps and races")
     parser.add_argument("--busy", action="store_true", help="keep one core busy while the race runs")
     parsed = parser.parse_args()
     compilers = split_compilers(parsed.compiler) if parsed.compiler else list(installed("cpu", "latency"))
-    rows = []
+    kept = Kept(parsed.kept, parsed.parts)
+    found = []
     for workload in parsed.workloads:
         axes = axes_of(workload, compilers, parsed.batch_size)
-        swept(axes)
-        truth, sweep_s = swept(axes)
-        runs = [raced(axes, parsed.budget, is_busy=parsed.busy) for _ in range(parsed.runs)]
-        rows.append(row(workload, truth, sweep_s, runs))
-    print(table(HEADING, rows))
+        what = (workload, f"b{parsed.batch_size}", ",".join(compilers))
+        sweep = kept.get(partial(second_sweep, axes), "sweep", *what)
+        if sweep is None:
+            break
+        race, place = partial(raced, axes, parsed.budget, is_busy=parsed.busy), "busy" if parsed.busy else "quiet"
+        names = [("race", number, place, f"{parsed.budget:g}s", *what) for number in range(parsed.runs)]
+        runs = [Run(*result) for name in names if (result := kept.get(race, *name))]
+        if runs:
+            found.append((workload, Sweep(*sweep), runs))
+    print(table(HEADING, [row(*each) for each in found]))
+    print(*summary(found), sep="\n")
 
 
 def axes_of(workload: str, compilers: Sequence[str], batch_size: int) -> Axes:
@@ -99,8 +155,14 @@ def axes_of(workload: str, compilers: Sequence[str], batch_size: int) -> Axes:
     )
 
 
-def swept(axes: Axes) -> tuple[dict[str, float], float]:
-    """Return the seconds per sample of every candidate that can be measured, and the seconds that all took."""
+def second_sweep(axes: Axes) -> Sweep:
+    """Sweep twice, the first time to compile everything, and return what the second time found."""
+    swept(axes)
+    return swept(axes)
+
+
+def swept(axes: Axes) -> Sweep:
+    """Measure every candidate."""
     (cell,) = axes.cells
     texts = [text for name in axes.compilers for text in (name, *axes.options_of(name))]
     cases = [replace(cell, compiler=text) for text in texts]
@@ -108,7 +170,7 @@ def swept(axes: Axes) -> tuple[dict[str, float], float]:
     settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
     with closing(Bench(settings, BUILT_IN["cpu"].target)) as bench:
         records = [record for record in bench.run(cases) if record.outcome == "measured"]
-    return {record.case.compiler: 1 / record.throughput for record in records}, time.monotonic() - started
+    return Sweep({record.case.compiler: 1 / record.throughput for record in records}, time.monotonic() - started)
 
 
 def raced(axes: Axes, budget_s: float, *, is_busy: bool) -> Run:
@@ -122,7 +184,7 @@ def raced(axes: Axes, budget_s: float, *, is_busy: bool) -> Run:
     ):
         race = Race(axes, Limits(), measure, budget_s)
         found = answer(race.run(), race.named, Limits(), IN_GENERAL)
-    return Run(found, time.monotonic() - started)
+    return Run(found.pick.case.compiler if found.pick else None, found.is_sure, time.monotonic() - started)
 
 
 @contextmanager
@@ -135,10 +197,11 @@ def burning() -> Iterator[None]:
             busy.kill()
 
 
-def row(workload: str, truth: dict[str, float], sweep_s: float, runs: Sequence[Run]) -> list[str]:
+def row(workload: str, sweep: Sweep, runs: Sequence[Run]) -> list[str]:
     """Return the row of a workload."""
-    picks = [run.found.pick.case.compiler if run.found.pick else "none" for run in runs]
-    wrong = sum(run.found.is_sure and run.behind(truth) > WRONG for run in runs)
+    truth, sweep_s = sweep
+    picks = [run.pick or "none" for run in runs]
+    wrong = sum(is_wrong(run, sweep) for run in runs)
     race_s = median(run.seconds for run in runs)
     return [
         workload,
@@ -146,12 +209,30 @@ def row(workload: str, truth: dict[str, float], sweep_s: float, runs: Sequence[R
         min(truth, key=lambda compiler: truth[compiler]),
         ", ".join(dict.fromkeys(picks)),
         f"{max(run.behind(truth) for run in runs):.1%}",
-        f"{sum(run.found.is_sure for run in runs)} of {len(runs)}",
+        f"{sum(run.is_sure for run in runs)} of {len(runs)}",
         str(wrong),
         f"{sweep_s:.0f} s",
         f"{race_s:.0f} s",
         f"{race_s / sweep_s:.0%}",
     ]
+
+
+def is_wrong(run: Run, sweep: Sweep) -> bool:
+    """Return whether a race was sure of what is not the fastest."""
+    return run.is_sure and run.behind(sweep.truth) > WRONG
+
+
+def summary(found: Sequence[tuple[str, Sweep, Sequence[Run]]]) -> Iterator[str]:
+    """Yield what all workloads together show, a line each."""
+    runs = [(run, sweep) for _, sweep, own in found for run in own]
+    if not runs:
+        yield "No race yet."
+        return
+    close = sum(run.behind(sweep.truth) <= WRONG for run, sweep in runs)
+    yield f"Within {WRONG:.0%} of the fastest: {close} of {len(runs)} races."
+    yield f"Sure and not within it: {sum(is_wrong(*each) for each in runs)}."
+    share = sum(run.seconds for run, _ in runs) / sum(sweep.seconds for _, sweep in runs)
+    yield f"The races took {share:.0%} of the time of as many sweeps."
 
 
 if __name__ == "__main__":

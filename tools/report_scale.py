@@ -201,6 +201,7 @@ def synthetic_cells(count: int, rounds: int) -> Cells:
         calls=[np.empty(0)] * len(every),
         readings={name: np.full(len(every), 1.0) for name in READINGS},
         costs={},
+        loads={},
     )
 
 

@@ -8,7 +8,8 @@ the library. Both are launched in turn, in the same kind of fresh process. Then 
 `serve.py --check` is run, bound to the same cores, in turn: the machine's speed drifts in the minutes between.
 `-k resnet18 --compiler=identity,onnxruntime` leaves out the others.
 
-`--write` puts the comparison into docs/deploy.md, and what each compiler needs into docs/compilers.md.
+`--launches=0` or `--checks=0` leaves one of both out. `--write` puts the comparisons into docs/deploy.md, and what each
+compiler needs into docs/compilers.md.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ def find(record: Record, run: Run, folder: Path, launches: int, checks: int) -> 
     (bare / "serve.py").write_text(script)
     places = [Place(folder=each, cores=target.cores) for each in (ours, bare)]
     with exclusive(lambda: None):
-        launched = in_turn(places, TIMEOUT_S, lambda number: None, launches)
+        launched = in_turn(places, TIMEOUT_S, lambda number: None, launches) if launches else [(), ()]
     rates = list(_rates(record.case, target, dataclasses.replace(settings, budget_s=BUDGET_S), places[0], checks))
     return Truth(record=record, costs=deployed.costs, ours=launched[0], bare=launched[1], rates=rates)
 
@@ -216,13 +217,13 @@ def _rate(place: Place) -> float:
 
 
 def comparison(found: Sequence[Truth]) -> str:
-    """Return ours over the bare script's, and the throughput of `serve.py` over the measured one."""
-    heading = ["compiler", "model", "cold start", "serving memory", "throughput"]
+    """Return ours over the bare script's."""
+    heading = ["compiler", "model", "cold start", "serving memory"]
     rows = [[*_names(each), *map(with_interval, ratios(each))] for each in found]
     sources = dict.fromkeys(SCRIPTS[CompilerSpec.parse(each.record.case.compiler).name].source for each in found)
     return "\n\n".join(
         [
-            "Ours over the bare script's, and `serve.py` over the measured throughput, with their 95 % intervals:",
+            "Ours over the bare script's, with 95 % intervals:",
             markdown_output.table(heading, rows),
             f"The scripts follow {', '.join(f'<{source}>' for source in sources)}.",
         ]
@@ -230,12 +231,24 @@ def comparison(found: Sequence[Truth]) -> str:
 
 
 def ratios(truth: Truth) -> Iterator[Estimate]:
-    """Yield cold start and serving memory over the bare script's, then the throughput over the measured one."""
+    """Yield cold start and serving memory over the bare script's."""
     for name in COMPARED:
         ours, bare = (np.array([getattr(launch, name) for launch in own]) for own in (truth.ours, truth.bare))
         yield median_interval(ours / bare)
-    measured, served = np.array(truth.rates).T
-    yield median_interval(served / measured)
+
+
+def throughputs(found: Sequence[Truth]) -> str:
+    """Return the throughput of `serve.py` over the measured one."""
+    rows = []
+    for each in found:
+        measured, served = np.array(each.rates).T
+        ratio = with_interval(median_interval(served / measured))
+        rows.append(
+            [*_names(each), *(quantity(float(np.median(side)), "samples/s") for side in (measured, served)), ratio]
+        )
+    heading = ["compiler", "model", "measured", "serve.py", "ratio"]
+    title = "`serve.py` over what was measured right before, medians, with the 95 % interval of the ratio:"
+    return f"{title}\n\n{markdown_output.table(heading, rows)}"
 
 
 def needs(found: Sequence[Truth]) -> str:
@@ -279,10 +292,12 @@ def main() -> None:
     found = list(every(run, chosen.launches, chosen.checks))
     if not found:
         sys.exit("nothing was deployed. See the messages above.")
-    for section, text, page in (
-        ("serving truth", comparison(found), "deploy.md"),
-        ("serving", needs(found), "compilers.md"),
-    ):
+    tables = [("serving", needs(found), "compilers.md")]
+    if chosen.launches:
+        tables.append(("serving truth", comparison(found), "deploy.md"))
+    if chosen.checks:
+        tables.append(("serving rates", throughputs(found), "deploy.md"))
+    for section, text, page in tables:
         markdown_output.publish(run.environment, text, section if chosen.write else "", DOCS / page)
 
 

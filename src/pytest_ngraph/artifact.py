@@ -127,11 +127,11 @@ class Artifact:
 
     def inputs(self) -> list[Array]:
         """Return the input tensors in the order in which `program` and compiled models take them, floats in fp32."""
-        return _load_arrays(self.folder / "inputs.npz")
+        return load_arrays(self.folder / "inputs.npz")
 
     def reference(self) -> list[Array]:
         """Return the output tensors of eager PyTorch for `inputs`, flattened in order, floats in fp32."""
-        return _load_arrays(self.folder / "reference.npz")
+        return load_arrays(self.folder / "reference.npz")
 
     def to_dict(self) -> dict[str, Any]:
         data = dataclasses.asdict(self) | {"case": self.case.to_dict()}
@@ -164,7 +164,7 @@ def save_arrays(path: Path, arrays: list[Array]) -> str:
     return digest.hexdigest()
 
 
-def _load_arrays(path: Path) -> list[Array]:
+def load_arrays(path: Path) -> list[Array]:
     import numpy as np
 
     with np.load(path, allow_pickle=False) as archive:

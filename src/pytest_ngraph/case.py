@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 Precision = Literal["fp32", "bf16", "fp16"]
-Objective = Literal["latency", "throughput"]
+Objective = Literal["latency", "throughput", "serving"]
 Scalar = str | int | float | bool
 Shape = tuple[int | str, ...]
 """The shape of an input. A text is the size of that name; `batch` is the batch size."""
@@ -18,6 +18,7 @@ IDENTITY = "identity"
 BATCH = "batch"
 FP32: Precision = "fp32"
 LATENCY: Objective = "latency"
+SERVING: Objective = "serving"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class Case:
         shapes: shapes of an ONNX file's inputs, sorted by the name of the input.
         inputs: the function that gives an ONNX file's inputs, `package.module:function`; empty to draw them.
         device: the name of a device profile.
+        scored_by: the function that gives the outputs a score, `package.module:function`; empty for none. Cases that
+            differ only in it are equal: they measure the same.
     """
 
     workload: str
@@ -49,6 +52,7 @@ class Case:
     shapes: tuple[tuple[str, Shape], ...] = ()
     inputs: str = ""
     device: str = "cpu"
+    scored_by: str = field(default="", compare=False)
 
     @property
     def id(self) -> str:
@@ -80,6 +84,16 @@ class Case:
         """All sizes but the batch by name: `depth` and `width` where they are given, and the user's own."""
         given = (("depth", self.depth), ("width", self.width), *self.sizes)
         return {name: size for name, size in given if size is not None}
+
+    @property
+    def compiled_for(self) -> Objective:
+        """What its compiler aims for: also under load, calls run one by one."""
+        return LATENCY if self.objective == SERVING else self.objective
+
+    @property
+    def runs_single_calls(self) -> bool:
+        """Whether a call runs by itself and so has a time of its own."""
+        return self.compiled_for == LATENCY
 
     @property
     def variant(self) -> tuple[str, ...]:

@@ -31,6 +31,9 @@ class Settings:
         memory_bytes: resident memory of a worker and its children at which they are killed; None for no limit.
         tails_s: seconds of single calls, timed one by one, per case of which they are asked.
         launch_s: seconds that one launch of a comparison with a base is measured for.
+        load_s: seconds under load, per case of the objective `serving`.
+        load_p99_s: under load, what 99 of 100 requests may take.
+        batch_wait_s: under load, how long a request waits for others, until as many as the batch size are there.
         isolation: one worker process per compiler, or a fresh one per case.
         cache: folder of compiled artifacts; None keeps none.
         cache_bytes: size limit of that folder.
@@ -48,6 +51,9 @@ class Settings:
     memory_bytes: int | None = None
     tails_s: float = 1.0
     launch_s: float = 1.0
+    load_s: float = 120.0
+    load_p99_s: float = 0.1
+    batch_wait_s: float = 0.0
     isolation: Isolation = "compiler"
     cache: Path | None = None
     cache_bytes: int = 10 * 2**30
@@ -74,6 +80,11 @@ class Settings:
     def on_machine(self, memory_bytes: int) -> Settings:
         """Return the settings with a memory limit. Where none is set, it is a share of this machine's memory."""
         return self if self.memory_bytes else replace(self, memory_bytes=int(MEMORY_SHARE * memory_bytes))
+
+    @property
+    def of_load(self) -> dict[str, float]:
+        """The settings that a record under load depends on besides."""
+        return {name: getattr(self, name) for name in ("load_s", "load_p99_s", "batch_wait_s")}
 
     def relevant_to(self, kind: str = "") -> dict[str, Any]:
         """Return the settings that a record depends on. A limit counts only for a failure that it caused.

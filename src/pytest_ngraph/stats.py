@@ -1,9 +1,8 @@
 """Robust statistics of rounds: medians with 95 % intervals, and bootstrap draws for the intervals of ratios.
 
 Neighbouring rounds see the same disturbances, so that they are not independent. `widening` estimates from blocks of
-rounds by how much wider an interval must be for that. Each process has a speed of its own, too, which its rounds do not
-show. So an interval shows how well *this process at this time* is known, and two runs may differ by more. For this
-reason the gate, which compares revisions, takes the process as its sampling unit.
+rounds by how much wider an interval must be for that. An interval shows how well *this process at this time* is known:
+each process has a speed of its own, which its rounds do not show, and which is why the gate samples processes.
 """
 
 from __future__ import annotations
@@ -35,10 +34,7 @@ FEWEST_ROUNDS = 6
 
 
 class Estimate(NamedTuple):
-    """A number and the 95 % interval around it.
-
-    An exact number has an interval of width zero. With too few samples the interval is infinite.
-    """
+    """A number and its 95 % interval, which has no width if it is exact, and is infinite with too few samples."""
 
     value: float
     low: float

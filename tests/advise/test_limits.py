@@ -15,7 +15,14 @@ from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.record import Agreement, Record
 
 CALLS = tuple(([0.010] * 49 + [0.015]) * 40)
-SERVED = measured(case("openvino"), 0.01, calls=CALLS, serving=costs(), agreement=Agreement(error=1e-3, tolerance=1e-2))
+SERVED = measured(
+    case("openvino"),
+    0.01,
+    calls=CALLS,
+    serving=costs(),
+    agreement=Agreement(error=1e-3, tolerance=1e-2),
+    score=0.75,
+)
 
 
 def states(record: Record, **limits: Any) -> list[str]:
@@ -34,6 +41,8 @@ def states(record: Record, **limits: Any) -> list[str]:
         ({"cold_start_s": 0.001}, "breached"),
         ({"error": 1e-2}, "kept"),
         ({"error": 1e-4}, "breached"),
+        ({"score": 0.75}, "kept"),
+        ({"score": 0.76}, "breached"),
         ({"throughput": 10.0}, "kept"),
         ({"throughput": 99.9}, "unsure"),
         ({"throughput": 200.0}, "breached"),

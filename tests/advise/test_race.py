@@ -235,3 +235,23 @@ def test_a_finalist_keeps_its_costs_when_it_is_measured_again_beside_others() ->
     found, _ = raced(measure, compilers=("identity", "onnxruntime"))
     assert [each[0] for each in measure.wanted if each] == ["identity", "onnxruntime:rewrite=true"]
     assert all(each.record.serving is not None for each in found.candidates)
+
+
+def test_a_score_stands_beside_speed_in_the_limits_the_sentence_the_table_and_the_front() -> None:
+    simulated = Simulated(
+        {"identity": 0.010, "openvino": 0.004, "onnxruntime": 0.005},
+        identity={"score": 0.9},
+        openvino={"score": 0.7},
+        onnxruntime={"score": 0.9},
+    )
+    found, _ = raced(simulated, limits=Limits(score=0.8))
+    assert found.pick
+    assert found.pick.case.compiler == "onnxruntime"
+    assert "score 0.900, sure" in sentence(found)
+    text = "\n".join(lines(found, 120))
+    assert "score 0.700, below 0.800" in text
+    assert " score\n" in text
+    assert found.to_dict()["candidates"][0]["score"] == 0.7
+    fast, slow, _ = raced(simulated)[0].candidates
+    assert fast.is_on_front
+    assert slow.is_on_front, "slower, and it scores more"

@@ -28,6 +28,9 @@ class Faster(Remembers):
 class Slower(Remembers):
     def run(self):
         time.sleep(0.008)
+
+def columns(outputs):
+    return outputs[0].shape[1]
 """
 
 
@@ -58,6 +61,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--threads=4096"], "device cpu@4096 needs 4096 cores"),
         (["--size", "seq_len=1,2"], "--size seq_len=1,2: advice is for one size. Give one of them."),
         (["--p99=1s", "--objective=throughput"], "--p99: with --objective=throughput, calls run side by side"),
+        (["--score=accuracy"], "score 'accuracy' is not an import string. Write package.module:function."),
+        (["--min-score=high"], "'high' is not a number."),
+        (["--min-score=0.9"], "--min-score needs a function that scores the outputs: --score=package.module:function."),
         (["--resume=no-run"], "unknown run 'no-run'"),
     ],
 )
@@ -82,6 +88,7 @@ def test_a_race_is_stored_and_resumed(
     monkeypatch.setattr("pytest_ngraph.advise.race.FIRST_S", 0.05)
     monkeypatch.setattr("pytest_ngraph.advise.measuring.FEWEST_TAILS_S", 0.05)
     command = ["advise", "advised_net:net", "--compiler=advised_net:Faster,advised_net:Slower", "--batch-size=1,2"]
+    command += ["--score=advised_net:columns", "--min-score=4"]
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     (run,) = store.run_ids(project / ".ngraph")
@@ -90,6 +97,7 @@ def test_a_race_is_stored_and_resumed(
     records = {record.case.id: record for record in store.read(project / ".ngraph", run).records}
     assert {each["case"] for each in found["candidates"]} <= set(records)
     assert records[found["pick"]].serving is not None
+    assert {each["score"] for each in found["candidates"]} == {4.0}
     assert store.read(project / ".ngraph", run).whole
     measured = _measured_at(records)
 
@@ -97,6 +105,7 @@ def test_a_race_is_stored_and_resumed(
     sentence, shown = capsys.readouterr().out.splitlines()[:2]
     again = {record.case.id: record for record in store.read(project / ".ngraph", run).records}
     assert sentence.startswith("Deploy `")
+    assert "score 4.00, " in sentence
     assert shown == f"  pytest-ngraph deploy {run} --case {found['pick']} -o service"
     assert _measured_at(again) == measured, "nothing was measured again"
 

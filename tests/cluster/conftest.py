@@ -13,9 +13,26 @@ from cluster.processes import CLIENT, Cluster, started
 
 @pytest.fixture
 def loopback(tmp_path: Path) -> Iterator[Cluster]:
-    """A cluster without certificates, all of it on this machine; its scheduler runs."""
+    """A cluster of the test's own without certificates, all of it on this machine; its scheduler runs."""
     with started(tmp_path) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Such a cluster for all tests that do not end its scheduler. They give their devices names of their own."""
+    with started(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def two(lasting: Cluster) -> Cluster:
+    """The cluster `lasting` with the devices `red` and `green`, which no test ends."""
+    for device in ("red", "green"):
+        lasting.start_device(device, joins=False)
+    for device in ("red", "green"):
+        lasting.wait_for(device, "joined")
+    return lasting
 
 
 @pytest.fixture

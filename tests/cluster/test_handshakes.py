@@ -87,8 +87,8 @@ def test_a_device_with_a_foreign_certificate_says_why_it_cannot_join(guarded: Cl
     assert "cannot join: your authority does not vouch for the scheduler" in printed
 
 
-def test_a_scheduler_without_certificates_is_recognized(loopback: Cluster, authority: Path) -> None:
-    address = loopback.address.replace("tcp:", "tls:")
+def test_a_scheduler_without_certificates_is_recognized(lasting: Cluster, authority: Path) -> None:
+    address = lasting.address.replace("tcp:", "tls:")
     with pytest.raises(UsageError, match="does not speak TLS"):
         connect(endpoint(address, credentials_of(authority)))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -24,51 +26,59 @@ def client_of(cluster: Cluster) -> Client:
     return connect(endpoint(cluster.address, None, insecure=True))
 
 
-def the_device(client: Client) -> JoinedDevice:
-    (found,) = present(client)
+def find(client: Client, name: str) -> JoinedDevice:
+    """Return the only device of this name."""
+    (found,) = [device for device in present(client) if device.name == name]
     return found
 
 
-def test_a_device_is_listed_and_offers_itself_once(loopback: Cluster) -> None:
-    loopback.start_device("orin-1", "--device=orin")
-    with client_of(loopback) as client:
-        device = the_device(client)
-        assert (device.name, device.pool, device.state) == ("orin-1", "orin", "free")
+@pytest.fixture(scope="module")
+def orin(lasting: Cluster) -> Iterator[Cluster]:
+    """The lasting cluster with the device `orin-1`, one of those that tests ask for as `orin`."""
+    lasting.start_device("orin-1", "--device=orin")
+    yield lasting
+    lasting.kill("orin-1")
+
+
+def test_a_device_is_listed_and_offers_itself_once(orin: Cluster) -> None:
+    with client_of(orin) as client:
+        device = find(client, "orin-1")
+        assert (device.pool, device.state) == ("orin", "free")
         assert Machine.from_dict(device.machine).fingerprint == device.environment["fingerprint"]
         assert "identity" in device.installed
         ran = client.submit(pow, 3, 2, resources={resource("orin"): 1}, pure=False)
         assert ran.result(timeout=60) == 9
 
 
-def test_a_device_that_measures_is_busy_and_finishes_before_it_leaves(loopback: Cluster, tmp_path: Path) -> None:
-    loopback.start_device("xeon")
+def test_a_device_that_measures_is_busy_and_finishes_before_it_leaves(lasting: Cluster, tmp_path: Path) -> None:
+    lasting.start_device("leaver")
     done = tmp_path / "done"
-    with client_of(loopback) as client:
-        first = client.submit(wait_for_file, str(done), resources={resource("xeon"): 1})
-        second = client.submit(wait_for_file, str(done), resources={resource("xeon"): 1}, pure=False)
+    with client_of(lasting) as client:
+        first = client.submit(wait_for_file, str(done), resources={resource("leaver"): 1})
+        second = client.submit(wait_for_file, str(done), resources={resource("leaver"): 1}, pure=False)
         wait_until(done.with_suffix(".begun").exists)
-        assert the_device(client).state == "busy"
-        loopback.signal("xeon", signal.SIGTERM)
-        loopback.wait_for("xeon", "leaving")
-        wait_until(lambda: the_device(client).state == "draining")
+        assert find(client, "leaver").state == "busy"
+        lasting.signal("leaver", signal.SIGTERM)
+        lasting.wait_for("leaver", "leaving")
+        wait_until(lambda: find(client, "leaver").state == "draining")
         done.touch()
-        assert first.result(timeout=60) == "xeon"
+        assert first.result(timeout=60) == "leaver"
         first.release()  # the device waits for clients to fetch what it has for them
-        assert loopback.ended("xeon") == 0
-        assert present(client) == []
+        assert lasting.ended("leaver") == 0
+        assert "leaver" not in [device.name for device in present(client)]
         assert not second.done()
-    assert list(loopback.home("xeon").glob("scratch/**/worker-*")) == []
+    assert list(lasting.home("leaver").glob("scratch/**/worker-*")) == []
 
 
-def test_a_second_interrupt_ends_the_measurement_too(loopback: Cluster, tmp_path: Path) -> None:
-    loopback.start_device("red")
-    run = RemoteProject(tmp_path, loopback, ["red"], compilers=["faulty:HangsMeasuring"]).start()
-    wait_until(lambda: bool(agents_of(loopback, "red")))
-    (agent,) = agents_of(loopback, "red")
-    loopback.signal("red", signal.SIGINT)
-    loopback.wait_for("red", "leaving")
-    loopback.signal("red", signal.SIGINT)
-    assert loopback.ended("red") == 0
+def test_a_second_interrupt_ends_the_measurement_too(lasting: Cluster, tmp_path: Path) -> None:
+    lasting.start_device("interrupted")
+    run = RemoteProject(tmp_path, lasting, ["interrupted"], compilers=["faulty:HangsMeasuring"]).start()
+    wait_until(lambda: bool(agents_of(lasting, "interrupted")))
+    (agent,) = agents_of(lasting, "interrupted")
+    lasting.signal("interrupted", signal.SIGINT)
+    lasting.wait_for("interrupted", "leaving")
+    lasting.signal("interrupted", signal.SIGINT)
+    assert lasting.ended("interrupted") == 0
     wait_until(lambda: not agent.is_running())
     run.send_signal(signal.SIGINT)
     assert finished(run)[0] == 2
@@ -91,15 +101,15 @@ def test_a_device_joins_a_scheduler_that_was_restarted(loopback: Cluster) -> Non
     loopback.start_scheduler()
     loopback.wait_for("xeon", "joined", times=2)
     with client_of(loopback) as client:
-        assert the_device(client).name == "xeon"
+        assert find(client, "xeon").state == "free"
 
 
-def test_a_device_that_waits_for_its_scheduler_can_be_stopped(loopback: Cluster) -> None:
-    loopback.kill("head")
-    loopback.start_device("xeon", joins=False)
-    loopback.wait_for("xeon", "cannot join: nothing listens")
-    loopback.signal("xeon", signal.SIGTERM)
-    assert loopback.ended("xeon") == 0
+def test_a_device_that_waits_for_its_scheduler_can_be_stopped(tmp_path: Path) -> None:
+    with closing(Cluster(tmp_path)) as cluster:
+        cluster.start_device("xeon", joins=False)
+        cluster.wait_for("xeon", "cannot join: nothing listens")
+        cluster.signal("xeon", signal.SIGTERM)
+        assert cluster.ended("xeon") == 0
 
 
 def test_a_measurement_goes_on_without_a_scheduler(loopback: Cluster, tmp_path: Path) -> None:
@@ -115,40 +125,35 @@ def test_a_measurement_goes_on_without_a_scheduler(loopback: Cluster, tmp_path: 
     loopback.wait_for("xeon", "joined", times=2)
     with client_of(loopback) as client:
         waiting = client.submit(wait_for_file, str(next_one), resources={resource("xeon"): 1})
-        wait_until(lambda: the_device(client).state == "busy")
+        wait_until(lambda: find(client, "xeon").state == "busy")
         assert not next_one.with_suffix(".begun").exists(), "two are measured at a time"
         lasting.touch()
         assert waiting.result(timeout=60) == "xeon"
 
 
-def test_a_device_that_is_killed_leaves_no_scratch_for_the_next(loopback: Cluster) -> None:
-    loopback.start_device("xeon")
-    loopback.kill("xeon")
-    loopback.start_device("xeon")
-    loopback.signal("xeon", signal.SIGINT)
-    assert loopback.ended("xeon") == 0
-    assert list(loopback.home("xeon").glob("scratch/**/worker-*")) == []
+def test_a_device_that_is_killed_leaves_no_scratch_for_the_next(lasting: Cluster) -> None:
+    lasting.start_device("killed")
+    lasting.kill("killed")
+    lasting.start_device("killed")
+    lasting.signal("killed", signal.SIGINT)
+    assert lasting.ended("killed") == 0
+    assert list(lasting.home("killed").glob("scratch/**/worker-*")) == []
 
 
-def test_a_name_is_given_once(loopback: Cluster, tmp_path: Path) -> None:
-    loopback.start_device("xeon")
-    refused = loopback.run("device", "start", "--name=xeon", f"--folder={loopback.home('xeon')}")
+def test_a_name_is_given_once(orin: Cluster, tmp_path: Path) -> None:
+    refused = orin.run("device", "start", "--name=orin-1", f"--folder={orin.home('orin-1')}")
     assert refused.returncode == 2
     assert "a device runs in" in refused.stderr
-    namesake = Cluster(tmp_path / "namesake")
-    try:
-        namesake.start_device("xeon", f"--scheduler={loopback.address}", joins=False)
-        namesake.wait_for("xeon", "the cluster has a device xeon already")
-    finally:
-        namesake.close()
+    with closing(Cluster(tmp_path / "namesake")) as namesake:
+        namesake.start_device("orin-1", f"--scheduler={orin.address}", joins=False)
+        namesake.wait_for("orin-1", "the cluster has a device orin-1 already")
 
 
-def test_a_local_measurement_is_listed(loopback: Cluster) -> None:
-    loopback.start_device("xeon")
-    lock = Path(loopback.environment("xeon")["TMPDIR"]) / LOCK.name
-    with client_of(loopback) as client, exclusive(lambda: None, lock):
-        wait_until(lambda: the_device(client).state == "measured locally")
-        assert the_device(client).state == "measured locally"
+def test_a_local_measurement_is_listed(orin: Cluster) -> None:
+    lock = Path(orin.environment("orin-1")["TMPDIR"]) / LOCK.name
+    with client_of(orin) as client, exclusive(lambda: None, lock):
+        wait_until(lambda: find(client, "orin-1").state == "measured locally")
+        assert find(client, "orin-1").state == "measured locally"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -158,9 +163,8 @@ def test_the_scheduler_ends_on_a_signal(loopback: Cluster, number: signal.Signal
     assert list(Path(loopback.environment("head")["TMPDIR"]).iterdir()) == []
 
 
-def test_nothing_is_open_beyond_the_address_given(loopback: Cluster) -> None:
-    loopback.start_device("xeon")
-    for machine in ("head", "xeon"):
-        process = psutil.Process(loopback.pid(machine))
+def test_nothing_is_open_beyond_the_address_given(orin: Cluster) -> None:
+    for machine in ("head", "orin-1"):
+        process = psutil.Process(orin.pid(machine))
         connections = (getattr(process, "net_connections", None) or process.connections)("tcp")  # its name until 6.0
         assert {each.laddr.ip for each in connections if each.status == psutil.CONN_LISTEN} == {"127.0.0.1"}

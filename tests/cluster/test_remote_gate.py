@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from cluster.processes import Cluster, started
+from cluster.processes import Cluster
 from cluster.remote_project import RemoteProject, measured_on
 from fault_project import finished
 from repository import Repository
@@ -20,13 +20,6 @@ class Sleeps(Exact):
 """
 QUICK, SLOW = "0.001 2 3", "0.01 2 3"
 """So far apart that other tests may run beside these."""
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster on this machine with the device `red`, for tests that end no part of it."""
-    with started(tmp_path_factory.mktemp("cluster"), "red") as cluster:
-        yield cluster
 
 
 @pytest.fixture
@@ -47,8 +40,8 @@ def sleeper(cluster: Cluster, tmp_path: Path, workloads: Sequence[str]) -> tuple
     return project, repository
 
 
-def test_what_became_slower_fails(shared: Cluster, tmp_path: Path) -> None:
-    project, repository = sleeper(shared, tmp_path, ["plain"])
+def test_what_became_slower_fails(two: Cluster, tmp_path: Path) -> None:
+    project, repository = sleeper(two, tmp_path, ["plain"])
     repository.write("numbers.txt", SLOW)
     status, printed = project.run("--ngraph-against=main")
     assert status == 1, printed
@@ -72,8 +65,8 @@ def test_reads(measurement):
 """
 
 
-def test_what_did_not_change_is_measured_on_a_device_only_when_it_is_read(shared: Cluster, tmp_path: Path) -> None:
-    project, repository = sleeper(shared, tmp_path, ["plain1", "plain2"])
+def test_what_did_not_change_is_measured_on_a_device_only_when_it_is_read(two: Cluster, tmp_path: Path) -> None:
+    project, repository = sleeper(two, tmp_path, ["plain1", "plain2"])
     repository.write("test_it.py", UNREAD)
     status, printed = project.run("--ngraph-against=main", "--compiler=mine:Sleeps", "--batch-size=1")
     assert status == 0, printed
@@ -86,8 +79,8 @@ def test_what_did_not_change_is_measured_on_a_device_only_when_it_is_read(shared
     assert "2 unchanged" in printed
 
 
-def test_what_a_device_cannot_run_any_more_is_lost(shared: Cluster, tmp_path: Path) -> None:
-    project = RemoteProject(tmp_path, shared, ["red"], workloads=["plain"], compilers=["lacking:Picky"])
+def test_what_a_device_cannot_run_any_more_is_lost(two: Cluster, tmp_path: Path) -> None:
+    project = RemoteProject(tmp_path, two, ["red"], workloads=["plain"], compilers=["lacking:Picky"])
     repository = Repository.create(project.root)
     repository.write(".gitignore", ".ngraph\n")
     repository.write("numbers.txt", "1 2 3")

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from cluster.processes import Cluster, started
+from cluster.processes import Cluster
 from cluster.remote_project import RemoteProject, agents_of, measured_on
 from fault_project import finished, wait_until
-
-
-@pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster on this machine with the devices `red` and `green`."""
-    with started(tmp_path_factory.mktemp("cluster"), "red", "green") as cluster:
-        yield cluster
 
 
 def test_cases_are_measured_on_their_devices(two: Cluster, tmp_path: Path) -> None:
@@ -68,13 +59,13 @@ def test_absent_devices_are_waited_for(two: Cluster, tmp_path: Path) -> None:
 
 
 def test_a_pool_shares_its_cases(two: Cluster, tmp_path: Path) -> None:
-    for name in ("orin-1", "orin-2"):
+    for name in ("pool-1", "pool-2"):
         two.start_device(name, "--device=pool")
     project = RemoteProject(tmp_path, two, ["pool"], workloads=[f"plain{n}" for n in range(6)])
     status, printed = project.run()
     assert status == 0, printed
     project.assert_whole()
-    shares = [measured_on(two, name) for name in ("orin-1", "orin-2")]
+    shares = [measured_on(two, name) for name in ("pool-1", "pool-2")]
     assert all(shares)
     assert sum(map(len, shares)) == 6
 

@@ -36,11 +36,12 @@ def compiles_separately(test: Function) -> Function:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test on every compiler.
 
-    Inductor takes ten seconds to compile anything, so its tests that compile separately are marked slow.
+    The tests of a compiler follow each other, so that pytest-xdist gives them to one process, which compiles each case
+    once. Inductor takes ten seconds to compile anything, so its tests that compile separately are marked slow.
     """
     slow = {"inductor"} if metafunc.function in COMPILE_SEPARATELY else set()
     names = [pytest.param(name, marks=[pytest.mark.slow] * (name in slow)) for name in compilers.names()]
-    metafunc.parametrize("compiler", names)
+    metafunc.parametrize("compiler", names, scope="module")
 
 
 @pytest.fixture(scope="module")
@@ -132,13 +133,10 @@ def test_models_run_side_by_side(compiler: str, load: Load, exported: Export) ->
             assert verify(model.outputs(), reference, "fp32").agrees
 
 
-def test_what_was_compiled_loads_again(compiler: str, load: Load, tmp_path: Path, exported: Export) -> None:
-    require(compiler)
-    artifact = exported(mha(compiler))
-    compilers.resolve(compiler).compile(artifact, CPU, tmp_path)
+def test_what_was_compiled_loads_again(compiler: str, load: Load, exported: Export) -> None:
     for _ in range(2):
-        model = load(mha(compiler), folder=tmp_path)
-        assert verify(model.outputs(), artifact.reference(), "fp32").agrees
+        model = load(mha(compiler))
+        assert verify(model.outputs(), exported(mha(compiler)).reference(), "fp32").agrees
 
 
 def test_the_stopwatch_counts_the_work_between(compiler: str, load: Load) -> None:

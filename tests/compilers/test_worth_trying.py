@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+from pathlib import Path
 from typing import ClassVar, get_args
 
 import pytest
@@ -53,3 +56,14 @@ def test_without_the_member_only_the_default_is_tried() -> None:
 def test_an_option_that_does_not_exist_is_a_mistake() -> None:
     with pytest.raises(UsageError, match=r"'strems'"):
         compilers.worth_trying(f"{__name__}:Misspelt", Target())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_docs_say_of_every_option_that_it_is_tried_or_why_not(name: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "advise.md").read_text()
+    (row,) = re.findall(rf"^\| `{name}` \| (.+) \|$", text, re.MULTILINE)
+    tried = [compilers.worth_trying(name, Target(kind=kind, cores=(0, 1), objective=objective))
+             for kind in get_args(Kind) for objective in OBJECTIVES]  # fmt: skip
+    options = {option for found in tried for text in found for option, _ in CompilerSpec.parse(text).options}
+    for option in options | {field.name for field in dataclasses.fields(compilers.resolve(name))}:  # type: ignore[arg-type]
+        assert re.search(rf"\b{option}\b", row), option

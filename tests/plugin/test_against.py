@@ -1,4 +1,7 @@
-"""`--ngraph-against` as its users see it: a small repository, two revisions, real workers."""
+"""`--ngraph-against` as its users see it: a small repository, two revisions, real workers.
+
+They are forked with PyTorch imported. `test_history` has a run whose workers start by themselves.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ sys.exit(pytest.main(["--ngraph-against=main"]))
 
 
 @pytest.fixture
-def branch(pytester: pytest.Pytester) -> Repository:
+def branch(forked_workers: None, pytester: pytest.Pytester) -> Repository:
     """`main` has `changed` with narrow layers; the working tree, on it, has wide ones and a workload more.
 
     The wide ones take so much longer that other tests may run beside these."""
@@ -59,7 +62,7 @@ def branch(pytester: pytest.Pytester) -> Repository:
 
 
 def test_what_became_slower_fails_by_name(pytester: pytest.Pytester, branch: Repository) -> None:
-    result = pytester.runpytest_subprocess("--ngraph-against=main", "--ngraph-budget=1", "--junitxml=out.xml")
+    result = pytester.runpytest("--ngraph-against=main", "--ngraph-budget=0.2", "--junitxml=out.xml")
     result.assert_outcomes(failed=1, passed=2)
     result.stdout.fnmatch_lines(
         [
@@ -91,7 +94,7 @@ def test_what_became_slower_fails_by_name(pytester: pytest.Pytester, branch: Rep
 
 
 def test_a_revision_that_does_not_exist_is_one_message(pytester: pytest.Pytester, branch: Repository) -> None:
-    result = pytester.runpytest_subprocess("--ngraph-against=mian")
+    result = pytester.runpytest("--ngraph-against=mian")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: no revision 'mian' in *. Did you mean 'main'?*"])
 
@@ -100,7 +103,7 @@ def test_a_revision_that_does_not_exist_is_one_message(pytester: pytest.Pytester
 def test_nothing_is_compared_where_nothing_is_measured(
     pytester: pytest.Pytester, branch: Repository, option: str
 ) -> None:
-    result = pytester.runpytest_subprocess("--ngraph-against=main", option, "-k", "untouched")
+    result = pytester.runpytest("--ngraph-against=main", option, "-k", "untouched")
     assert result.ret == 0
     result.stdout.no_fnmatch_line("*Against main*")
     assert branch.worktrees() == 1

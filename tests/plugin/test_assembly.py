@@ -82,7 +82,7 @@ def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> No
         (["--batch-size=-4"], "batch size '-4' is not a whole number from 1 up."),
         (["--batch-size=many"], "batch size 'many' is not a whole number from 1 up."),
         (["--precision=fp64"], "unknown precision 'fp64'*Known: bf16, fp16, fp32."),
-        (["--objective=speed"], "unknown objective 'speed'*Known: latency, throughput."),
+        (["--objective=speed"], "unknown objective 'speed'*Known: latency, serving, throughput."),
         (["--ngraph-budget=none"], "--ngraph-budget=none: 'none' is not a number above 0."),
         (["--ngraph-level=5"], "--ngraph-level=5: '5' is not a share above 0 and below 1. Write it as 5% or 0.05."),
         (["--ngraph-margin=100%"], "--ngraph-margin=100%: '100%' is not a share above 0 and below 1. Write it as *"),

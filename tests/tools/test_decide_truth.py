@@ -1,34 +1,52 @@
-"""The row of a workload: what races picked, beside a sweep."""
+"""The row of a workload, and what is kept: what races picked, beside a sweep."""
 
 from __future__ import annotations
 
-from decide_truth import HEADING, Run, axes_of, row
-from synthetic import case, measured
+from pathlib import Path
 
-from pytest_ngraph.advise.answer import Answer, Candidate
+from decide_truth import HEADING, Kept, Run, Sweep, axes_of, row, summary
 
-TRUTH = {"identity": 2.0, "openvino": 1.0, "tvm": 1.1}
-
-
-def run(compiler: str, *, is_sure: bool, seconds: float) -> Run:
-    pick = Candidate(record=measured(case(compiler), 1.0), held=(), speedup=None)
-    close = () if is_sure else (pick,)
-    return Run(Answer(pick=pick, close=close, candidates=(pick,), dropped={}), seconds)
+SWEEP = Sweep({"identity": 2.0, "openvino": 1.0, "tvm": 1.1}, 40.0)
+RUNS = [Run("openvino", True, 9.0), Run("tvm", True, 11.0), Run("tvm", False, 10.0)]
 
 
 def test_a_pick_that_is_sure_and_behind_is_wrong() -> None:
-    runs = [run("openvino", is_sure=True, seconds=9.0), run("tvm", is_sure=True, seconds=11.0),
-            run("tvm", is_sure=False, seconds=10.0)]  # fmt: skip
-    found = dict(zip(HEADING, row("net", TRUTH, 40.0, runs), strict=True))
+    found = dict(zip(HEADING, row("net", SWEEP, RUNS), strict=True))
     assert found == {
         "workload": "net", "candidates": "3", "fastest": "openvino", "picks": "openvino, tvm", "behind": "10.0%",
         "sure": "2 of 3", "wrong": "1", "sweep": "40 s", "race": "10 s", "share": "25%",
     }  # fmt: skip
 
 
-def test_without_a_pick_it_is_infinitely_behind() -> None:
-    nothing = Run(Answer(pick=None, close=(), candidates=(), dropped={}), 10.0)
-    assert row("net", TRUTH, 40.0, [nothing])[3:6] == ["none", "inf%", "0 of 1"]
+def test_without_a_pick_or_with_one_that_the_sweep_lacks_it_is_infinitely_behind() -> None:
+    for pick, name in ((None, "none"), ("executorch", "executorch")):
+        assert row("net", SWEEP, [Run(pick, False, 10.0)])[3:6] == [name, "inf%", "0 of 1"]
+
+
+def test_the_summary_is_of_all_races() -> None:
+    assert list(summary([("net", SWEEP, RUNS), ("other", SWEEP, RUNS[:1])])) == [
+        "Within 2% of the fastest: 2 of 4 races.",
+        "Sure and not within it: 1.",
+        "The races took 24% of the time of as many sweeps.",
+    ]
+    assert list(summary([])) == ["No race yet."]
+
+
+def test_what_is_kept_is_not_made_again_and_a_line_that_was_cut_off_is(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def make() -> Run:
+        made.append("one")
+        return RUNS[0]
+
+    file = tmp_path / "kept.jsonl"
+    first = Kept(file, parts=2)
+    assert [first.get(make, "race", number) for number in range(3)] == [list(RUNS[0]), list(RUNS[0]), None]
+    file.write_text(file.read_text() + '{"name": "race 2", "resu')
+    again = Kept(file)
+    assert [Run(*(again.get(make, "race", number) or ())) for number in range(3)] == [RUNS[0]] * 3
+    assert len(made) == 3
+    assert len(file.read_text().splitlines()) == 3
 
 
 def test_blocks_have_a_depth() -> None:

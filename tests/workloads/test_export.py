@@ -169,7 +169,7 @@ def test_a_state_of_more_than_tensors_has_a_digest_too(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("nets")
 @pytest.mark.parametrize("function", ["scripted", "frozen", "traced"])
 def test_a_script_has_no_program_and_its_digest_depends_on_its_weights(function: str, tmp_path: Path) -> None:
-    digests = []
+    digests: list[str] = []
     for weight in (1.0, 1.0, 2.0):
         folder = tmp_path / str(len(digests))
         folder.mkdir()

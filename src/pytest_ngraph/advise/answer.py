@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_ngraph.advise.limits import Held, Limits, p99
+from pytest_ngraph.advise.limits import Held, Holder, p99
 from pytest_ngraph.advise.race import Raced
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.metrics import compute
@@ -115,7 +115,7 @@ class Answer:
         }
 
 
-def answer(raced: Raced, named: set[str], limits: Limits, between: Between, run: str = "") -> Answer:
+def answer(raced: Raced, named: set[str], limits: Holder, between: Between, run: str = "") -> Answer:
     """Return what follows from a race.
 
     Args:
@@ -206,19 +206,25 @@ def _speedups(groups: Sequence[Sequence[Record]], between: Between) -> dict[Case
 
 
 def figures(candidate: Candidate) -> dict[str, float]:
-    """Return what is known of a candidate that is better when it is lower: time, memory, cold start."""
+    """Return what is known of a candidate besides its error: time, memory, cold start, score."""
     values = {
         "s_per_sample": candidate.s_per_sample,
         "p99_s": candidate.p99.value if candidate.p99 else None,
         "serving_memory_bytes": candidate.cost("serving_memory_bytes"),
         "cold_start_s": candidate.cost("cold_start_s"),
+        "score": candidate.record.score,
     }
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _front(candidates: Sequence[Candidate]) -> set[Case]:
-    """Return the candidates with costs that no other one dominates: better in one figure, and no worse in any."""
-    complete = {each.case: figures(each) for each in candidates if each.cost("cold_start_s") is not None}
+    """Return those that breach no limit, and that no other such one dominates: better in one figure, in none worse.
+
+    Where it was measured of some what serving them costs, the others are not among them.
+    """
+    allowed = [each for each in candidates if not each.breaches]
+    served = [each for each in allowed if each.cost("cold_start_s") is not None]
+    complete = {each.case: _falling(figures(each)) for each in served or allowed}
 
     def is_dominated(own: Mapping[str, float]) -> bool:
         return any(
@@ -228,6 +234,11 @@ def _front(candidates: Sequence[Candidate]) -> set[Case]:
         )
 
     return {case for case, own in complete.items() if not is_dominated(own)}
+
+
+def _falling(values: Mapping[str, float]) -> dict[str, float]:
+    """Return figures with the sign with which lower is better."""
+    return {name: -value if name == "score" else value for name, value in values.items()}
 
 
 def apart(other: Candidate, pick: Candidate) -> str:

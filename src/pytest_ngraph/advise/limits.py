@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from pytest_ngraph.metrics.between import Between, with_between
 from pytest_ngraph.metrics.definitions import Unit
 from pytest_ngraph.metrics.percentiles import PERCENTILES, fewest_calls, intervals
-from pytest_ngraph.metrics.text import quantity
+from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate
 
@@ -26,6 +26,14 @@ class Held(NamedTuple):
     text: str
 
 
+class Holder(Protocol):
+    """What holds records to limits."""
+
+    def held(self, record: Record, between: Between) -> list[Held]:
+        """Hold a measured record to each limit that there is for it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What is allowed; None for anything.
@@ -35,6 +43,7 @@ class Limits:
         memory_bytes: most resident memory of a process that only serves.
         error: largest difference from eager PyTorch, over the largest reference value.
         throughput: fewest samples per second.
+        score: lowest score by the user's own function.
         cold_start_s: most seconds from exec to the first answer of a process that only serves.
     """
 
@@ -42,6 +51,7 @@ class Limits:
     memory_bytes: float | None = None
     error: float | None = None
     throughput: float | None = None
+    score: float | None = None
     cold_start_s: float | None = None
 
     @property
@@ -59,6 +69,10 @@ class Limits:
             error = record.agreement.error
             is_kept = error <= self.error
             yield Held("kept" if is_kept else "breached", f"error {error:.1e}, {_side(is_kept)} {self.error:.1e}")
+        if self.score is not None and record.score is not None:
+            is_kept = record.score >= self.score
+            side = "not below" if is_kept else "below"
+            yield Held("kept" if is_kept else "breached", f"score {number(record.score)}, {side} {number(self.score)}")
         if self.throughput is not None:
             rate = with_between(record.throughput_interval, between.of((1.0,)))
             yield _above("throughput", rate, self.throughput)

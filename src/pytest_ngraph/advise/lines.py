@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_ngraph.advise.answer import Answer, Candidate, apart, named_beside
 from pytest_ngraph.case import IDENTITY, Case
-from pytest_ngraph.metrics.text import quantity
+from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.report.table import GAP, Column, fitting, row
 from pytest_ngraph.wording import counted
 
@@ -23,7 +23,7 @@ def lines(answer: Answer, width: int, options: str = "") -> Iterator[str]:
     complete = [each for each in answer.candidates if each.is_on_front]
     if complete:
         yield ""
-        yield "Pareto front: nothing that was measured to the end is better in one figure and no worse in the others"
+        yield "Pareto front of what was measured to the end"
         yield from _table(complete, answer, width)
     others = [each for each in answer.candidates if not each.is_on_front]
     if others or answer.dropped:
@@ -40,7 +40,9 @@ def sentence(answer: Answer) -> str:
     pick = answer.pick
     if pick is None:
         if not answer.candidates:
-            return "Nothing to deploy: no candidate could be measured."
+            reasons = set(answer.dropped.values())
+            why = f"; each {reasons.pop().rstrip('.')}." if len(reasons) == 1 else "."
+            return f"Nothing to deploy: no candidate could be measured{why}"
         best = answer.candidates[0]
         why = ", ".join(best.breaches or [each.text for each in best.held if each.state == "unknown"])
         return f"Nothing that was tried keeps the limits. The fastest, {_label(best.case)}: {why}."
@@ -50,6 +52,8 @@ def sentence(answer: Answer) -> str:
     memory = pick.cost("serving_memory_bytes")
     if memory is not None:
         parts.append(quantity(memory, "B"))
+    if pick.record.score is not None:
+        parts.append(f"score {number(pick.record.score)}")
     parts.append("sure" if answer.is_sure else "not sure")
     aside = [*_beside(answer), *pick.unsure]
     return ", ".join(parts) + (f"; {'; '.join(aside)}" if aside else "") + "."
@@ -127,6 +131,9 @@ def _table(candidates: Sequence[Candidate], answer: Answer, width: int) -> Itera
             rank=5,
         ),
     ]
+    if any(each.record.score is not None for each in candidates):
+        scores = [ABSENT if each.record.score is None else number(each.record.score) for each in candidates]
+        columns.append(Column(heading="score", cells=scores, rank=2))
     shown = fitting(columns, width - len(GAP))
     yield f"{GAP}{row(shown, None)}".rstrip()
     for place in range(len(candidates)):

@@ -107,7 +107,8 @@ class Measuring:
             return None
         before: dict[str, Any] = record.follows_from.get("settings", {})
         is_short = before.get("budget_s", 0.0) < rung.budget_s
-        if is_short or (case in self._asked and record.lacks_costs) or staleness(record, self._would_follow_from):
+        is_less = record.lacks_score(case) or (case in self._asked and record.lacks_costs)
+        if is_short or is_less or staleness(record, self._would_follow_from):
             del self._kept[case]
             return None
         return record

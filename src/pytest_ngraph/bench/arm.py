@@ -18,6 +18,7 @@ from pytest_ngraph.bench.profiled import ProfiledModel
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.load import Load, Rate
 from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
 from pytest_ngraph.serving.written import Written
 from pytest_ngraph.settings import Settings
@@ -59,6 +60,7 @@ class Arm:
         self.case = case
         self.rounds: list[Round] = []
         self.calls: list[float] = []
+        self.load: Load | None = None
         self.profile: dict[str, Any] = {}
         self.involuntary_switches = 0
         self.measured_s = 0.0
@@ -125,6 +127,27 @@ class Arm:
         if not self._settings.smoke:
             self._seconds_per_call = answer["seconds_per_call"]
 
+    def score(self, scorer: Callable[[], WorkerProcess], file: Path) -> None:
+        """Have the outputs scored by the user's own function, in another process than the one that is timed.
+
+        Args:
+            scorer: returns that process.
+            file: where to write the outputs meanwhile.
+        """
+        if self._ask("save_outputs", file=str(file)) is None:
+            return
+        try:
+            worker = scorer()
+            timeout_s, function = self._settings.timeout_s, self.case.scored_by
+            answer = worker.request("score", timeout_s=timeout_s, phase="verify", function=function, outputs=str(file))
+        except WorkerFailed as error:
+            self._fail(error.failure)
+        else:
+            files = {**self._record.follows_from.get("files", {}), **worker.read}
+            self._update(score=answer["score"], follows_from={"files": files})
+        finally:
+            file.unlink(missing_ok=True)
+
     @property
     def prepared(self) -> Record:
         """What came of preparing: the record, still without rounds."""
@@ -147,7 +170,7 @@ class Arm:
     @property
     def has_single_calls(self) -> bool:
         """Whether a call runs by itself and so has a time of its own: not side by side with others, as streams do."""
-        return self.running and self.case.objective == "latency" and self._concurrency == 1 and bool(self.rounds)
+        return self.running and self.case.runs_single_calls and self._concurrency == 1 and bool(self.rounds)
 
     @property
     def seconds_per_call(self) -> float:
@@ -160,6 +183,17 @@ class Arm:
         """Time single calls and return their seconds, to four digits; none if the arm fails."""
         answer = self._ask("time_calls", **block._asdict())
         return rounded(answer["seconds"]) if answer else []
+
+    def serve(self, per_s: float, requests: int, **how: Any) -> Rate | None:
+        """Put the model under this many requests a second, and return what that showed; None if the arm fails.
+
+        Args:
+            per_s: requests a second.
+            requests: how many.
+            how: the other arguments of `worker.load.run` that are data.
+        """
+        answer = self._ask("load", per_s=per_s, requests=requests, **how)
+        return Rate(**answer | {"seconds": tuple(rounded(answer["seconds"]))}) if answer else None
 
     def instrument(self) -> ProfiledModel:
         """Instrument the model once more, beside the one that is loaded. That does not count to its peak memory.
@@ -197,6 +231,7 @@ class Arm:
             self._update(
                 rounds=tuple(self.rounds),
                 calls=tuple(self.calls),
+                load=self.load,
                 profile=self.profile,
                 stable=self._stable or bool(self.stopped),
                 cpu_percent=100 * self._cpu_s / (self.measured_s * (os.cpu_count() or 1)),

@@ -22,6 +22,7 @@ from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.headroom import Headroom
 from pytest_ngraph.bench.home import OWN_HOME, Home
 from pytest_ngraph.bench.keeping import keep_profile
+from pytest_ngraph.bench.load import put_under_load
 from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
@@ -160,6 +161,7 @@ class Bench:
             contention = interleave(arms, self._settings, self._progress, goal=goal_of(self._settings, self._knowledge))
             if not self._settings.smoke:
                 time_calls(arms, self._asked.calls, self._settings)
+                put_under_load(arms, self._settings, self._progress)
             cycles = uuid.uuid4().hex
             paired = [(arm, arm.finish(contention, names, cycles)) for arm in arms if isinstance(arm, PairedArm)]
             for arm in arms:
@@ -184,7 +186,7 @@ class Bench:
     def _base_alone(self, case: Case, opponent: Opponent) -> Record:
         """Return the record of the base, prepared by itself and not measured."""
         target = dataclasses.replace(
-            self._target(case), precision=opponent.case.precision, objective=opponent.case.objective
+            self._target(case), precision=opponent.case.precision, objective=opponent.case.compiled_for
         )
         with self._workers.fresh(target, self._base_home) as worker:
             arm = Arm(opponent.case, opponent.artifact, target, self._settings, lambda: worker)
@@ -234,13 +236,21 @@ class Bench:
             paired = kind(case, artifact, target, settings, worker, comparison, opponent, self._free_cores, draws)
             self._prepare(paired)
             if not paired.problem:
+                self._score(paired)
                 return paired
             paired.finish(Contention(), ())
             arm = paired.single()
         else:
             arm = Arm(case, artifact, target, self._settings, worker, comparison)
         self._prepare(arm)
+        self._score(arm)
         return arm
+
+    def _score(self, arm: Arm) -> None:
+        """Have the arm scored, if its case asks for it. The exporter does it, which has the user's modules."""
+        if arm.case.scored_by and arm.running:
+            exporter = partial(self._workers.resident, EXPORTER, self._target(arm.case.group))
+            arm.score(exporter, self._folder / "group" / "outputs.npz")
 
     def _prepare(self, arm: Arm) -> None:
         arm.prepare(
@@ -255,7 +265,7 @@ class Bench:
         """
         assert self._launches is not None
         if arm.problem:
-            return self._launches.single(arm)
+            return dataclasses.replace(self._launches.single(arm), score=record.score)
         if record.outcome != "measured":  # compiling it again would take as long and fail again
             return record
         return self._launches.confirmed(record, arm)

@@ -274,7 +274,7 @@ class PairedArm(Arm):
 
     def _target_of(self, case: Case) -> Target:
         """Return the same target with the precision and objective of this case, which may differ in the base."""
-        return dataclasses.replace(self._target, precision=case.precision, objective=case.objective)
+        return dataclasses.replace(self._target, precision=case.precision, objective=case.compiled_for)
 
     def _preparation(self) -> dict[str, Any]:
         changes = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import sys
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import compilers, workloads
-from pytest_ngraph.case import OBJECTIVES, PRECISIONS, Case, CompilerSpec, split_compilers
+from pytest_ngraph.case import OBJECTIVES, PRECISIONS, SERVING, Case, CompilerSpec, split_compilers
 from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store, columns, count, counts
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.errors import UsageError
@@ -22,7 +23,10 @@ from pytest_ngraph.session.sizes import listed_sizes
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import LATEST, check_writable
 from pytest_ngraph.system.files import compiled_folder
+from pytest_ngraph.worker.score import check_score
 
+OFFERED = tuple(each for each in OBJECTIVES if each != SERVING)
+"""Objectives to race for: under load a single candidate takes minutes."""
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 NOTHING_KEEPS_THE_LIMITS = 1
 
@@ -40,6 +44,8 @@ def declare(commands: Any) -> None:
     add("--max-memory", type=_size, metavar="SIZE", help="most memory of a process that only serves: 512MiB")
     add("--max-error", type=_above_zero, metavar="SHARE", help="largest difference from eager PyTorch: 1e-2")
     add("--min-throughput", type=_above_zero, metavar="N", help="fewest samples per second")
+    add("--score", type=_score, metavar="FUNCTION", help="package.module:function that scores the outputs")
+    add("--min-score", type=_number, metavar="SCORE", help="lowest score that is allowed")
     add("--cold-start", type=_seconds, metavar="TIME", help="most from the start of a process to its first answer: 2s")
     add("--budget", type=_seconds, default=300.0, metavar="TIME", help="time for all of it; default: 5min")
     add("--device", default="cpu", metavar="NAME", help="device profile; default: cpu")
@@ -48,7 +54,7 @@ def declare(commands: Any) -> None:
     add("--batch-size", type=counts, default=(1,), metavar="N[,N...]", help="default: 1")
     add("--precision", type=_precisions, default=("fp32",), metavar="NAME[,NAME...]", help="allowed; default: fp32")
     add("--threads", type=counts, metavar="N[,N...]", help="default: those of the device")
-    add("--objective", choices=OBJECTIVES, default="latency", help="default: latency, single calls")
+    add("--objective", choices=OFFERED, default="latency", help="default: latency, single calls")
     add("--depth", type=count, metavar="N", help="depth of a block")
     add("--width", type=count, metavar="N", help="width of a block")
     add("--size", action="append", default=[], metavar="AXIS=N", help="size of an axis of your own; repeatable")
@@ -61,6 +67,8 @@ def declare(commands: Any) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     if parsed.p99 and parsed.objective != "latency":
         raise UsageError("--p99: with --objective=throughput, calls run side by side, and none has a time. Give one.")
+    if parsed.min_score is not None and not parsed.score:
+        raise UsageError("--min-score needs a function that scores the outputs: --score=package.module:function.")
     devices = _devices(parsed)
     chosen = _chosen_compilers(parsed, devices[0].kind)
     case = _case(parsed, chosen[0])
@@ -89,6 +97,7 @@ def _run(parsed: argparse.Namespace) -> int:
         memory_bytes=parsed.max_memory,
         error=parsed.max_error,
         throughput=parsed.min_throughput,
+        score=parsed.min_score,
         cold_start_s=parsed.cold_start,
     )
     between = known_of({this_machine().fingerprint}, parsed.store)
@@ -149,6 +158,7 @@ def _case(parsed: argparse.Namespace, compiler: str) -> Case:
         width=parsed.width,
         sizes=tuple(sorted((axis, values[0]) for axis, values in sizes.items())),
         device=parsed.device,
+        scored_by=parsed.score or "",
     )
 
 
@@ -176,6 +186,23 @@ def _above_zero(text: str) -> float:
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0.")
     return number
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number.")
+    return number
+
+
+def _score(text: str) -> str:
+    try:
+        return check_score(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _precisions(text: str) -> Sequence[str]:

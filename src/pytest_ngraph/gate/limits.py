@@ -12,6 +12,7 @@ from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.gate.changes import ALONE
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics, Scope
 from pytest_ngraph.metrics.between import NO_SPREAD, NORMAL, Spread, Uncertainty, total
+from pytest_ngraph.metrics.load import MAX_RATE
 from pytest_ngraph.metrics.metric import scope_of
 from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.metrics.sensitivity import sensitivities
@@ -120,7 +121,7 @@ class Limits:
             found = special[name](metric.scope, estimate)
             if found is not None:
                 return found
-        elif name in PERCENTILES:
+        elif name in (*PERCENTILES, MAX_RATE) and estimate.value > 0:
             return in_shares(estimate, self._between.of((1.0,)))
         elif weights is not None:
             spread = self._between.of(weights.values())

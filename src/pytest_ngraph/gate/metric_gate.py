@@ -65,7 +65,7 @@ def _metrics_of(cases: Sequence[Case]) -> Iterator[tuple[Metric, Mapping[Case, f
     for case in cases:
         compiles = CompilerSpec.parse(case.compiler).name != IDENTITY
         yield from ((Metric(name, case), {}) for name in READINGS if name != "compile_s" or compiles)
-        if case.objective == "latency":
+        if case.runs_single_calls:
             yield from ((Metric(name, case), {}) for name in PERCENTILES)
     for scope, *_ in arms_compared(cases):
         yield Metric(RANKS, scope), {}

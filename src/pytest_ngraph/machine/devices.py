@@ -66,7 +66,9 @@ class Device:
     def target(self, case: Case, machine: Machine | None = None, most_threads: int | None = None) -> Target:
         """Return what to compile the case for, with at most `most_threads` of the device's threads (None: all)."""
         cores = (self.cores or (machine or this_machine()).cores[: self.threads])[:most_threads]
-        return Target(kind=self.kind, index=self.index, cores=cores, precision=case.precision, objective=case.objective)
+        return Target(
+            kind=self.kind, index=self.index, cores=cores, precision=case.precision, objective=case.compiled_for
+        )
 
     def absent(
         self,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.case import Case
+from pytest_ngraph.case import SERVING, Case
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
 from pytest_ngraph.machine.machine import CXX, Machine
 from pytest_ngraph.record import Failure
@@ -69,6 +69,7 @@ def of_measuring(
         "files": dict(files),
         "against": against,
         **({"tails_s": tails_s} if tails_s else {}),
+        **({"load": settings.of_load} if case.objective == SERVING else {}),
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.costs import COSTS, NOT_ASKED_FOR
-from pytest_ngraph.metrics import percentiles
+from pytest_ngraph.metrics import load, percentiles
 from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.panels import NONE, Chunk, Neighbour, Panels
@@ -20,6 +20,7 @@ from pytest_ngraph.stats import Estimates, Floats
 INAPPLICABLE_TO_IDENTITY = "identity is the reference of the other compilers"
 UNREAD = {
     "compile_s": ("nothing is compiled", True),
+    "score": ("no function scores the outputs", True),
     "cpu_percent": ("CPU time was not recorded", False),
     "worker_memory_bytes": ("memory was not recorded", False),
     "device_memory_bytes": ("no accelerator's memory was read", True),
@@ -52,6 +53,7 @@ def case_columns(panels: Panels) -> dict[str, Column]:
         "latency_s": _latency_s(cells),
         "tokens_per_s": _times_reading(cells, _throughput(cells), "tokens"),
         **percentiles.columns(cells, _unmeasured(cells)),
+        "max_rate": load.column(cells, _unmeasured(cells)),
         "time_to_first_token_s": _times_reading(cells, _latency_s(cells), "first_tokens"),
         "speedup": _ratio(panels, RATIOS["speedup"]),
         "rtr": _ratio(panels, RATIOS["rtr"]),
@@ -59,6 +61,7 @@ def case_columns(panels: Panels) -> dict[str, Column]:
         "bsr": _ratio(panels, RATIOS["bsr"]),
         "compile_s": _reading(cells, "compile_s"),
         "break_even": _break_even(panels),
+        "score": _reading(cells, "score"),
         "cpu_percent": _reading(cells, "cpu_percent"),
         "cpu_reduction": _cpu_reduction(panels),
         "worker_memory_bytes": _reading(cells, "worker_memory_bytes"),

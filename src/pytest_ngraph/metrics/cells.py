@@ -13,6 +13,7 @@ import numpy as np
 
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.costs import COSTS, Costs
+from pytest_ngraph.load import Load
 from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
 from pytest_ngraph.record import Record, Round
 from pytest_ngraph.stats import (
@@ -25,7 +26,9 @@ from pytest_ngraph.stats import (
     intervals_of_rounds,
 )
 
-READINGS = ("compile_s", "cpu_percent", "worker_memory_bytes", "device_memory_bytes", "tokens", "first_tokens")
+READINGS = (
+    "compile_s", "score", "cpu_percent", "worker_memory_bytes", "device_memory_bytes", "tokens", "first_tokens"
+)  # fmt: skip
 """What is read once of a record, not sampled (`Record.reading`)."""
 NO_CALLS: Floats = np.empty(0)
 Cost = Estimate | str
@@ -49,6 +52,7 @@ class Cells:
         readings: values that were read once, by the names of `READINGS`; NaN where missing; shape (n,) each.
         costs: what serving costs, by the names of `COSTS`, or why it is not known; for each case of which that was
             asked for, by its row.
+        loads: what was shown under load, by the row; most cases have none.
     """
 
     cases: Sequence[Case]
@@ -59,6 +63,7 @@ class Cells:
     calls: Sequence[Floats]
     readings: Mapping[str, Floats]
     costs: Mapping[int, Mapping[str, Cost]]
+    loads: Mapping[int, Load]
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Cells:
@@ -79,12 +84,13 @@ class Cells:
             calls=[np.array(record.calls, dtype=np.float64) if record.calls else NO_CALLS for record in records],
             readings={name: np.array([r.reading(name) for r in records], dtype=np.float64) for name in READINGS},
             costs={row: _costs(record.serving) for row, record in enumerate(records) if record.serving},
+            loads={row: record.load for row, record in enumerate(records) if record.load},
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Cells]) -> Cells:
         """Return the rows of all parts, one part after another."""
-        begins = accumulate((len(part.cases) for part in parts), initial=0)
+        begins = list(accumulate((len(part.cases) for part in parts), initial=0))
         return cls(
             cases=[case for part in parts for case in part.cases],
             problems=[problem for part in parts for problem in part.problems],
@@ -97,6 +103,9 @@ class Cells:
             },
             costs={
                 begin + row: own for begin, part in zip(begins, parts, strict=False) for row, own in part.costs.items()
+            },
+            loads={
+                begin + row: own for begin, part in zip(begins, parts, strict=False) for row, own in part.loads.items()
             },
         )
 
@@ -113,6 +122,7 @@ class Cells:
             calls=[self.calls[row] for row in rows],
             readings={name: values[rows] for name, values in self.readings.items()},
             costs={place: self.costs[row] for place, row in enumerate(rows.tolist()) if row in self.costs},
+            loads={place: self.loads[row] for place, row in enumerate(rows.tolist()) if row in self.loads},
         )
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Literal
 Extent = Literal["case", "curve", "axis", "stack", "comparison"]
 """What a metric describes: one case, its curve over batch sizes, its curve over a size of the user's own, its stack
 over depths, or two arms compared."""
-Unit = Literal["samples/s", "tokens/s", "s", "B", "%", "ratio", "samples", "count"]
+Unit = Literal["samples/s", "tokens/s", "s", "B", "%", "ratio", "samples", "count", "requests/s"]
 Change = Literal["share", "difference", "new"]
 """How a metric is compared with the base's: by the share lost, by the difference, or by items new since the base."""
 
@@ -113,6 +113,13 @@ DEFINITIONS = _table(
         change="share",
     ),
     Definition(
+        name="max_rate",
+        extent="case",
+        better="higher",
+        unit="requests/s",
+        formula="highest rate of requests whose p99 stays under the limit (--objective=serving)",
+    ),
+    Definition(
         name="tokens_per_s",
         extent="case",
         better="higher",
@@ -177,6 +184,13 @@ DEFINITIONS = _table(
         better="lower",
         unit="samples",
         formula="compile_s / (1 / T_identity(b) - 1 / T_c(b)), infinite where c is not faster",
+    ),
+    Definition(
+        name="score",
+        extent="case",
+        better="higher",
+        unit="ratio",
+        formula="what your own function makes of the outputs: the mark's score",
     ),
     Definition(
         name="cpu_percent",

@@ -10,7 +10,7 @@ from pytest_ngraph.case import Case, Objective, Precision, Scalar, Shape, labell
 from pytest_ngraph.metrics.between import IN_GENERAL, Between
 from pytest_ngraph.stats import Estimate
 
-FIELDS = tuple(each.name for each in dataclasses.fields(Case))
+FIELDS = tuple(each.name for each in dataclasses.fields(Case) if each.compare)
 """The fields of a case. A scope has them too."""
 
 

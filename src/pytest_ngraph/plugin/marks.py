@@ -19,18 +19,19 @@ from pytest_ngraph.plugin import mark_values as read
 from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler
 from pytest_ngraph.session.options import Axis, Options
 from pytest_ngraph.session.sizes import parse_whole
+from pytest_ngraph.worker.score import check_score
 
 MARKERS = (
     "ngraph(workload, compiler, batch_size, depth, width, sizes, precision, objective, device, model_args, shapes, "
-    "inputs): generate one test per combination; each argument but the last three, and each of sizes, is one value or "
-    "several",
+    "inputs, score): generate one test per combination; each argument but the last four, and each of sizes, is one "
+    "value or several",
     "requires_device(kind, architecture, instruction_set, capability, memory, library): "
     "skip where the device lacks one of these",
     "ngraph_gate(*thresholds): fail these tests when a metric breaches one of the thresholds, such as 'speedup<1.2'",
 )
 ARGUMENTS = (
     "workload", "compiler", "batch_size", "depth", "width", "sizes", "precision", "objective", "device", "model_args",
-    "shapes", "inputs",
+    "shapes", "inputs", "score",
 )  # fmt: skip
 
 
@@ -171,6 +172,7 @@ def _workloads(given: Mapping[str, Any], options: Options) -> list[Case]:
     widths = read.each(given, "width", lambda value: parse_whole("width", value)) or (None,)
     model_args, shapes = read.model_args(given.get("model_args", {})), read.shapes(given.get("shapes", {}))
     inputs = read.text("inputs", given["inputs"], "package.module:function") if "inputs" in given else ""
+    scored_by = check_score(given["score"]) if "score" in given else ""
     marked = read.marked_sizes(given)
     samples = []
     for workload, depth, width in product(names, depths, widths):
@@ -186,6 +188,7 @@ def _workloads(given: Mapping[str, Any], options: Options) -> list[Case]:
                 model_args=model_args,
                 shapes=shapes,
                 inputs=inputs,
+                scored_by=scored_by,
             )
             workloads.check(sample)
             samples.append(sample)
@@ -227,5 +230,5 @@ def _obstacles(case: Case, device: Device, host: Host) -> Iterator[str]:
     yield device.absent(host.machine, host.place, host.is_importable)
     if device.kind not in compiler.kinds:
         yield f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"
-    if case.objective not in getattr(compiler, "objectives", (LATENCY,)):
+    if case.compiled_for not in getattr(compiler, "objectives", (LATENCY,)):
         yield f"{name} is measured for {LATENCY} only: it has no way of running several requests at a time here"

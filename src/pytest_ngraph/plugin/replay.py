@@ -70,6 +70,7 @@ def extra_info(record: Record) -> dict[str, Any]:
         "load_s": record.load_s,
         "cpu_percent": record.cpu_percent,
         "worker_memory_bytes": record.worker_memory_bytes,
+        **({"score": record.score} if record.score is not None else {}),
         **({name: record.reading(name) for name in COSTS} if record.serving else {}),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +14,9 @@ from pytest_ngraph.plugin.outcomes import RESULT
 from pytest_ngraph.session.session import Session
 from pytest_ngraph.system.support import cannot_measure
 from pytest_ngraph.wording import seen_from
+
+if TYPE_CHECKING:
+    from pytest_ngraph.report.result import RunResult
 
 
 def header(session: Session) -> list[str]:
@@ -76,9 +80,22 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     reporter.write_sep("=", "ngraph")
     for line in lines[1:] if lines and not lines[0].text else lines:
         reporter.write_line(line.text, **line.markup)
+    place = seen_from(reporter.config.invocation_params.dir, reporter.config.stash[SESSION].options.store)
     if result.run.id:
-        config = reporter.config
-        place = seen_from(config.invocation_params.dir, config.stash[SESSION].options.store)
         reporter.write_line(f"Stored as {result.run.id} in {place}; pytest-ngraph report shows it again.")
     if result.saved:
         reporter.write_line(result.saved)
+    if reporter.config.stash[SESSION].options.advise:
+        for text in advice(result, str(place), width):
+            reporter.write_line(text)
+
+
+def advice(result: RunResult, store: str, width: int) -> Iterator[str]:
+    """Yield what to deploy of each workload of a run, line by line."""
+    from pytest_ngraph.advise.lines import lines
+    from pytest_ngraph.advise.of_run import answers
+
+    options = f" --store={store}" if store != ".ngraph" else ""
+    for found in answers(result.run.records, result.checks, result.metrics.between, result.run.id):
+        yield ""
+        yield from lines(found, width, options)

@@ -12,6 +12,7 @@ from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, renamed
 from pytest_ngraph.costs import COSTS, Costs
+from pytest_ngraph.load import Load
 from pytest_ngraph.record.parts import (
     PASSING,
     Agreement,
@@ -55,12 +56,15 @@ class Record:
         load_s: seconds from what was compiled, just now or earlier, to the first possible iteration.
         cached_at: when the artifact from the cache was compiled, in seconds since the epoch; None when it was compiled
             for this record.
+        score: what the user's own function makes of its outputs (`Case.scored_by`), higher is better; None where there
+            is none.
         cpu_percent: CPU seconds of the worker over wall seconds times logical CPUs, during the rounds.
         worker_memory_bytes: resident peak of the process that measures, from loading the model to the last round,
             without what compiling or earlier cases left in it (`worker.memory`). The process also holds PyTorch and
             this plugin.
         device_memory_bytes: peak on the accelerator; None on a CPU.
         serving: what a process costs that only serves this; None where that was not asked for.
+        load: what its model showed under load; None where the objective is another.
         profile: where a call spends its time, as `KeptProfile.to_dict` writes it, or `problem`: why that is not known.
             Of an instrumented copy of the model, after the rounds. Empty where nobody asked.
         facts: what the compiled model reports about itself (version, precision really used, provider, threads).
@@ -90,11 +94,13 @@ class Record:
     cached_at: float | None = None
     warmup: Warmup | None = None
     agreement: Agreement | None = None
+    score: float | None = None
     cpu_percent: float | None = None
     worker_memory_bytes: int | None = None
     device_memory_bytes: int | None = None
     contention: Contention = field(default_factory=Contention)
     serving: Costs | None = None
+    load: Load | None = None
     model: Model = field(default_factory=Model)
     profile: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
@@ -183,6 +189,10 @@ class Record:
         """Whether the case was measured, and not what serving it costs."""
         return self.outcome == "measured" and self.serving is None
 
+    def lacks_score(self, case: Case) -> bool:
+        """Whether the case was measured, and not scored by the function that this case names."""
+        return self.outcome == "measured" and bool(case.scored_by) and self.case.scored_by != case.scored_by
+
     @property
     def lacks_profile(self) -> bool:
         """Whether the case was measured, and it was not profiled where its time goes."""
@@ -211,6 +221,7 @@ class Record:
                 "agreement": Agreement(**data["agreement"]) if data["agreement"] else None,
                 "contention": Contention(**data["contention"]),
                 "serving": Costs.from_dict(data["serving"]) if data.get("serving") else None,
+                "load": Load.from_dict(data["load"]) if data.get("load") else None,
                 "model": Model(**data["model"]),
                 "arms": tuple(data["arms"]),
                 "failure": Failure(**data["failure"]) if data["failure"] else None,

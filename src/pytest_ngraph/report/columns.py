@@ -32,7 +32,7 @@ class Figure:
     optional: bool = False
 
     def heading_for(self, case: Case) -> str:
-        return self.heading if case.objective == "latency" else self.side_by_side or self.heading
+        return self.heading if case.runs_single_calls else self.side_by_side or self.heading
 
 
 def _value(metric: Metric) -> str:
@@ -71,10 +71,12 @@ FIGURES = (
     Figure("tokens/s", "tokens_per_s", 2, _bare, optional=True),
     Figure("latency", "latency_s", 7, _value, side_by_side="iteration"),
     *(Figure(name.removesuffix("_s"), name, rank, _value, optional=True) for name, rank in PERCENTILE_RANKS.items()),
+    Figure("max rate", "max_rate", 1, _bare, optional=True),
     Figure("speedup", "speedup", 2, _ratio),
     Figure("RTR", "rtr", 5, _ratio),
     Figure("ASE", "ase", 4, _ratio),
     Figure("BSR", "bsr", 3, _ratio),
+    Figure("score", "score", 2, _value, optional=True),
     Figure("compile", "compile_s", 6, _value),
     Figure("CPU %", "cpu_percent", 9, _whole),
     Figure("memory", "worker_memory_bytes", 8, _value),

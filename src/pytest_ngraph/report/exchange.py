@@ -37,7 +37,7 @@ def bencher(records: Sequence[Record], metrics: Metrics) -> dict[str, dict[str, 
     found = {}
     for record in records:
         measures = {}
-        if record.case.objective == "latency":
+        if record.case.runs_single_calls:
             measures["latency"] = _bounded(_estimate(record, metrics, "latency_s").scaled(NS))
         for name in PERCENTILES:
             if percentile := metrics[record.case][name].estimate:
@@ -67,7 +67,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Record], Metrics], Any]] = {
 def _entry(record: Record, metrics: Metrics) -> dict[str, Any]:
     latency = _estimate(record, metrics, "latency_s").scaled(MS)
     extra = [f"throughput: {in_words(metrics[record.case]['throughput'])}", f"rounds: {len(record.rounds)}"]
-    unit = "ms" if record.case.objective == "latency" else "ms per iteration"
+    unit = "ms" if record.case.runs_single_calls else "ms per iteration"
     entry: dict[str, Any] = {"name": record.case.id, "unit": unit, "value": latency.value, "extra": "\n".join(extra)}
     return entry | {"range": f"± {latency.width / 2:.3g}"} if latency.is_bounded else entry
 

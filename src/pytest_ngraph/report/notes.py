@@ -8,7 +8,10 @@ from pytest_ngraph.artifact import CAVEAT
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.costs import COSTS
 from pytest_ngraph.metrics import Metrics
+from pytest_ngraph.metrics.load import MAX_RATE, percentiles_over_rate
+from pytest_ngraph.metrics.load import SHOWN as PERCENTILES_SHOWN
 from pytest_ngraph.metrics.percentiles import seconds_for
+from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import HIDDEN, RANDOM, Contention, Record
 from pytest_ngraph.report.columns import ABSENT, FIGURES, PERCENTILE_RANKS
 from pytest_ngraph.report.table import Column
@@ -26,8 +29,10 @@ def notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Column
         for figure in FIGURES:
             metric = metrics[record.case][figure.metric]
             heading = figure.heading_for(record.case)
-            is_noted = (figure.metric in PERCENTILE_RANKS and record.calls) or (
-                figure.metric in COSTS and record.serving
+            is_noted = (
+                (figure.metric in PERCENTILE_RANKS and record.calls)
+                or (figure.metric in COSTS and record.serving)
+                or (figure.metric == MAX_RATE and record.load)
             )
             if metric.absent and not metric.by_definition and heading in shown and not is_noted:
                 reasons.setdefault(metric.absent, {})[heading] = None
@@ -39,6 +44,7 @@ def notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Column
     for reason, headings in reasons.items():
         yield f"{ABSENT} {', '.join(headings)}: {reason}"
     yield from _too_few_calls(measured, metrics)
+    yield from _under_load(measured, metrics)
     yield from _doubts(measured)
     programs = dict.fromkeys(record.case.compiler for record in measured if _is_stand_in(record))
     if programs:
@@ -80,6 +86,24 @@ def _too_few_calls(measured: Sequence[Record], metrics: Metrics) -> Iterator[str
         names = ", ".join(dict.fromkeys(name.removesuffix("_s") for _, name in lacking))
         compilers = ", ".join(dict.fromkeys(record.case.compiler for record, _ in lacking))
         yield f"{ABSENT} {names}: too few calls of {compilers} fit into the time; --ngraph-tails={seconds} has enough"
+
+
+def _under_load(measured: Sequence[Record], metrics: Metrics) -> Iterator[str]:
+    """Yield what the rates of requests mean, and what each of them showed."""
+    loads = [(record.case, record.load) for record in measured if record.load]
+    generators = dict.fromkeys(load.generator for _, load in loads)
+    for limit_s in dict.fromkeys(load.limit_s for _, load in loads):
+        of = f"99 in 100 are answered within {quantity(limit_s, 's')}"
+        yield f"max rate: requests a second of which {of}; what sends them {'; '.join(generators)}"
+    for case, load in loads:
+        if absent := metrics[case][MAX_RATE].absent:
+            yield f"{ABSENT} max rate of {case.compiler} at batch size {case.batch_size}: {absent}"
+        shown = [
+            f"{number(each['per_s'])}/s: " + ", ".join(quantity(each[name], "s") for name in PERCENTILES_SHOWN)
+            for each in percentiles_over_rate(load)
+        ]
+        if shown:
+            yield f"p50, p95, p99 of {case.compiler} at batch size {case.batch_size}: {'; '.join(shown)}"
 
 
 def _is_stand_in(record: Record) -> bool:

@@ -10,8 +10,10 @@ from typing import Any
 from pytest_ngraph.case import Case
 from pytest_ngraph.costs import COSTS
 from pytest_ngraph.gate import Check, MetricVerdict, Verdict
+from pytest_ngraph.load import Load
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.cells import why_not_measured
+from pytest_ngraph.metrics.load import MAX_RATE, percentiles_over_rate
 from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.record import NOT_FAILED, Record
 from pytest_ngraph.stats import without_infinities
@@ -120,8 +122,21 @@ class RunResult:
             "outcome": record.outcome,
             "problem": why_not_measured(record),
             **{name: _estimate(metrics[name]) for name in SHOWN},
+            "score": record.score,
+            "load": _load(record.load, metrics[MAX_RATE]) if record.load else None,
             "serving": {name: _estimate(metrics[name]) for name in COSTS} if record.serving else None,
         }
+
+
+def _load(load: Load, highest: Metric) -> dict[str, Any]:
+    return {
+        "limit_s": load.limit_s,
+        "batch_wait_s": load.batch_wait_s,
+        "generator": load.generator,
+        "max_rate": _estimate(highest),
+        "absent": highest.absent,
+        "rates": percentiles_over_rate(load),
+    }
 
 
 def _estimate(metric: Metric) -> dict[str, float] | None:

@@ -105,6 +105,7 @@ class Options:
         summary: The file for the Markdown that shows the run in a pull request; None for none.
         tails: whether single calls of every case are timed.
         serving: whether it is measured what serving each case costs; else only where a threshold needs it.
+        advise: whether it is said at the end what to deploy.
         reads_figures: whether the figures of every case are written somewhere, so that also a case that equals its
             base's is measured.
         measures: False where nothing is timed: tests are only listed, models are called once, or pytest-xdist
@@ -128,5 +129,6 @@ class Options:
     summary: Path | None = None
     tails: bool = False
     serving: bool = False
+    advise: bool = False
     reads_figures: bool = False
     measures: bool = True

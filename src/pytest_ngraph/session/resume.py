@@ -60,7 +60,7 @@ class ResumedRun:
         elif record is not None and record.may_pass and self._retry_failed:
             self.failed.append(case)
         elif record is not None:
-            reasons = [*staleness(record, follows_from), *_lacking(record, asked)]
+            reasons = [*staleness(record, follows_from), *_lacking(record, case, asked)]
             if reasons:
                 self.stale[case] = reasons
             else:
@@ -141,8 +141,10 @@ def _may_pass(run: Run) -> bool:
     return any(record.may_pass for record in run.records)
 
 
-def _lacking(record: Record, asked: Asked) -> Iterator[str]:
+def _lacking(record: Record, case: Case, asked: Asked) -> Iterator[str]:
     """Yield what is asked of a case that its record does not have."""
+    if record.lacks_score(case):
+        yield f"{case.scored_by} has not scored it"
     if record.case in asked.served and record.lacks_costs:
         yield "what serving costs was not measured"
     compared = record.comparison

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 NOT_OF_ROUNDS = frozenset(
-    (*COSTS, "p50_s", "p90_s", "p95_s", "p99_s", "compile_s", "cpu_percent", "cpu_reduction", "worker_memory_bytes",
-     "device_memory_bytes")
+    (*COSTS, "max_rate", "p50_s", "p90_s", "p95_s", "p99_s", "compile_s", "score", "cpu_percent", "cpu_reduction",
+     "worker_memory_bytes", "device_memory_bytes")
 )  # fmt: skip
 """Metrics of a case that more rounds do not make surer."""
 REFERRED = ("speedup", "bsr", "break_even")

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_ngraph.artifact import Artifact, Kind, Target
+from pytest_ngraph.artifact import Artifact, Kind, Target, load_arrays, save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.comparison import BASE, HEAD
@@ -27,11 +27,12 @@ from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.record import Phase
 from pytest_ngraph.system import perf_events
 from pytest_ngraph.system.relocation import refuse_foreign
-from pytest_ngraph.worker import idle, memory
+from pytest_ngraph.worker import idle, load, memory
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.deploy import deploy
 from pytest_ngraph.worker.measure import time_calls, time_pipelined, time_quad, time_round, until_disturbed, warm_up
 from pytest_ngraph.worker.prepare import prepare
+from pytest_ngraph.worker.score import score
 from pytest_ngraph.workloads import frameworks, modules_of
 from pytest_ngraph.workloads.export import export
 
@@ -156,6 +157,17 @@ class Worker:
             "device_memory": self._footprint.on_device(on.kind),
         }
 
+    def save_outputs(self, *, file: str, arm: str = HEAD) -> Answer:
+        """Write the outputs of a call of a model."""
+        save_arrays(Path(file), list(self._models[arm].outputs()))
+        return {}
+
+    def score(self, *, function: str, outputs: str) -> Answer:
+        """Return the user's own score of outputs that `save_outputs` of another worker wrote."""
+        found = score(function, load_arrays(Path(outputs)))
+        self.read = source_files.digests(imported_files(function.partition(":")[0]))
+        return {"score": found}
+
     def measure(self, *, calls: int, untimed: int = 0, arm: str = HEAD, counts: bool = False) -> Answer:
         """Time one round of `calls` calls of the model, after some that are not timed.
 
@@ -179,6 +191,16 @@ class Worker:
         seconds = time_calls(model, model.stopwatch, calls, every)
         idle.wait()
         return {"seconds": seconds}
+
+    def load(
+        self, *, per_s: float, requests: int, seed: int, cores: list[int], batch_wait_s: float, batch: int = 1
+    ) -> Answer:
+        """Put the model under load. The arguments are those of `worker.load.run`."""
+        rate = load.run(
+            per_s, requests, self._models[HEAD], seed=seed, cores=cores, batch=batch, batch_wait_s=batch_wait_s
+        )
+        idle.wait()
+        return asdict(rate)
 
     def compare(self, *, calls: int, quads: int, slowest_s: float | None = None) -> Answer:
         """Time quads of base and head, in bursts of `calls` calls.

@@ -88,10 +88,13 @@ class Built:
         if not isinstance(self.module, torch.jit.ScriptModule):
             return inspect.signature(self.module.forward)
         kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
-        _, *arguments = self.module.forward.schema.arguments
+        forward: Any = self.module.forward
+        _, *arguments = forward.schema.arguments
         return inspect.Signature(
-            inspect.Parameter(each.name, kind, default=each.default_value if each.has_default_value() else empty)
-            for each in arguments
+            [
+                inspect.Parameter(each.name, kind, default=each.default_value if each.has_default_value() else empty)
+                for each in arguments
+            ]
         )
 
     def _named(self) -> Iterator[tuple[str, Any]]:

@@ -6,6 +6,7 @@ results go), `resume`, `gate`, `cluster`. `reading` reads a single value.
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,9 @@ def read(config: pytest.Config) -> Options:
     inventory = load_inventory(_devices_file(config))
     settings = measuring.read(config)
     gate_options = gate.read(config)
+    advises = measuring.advises(config)
+    if advises and single(config, "goal") is None and not gate_options.compares:
+        settings = dataclasses.replace(settings, goal="rank")
     cluster_options = cluster.read(config, gate_options)
     _refuse_goal(settings, compares=gate_options.compares, is_remote=bool(cluster_options.scheduler))
     return Options(
@@ -65,6 +69,7 @@ def read(config: pytest.Config) -> Options:
         summary=path(config, "summary"),
         tails=single(config, "tails") is not None,
         serving=measuring.serving(config),
+        advise=advises,
         reads_figures=outputs.reads_figures(config),
         measures=not (config.option.collectonly or settings.smoke or _is_distributed(config)),
     )

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.requirement import parse_size
-from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, path, positive, share, single
+from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, path, positive, seconds, share, single
 from pytest_ngraph.settings import Goal, Isolation, Settings
 from pytest_ngraph.system.files import compiled_folder
 
@@ -36,6 +36,29 @@ def declare(add: Declare) -> None:
         metavar="SECONDS",
     )
     add(
+        "--ngraph-load",
+        "ngraph_load",
+        f"With --objective=serving: seconds of load per case. Default: {DEFAULTS.load_s:g}",
+        metavar="SECONDS",
+        **ONE,
+    )
+    add(
+        "--ngraph-load-p99",
+        "ngraph_load_p99",
+        "With --objective=serving: what 99 of 100 requests may take, as in 50ms. Default: "
+        f"{1000 * DEFAULTS.load_p99_s:g}ms",
+        metavar="TIME",
+        **ONE,
+    )
+    add(
+        "--ngraph-batch-wait",
+        "ngraph_batch_wait",
+        "With --objective=serving: how long a request waits until as many as the batch size are there, as in 5ms. "
+        "Default: 0, a call takes those that wait",
+        metavar="TIME",
+        **ONE,
+    )
+    add(
         "--ngraph-precision-target",
         "ngraph_precision_target",
         "Stop measuring when the median is known within this share. Default: 1%",
@@ -46,7 +69,8 @@ def declare(add: Declare) -> None:
         "--ngraph-goal",
         "ngraph_goal",
         "The question that rounds answer, so that they end with it: rank (the order of the compilers), best (the "
-        "fastest), threshold (each limit is surely kept or breached), precision (each median). Default: precision",
+        "fastest), threshold (each limit is surely kept or breached), precision (each median). Default: precision, or "
+        "rank with --ngraph-advise",
         metavar="rank|best|threshold|precision",
         **ONE,
     )
@@ -101,6 +125,20 @@ def declare(add: Declare) -> None:
         action="store_true",
     )
 
+    add(
+        "--ngraph-advise",
+        "ngraph_advise",
+        "Say at the end what to deploy of each workload: the fastest of what the run measured that breaches no "
+        "threshold, how sure that is, and the command that deploys it",
+        kind="bool",
+        action="store_true",
+    )
+
+
+def advises(config: pytest.Config) -> bool:
+    """Whether it is said at the end what to deploy."""
+    return bool(config.getoption("ngraph_advise") or config.getini("ngraph_advise"))
+
 
 def serving(config: pytest.Config) -> bool:
     """Whether it is measured what serving each case costs."""
@@ -113,6 +151,9 @@ def read(config: pytest.Config) -> Settings:
     return Settings(
         budget_s=positive(config, "budget", DEFAULTS.budget_s),
         tails_s=_tails_s(config),
+        load_s=positive(config, "load", DEFAULTS.load_s),
+        load_p99_s=seconds(config, "load_p99", DEFAULTS.load_p99_s),
+        batch_wait_s=seconds(config, "batch_wait", DEFAULTS.batch_wait_s, or_zero=True),
         precision_target=share(config, "precision_target", DEFAULTS.precision_target),
         goal=cast("Goal", choice(config, "goal", get_args(Goal), DEFAULTS.goal)),
         indifference=share(config, "indifference", DEFAULTS.indifference),

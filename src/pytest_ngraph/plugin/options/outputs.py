@@ -52,7 +52,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-history-url",
         "ngraph_history_url",
-        "Address of the page that `pytest-ngraph history -o` writes: the summary links each case to its history there",
+        "Address of the page that `pytest-ngraph history -o DIR` writes: the summary links each case to it",
         metavar="URL",
         **ONE,
     )

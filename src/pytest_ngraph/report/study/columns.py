@@ -45,6 +45,7 @@ CASES: Schema = {
     "install_bytes": pl.Int64,  # of what requirements.txt installs
     "agreement_error": pl.Float64,  # relative to eager in fp32, and what is allowed
     "agreement_tolerance": pl.Float64,
+    "score": pl.Float64,  # of the user's own function; null without one
     "stable": pl.Boolean,  # whether the rounds settled within the budget
     "stopped": pl.String,  # why the goal of the run asked for no more rounds
     "parameters": pl.Int64,

@@ -43,6 +43,7 @@ def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
         **{name: _whole(recorded, name) for name in ("serving_memory_bytes", "artifact_bytes", "install_bytes")},
         "agreement_error": [record.agreement.error if record.agreement else None for record in recorded],
         "agreement_tolerance": [record.agreement.tolerance if record.agreement else None for record in recorded],
+        "score": [record.score for record in recorded],
         "stable": [record.stable for record in recorded],
         "stopped": [record.stopped for record in recorded],
         "parameters": [record.model.parameters for record in recorded],

@@ -1,0 +1,81 @@
+"""What follows from a run of tests, for each workload: as of a race in which every case was a candidate."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pytest_ngraph.advise.answer import Answer, answer
+from pytest_ngraph.advise.limits import Held, State
+from pytest_ngraph.advise.race import Raced
+from pytest_ngraph.case import FP32, Case
+from pytest_ngraph.gate import Check
+from pytest_ngraph.gate.check import Outcome
+from pytest_ngraph.metrics import DEFINITIONS
+from pytest_ngraph.metrics.between import Between
+from pytest_ngraph.metrics.text import quantity
+from pytest_ngraph.record import Record
+
+STATES: Mapping[Outcome, State] = {
+    "kept": "kept",
+    "undecided": "unsure",
+    "breached": "breached",
+    "absent": "unknown",
+}
+
+
+class Thresholds:
+    """The thresholds of a run as limits: a case that breaches one is not advised.
+
+    Args:
+        checks: the thresholds, each against a metric. Those of metrics that span cases hold no case back.
+    """
+
+    def __init__(self, checks: Iterable[Check]) -> None:
+        self._held: dict[Case, list[Held]] = defaultdict(list)
+        for check in checks:
+            if check.case is not None and check.outcome in STATES:
+                self._held[check.case].append(Held(STATES[check.outcome], _text(check)))
+
+    def held(self, record: Record, between: Between) -> list[Held]:
+        """Return what became of each threshold of a case; what other processes would show is in that already."""
+        del between
+        if record.serving is not None and record.serving.problem:
+            return [Held("breached", record.serving.problem)]
+        return self._held.get(record.case, [])
+
+
+def answers(records: Sequence[Record], checks: Iterable[Check], between: Between, run: str) -> Iterator[Answer]:
+    """Yield what to deploy of each workload and objective on each device, in the order of the run.
+
+    What differs between candidates is the compiler, the batch size and the precision. A workload with one candidate
+    leaves nothing to choose, and has no answer.
+
+    Args:
+        between: how much processes of the same code differ.
+        run: the run that has the records.
+    """
+    thresholds = Thresholds(checks)
+    latest = {record.case: record for record in records if record.outcome != "unchanged"}
+    workloads: dict[Case, dict[Case, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    for case, record in latest.items():
+        workload = dataclasses.replace(case.group, batch_size=1, precision=FP32)
+        workloads[workload][case.group].append(record)
+    for groups in workloads.values():
+        raced = Raced(groups=list(groups.values()))
+        if len(raced.latest) > 1:
+            named = {case.compiler for case in raced.latest}
+            yield answer(raced, named, thresholds, between, run)
+
+
+def _text(check: Check) -> str:
+    """Return a check beside its case: `p99 31 ms, breaches p99<20ms`."""
+    metric = check.metric
+    assert metric is not None
+    if metric.estimate is None:
+        return f"no {metric.name} for {check.threshold}: {metric.absent}"
+    how = {"breached": "breaches", "undecided": "may breach", "kept": "keeps"}[check.outcome]
+    definition = DEFINITIONS.get(metric.name)
+    value = quantity(metric.estimate.value, definition.unit if definition else "ratio")
+    return f"{metric.name} {value}, {how} {check.threshold}"

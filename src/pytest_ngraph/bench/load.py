@@ -1,0 +1,64 @@
+"""Put the arms of the objective `serving` under load: at which rate 99 of 100 requests stay under the limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.paired import PairedArm
+from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.case import SERVING
+from pytest_ngraph.load import OWN_CORE, SHARES_CORES, Load
+from pytest_ngraph.machine.cores import to_compile_on
+from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.metrics.load import AROUND, FEWEST_REQUESTS, highest_of, next_rate, shown_by
+from pytest_ngraph.settings import Settings
+
+MOST_REQUESTS = 3000
+"""Most requests of a rate: each is stored."""
+
+
+def put_under_load(arms: Sequence[Arm], settings: Settings, progress: Progress) -> None:
+    """Measure one arm after the other at several rates; what that showed is its `load`.
+
+    Beside a base, nothing is put under load.
+    """
+    for arm in arms:
+        if arm.case.objective == SERVING and arm.has_single_calls and not isinstance(arm, PairedArm):
+            _measure(arm, settings, progress)
+
+
+def _measure(arm: Arm, settings: Settings, progress: Progress) -> None:
+    spare = [core for core in this_machine().cores if core not in arm.target.cores][:1]
+    batch = arm.case.batch_size
+    arm.load = load = Load(
+        limit_s=settings.load_p99_s,
+        call_s=arm.seconds_per_call,
+        batch_wait_s=settings.batch_wait_s if batch > 1 else 0.0,
+        generator=OWN_CORE if spare else SHARES_CORES,
+    )
+    if load.is_hopeless:
+        return
+    guess = highest_of(load.call_s, load, batch=batch)
+    requests = min(MOST_REQUESTS, int(settings.load_s * guess / len(AROUND)))
+    if requests < FEWEST_REQUESTS:
+        seconds = math.ceil(len(AROUND) * FEWEST_REQUESTS / guess)
+        arm.load = replace(load, problem=f"too few requests fit into the time; --ngraph-load={seconds} has enough")
+        return
+    while per_s := next_rate([rate.shows for rate in arm.load.rates], guess):
+        number = len(arm.load.rates)
+        progress.compiling(arm.case, f"load, {per_s:.3g} requests/s, rate {number + 1} of {len(AROUND)}")
+        rate = arm.serve(
+            per_s,
+            requests,
+            seed=number,
+            cores=spare or list(to_compile_on(arm.target.cores)),
+            batch=batch,
+            batch_wait_s=load.batch_wait_s,
+        )
+        if rate is None:
+            return
+        shows = shown_by(rate, load, requests, seed=number, batch=batch)
+        arm.load = replace(arm.load, rates=(*arm.load.rates, replace(rate, shows=shows)))

@@ -1,0 +1,84 @@
+"""What to deploy, from the records and thresholds of a run of tests."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from launched import costs
+from synthetic import case, failed, noisy
+
+from pytest_ngraph.advise.answer import Answer
+from pytest_ngraph.advise.lines import lines
+from pytest_ngraph.advise.of_run import answers
+from pytest_ngraph.case import Case
+from pytest_ngraph.costs import Costs
+from pytest_ngraph.gate import Threshold, check
+from pytest_ngraph.metrics import compute
+from pytest_ngraph.metrics.between import IN_GENERAL
+from pytest_ngraph.record import Record
+
+
+def found(records: list[Record], *thresholds: str) -> list[Answer]:
+    checks = check([Threshold.parse(text) for text in thresholds], compute(records))
+    return list(answers(records, checks, IN_GENERAL, "a-run"))
+
+
+def of(compiler: str, seconds: float, **fields: object) -> Record:
+    return noisy(case(compiler), seconds, **fields)  # type: ignore[arg-type]
+
+
+RECORDS = [of("identity", 0.010), of("openvino", 0.004), of("onnxruntime", 0.006), failed(case("tvm"))]
+
+
+def test_the_fastest_is_sure_and_the_others_say_why_not() -> None:
+    (answer,) = found(RECORDS)
+    assert answer.pick
+    assert answer.pick.case.compiler == "openvino"
+    assert answer.is_sure
+    text = "\n".join(lines(answer, 120))
+    assert "pytest-ngraph deploy a-run --case" in text
+    assert "ms a sample; surely slower than openvino" in text
+    assert "`tvm` at batch 1: failed, raised in compile" in text
+
+
+def test_what_breaches_a_threshold_is_not_advised_and_what_may_is_not_sure() -> None:
+    (answer,) = found(RECORDS, "throughput>200 if compiler=openvino")
+    assert answer.pick
+    assert answer.pick.case.compiler == "onnxruntime"
+    assert "breaches throughput>200 if compiler=openvino" in "\n".join(lines(answer, 200))
+    (answer,) = found(RECORDS, "throughput<251 if compiler=openvino")
+    assert answer.pick
+    assert answer.pick.case.compiler == "openvino"
+    assert not answer.is_sure
+    assert "may breach throughput<251" in answer.doubts[0]
+
+
+def test_what_a_threshold_asks_for_and_nobody_measured_does_not_keep_it() -> None:
+    (answer,) = found(RECORDS, "cold_start>1s if compiler=openvino")
+    assert answer.pick
+    assert answer.pick.case.compiler == "onnxruntime"
+
+
+def test_batch_sizes_and_precisions_are_candidates_and_sizes_and_devices_are_not() -> None:
+    batch = dataclasses.replace(case("openvino"), batch_size=8)
+    wide = dataclasses.replace(case("openvino"), width=64)
+    records = [*RECORDS, noisy(batch, 0.016), noisy(wide, 0.1)]
+    (answer,) = found(records)
+    assert answer.pick
+    assert answer.pick.case == batch
+    (_, other) = found([*records, noisy(dataclasses.replace(wide, compiler="identity"), 0.2)])
+    assert other.pick
+    assert other.pick.case == wide
+
+
+def test_what_cannot_be_deployed_is_not_advised() -> None:
+    problem = Costs(problem="it cannot be deployed: no package")
+    records = [of("inductor", 0.001, serving=problem), of("identity", 0.010, serving=costs())]
+    (answer,) = found(records)
+    assert answer.pick
+    assert answer.pick.case.compiler == "identity"
+
+
+def test_one_candidate_is_no_choice() -> None:
+    alone: Case = case("openvino")
+    assert found([noisy(alone, 0.004)]) == []

@@ -1,0 +1,105 @@
+"""Which arms are put under load, at which rates, and what comes of it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from synthetic import case
+
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.load import put_under_load
+from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.case import Case
+from pytest_ngraph.load import OWN_CORE, SHARES_CORES, Load, Rate, simulate
+from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.metrics.load import highest_rate
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.stats import Estimate
+
+SERVED = case(objective="serving")
+
+
+@dataclass(eq=False)
+class SimulatedArm:
+    """Calls take `seconds_per_call`, give or take a tenth, in simulated time."""
+
+    case: Case
+    seconds_per_call: float
+    has_single_calls: bool = True
+    target: Target = field(default_factory=lambda: Target(cores=this_machine().cores))
+    load: Load | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    fails: bool = False
+
+    def serve(self, per_s: float, requests: int, **how: Any) -> Rate | None:
+        self.asked.append(how | {"per_s": per_s, "requests": requests})
+        draw = random.Random(0)
+        batching = {name: how[name] for name in ("seed", "batch", "batch_wait_s")}
+        calls = simulate(per_s, requests, lambda: self.seconds_per_call * draw.uniform(0.9, 1.1), **batching)
+        return None if self.fails else calls
+
+
+def loaded(arm: SimulatedArm, **settings: Any) -> Load | None:
+    put_under_load([arm], Settings(**settings), Silent())  # type: ignore[list-item]  # a stand-in
+    return arm.load
+
+
+def rate_of(arm: SimulatedArm, **settings: Any) -> Estimate:
+    load = loaded(arm, **settings)
+    assert load is not None
+    estimate = highest_rate(load)
+    assert isinstance(estimate, Estimate), estimate
+    return estimate
+
+
+def test_the_highest_rate_is_found_around_the_guess() -> None:
+    arm = SimulatedArm(SERVED, 0.01)
+    assert rate_of(arm).value == pytest.approx(77, rel=0.05)
+    assert {each["requests"] for each in arm.asked} == {int(120 * arm.asked[0]["per_s"] / 6)}
+    assert len({each["seed"] for each in arm.asked}) == len(arm.asked), "a schedule of its own for each rate"
+
+
+def test_several_requests_of_a_call_raise_it() -> None:
+    batched = SimulatedArm(case(objective="serving", batch_size=8), 0.01)
+    assert rate_of(batched).value > 5 * 77
+    assert {each["batch"] for each in batched.asked} == {8}
+
+
+def test_only_the_objective_serving_is_put_under_load_and_only_calls_that_run_alone() -> None:
+    assert loaded(SimulatedArm(case(), 0.01)) is None
+    assert loaded(SimulatedArm(SERVED, 0.01, has_single_calls=False)) is None
+
+
+def test_a_model_that_is_too_slow_for_the_limit_is_not_asked() -> None:
+    arm = SimulatedArm(SERVED, 0.2)
+    assert rate_of(arm) == (0, 0, 0)
+    assert not arm.asked
+
+
+def test_too_little_time_is_a_reason_that_names_what_is_enough() -> None:
+    arm = SimulatedArm(SERVED, 0.01)
+    load = loaded(arm, load_s=10)
+    assert load is not None
+    assert load.problem.startswith("too few requests fit into the time; --ngraph-load=")
+    enough = float(load.problem.split("=")[1].split()[0])
+    assert rate_of(SimulatedArm(SERVED, 0.01), load_s=enough).value > 70
+
+
+def test_whether_the_generator_has_a_core_is_noted() -> None:
+    cores = this_machine().cores
+    load = loaded(SimulatedArm(SERVED, 0.01))
+    assert load is not None
+    assert load.generator == SHARES_CORES
+    arm = SimulatedArm(SERVED, 0.01, target=Target(cores=(max(cores) + 1,)))
+    load = loaded(arm)
+    assert load is not None
+    assert load.generator == OWN_CORE
+    assert {tuple(each["cores"]) for each in arm.asked} == {cores[:1]}
+
+
+def test_rates_measured_before_a_failure_are_kept() -> None:
+    arm = SimulatedArm(SERVED, 0.01, fails=True)
+    assert loaded(arm) == Load(limit_s=0.1, call_s=0.01, generator=SHARES_CORES)

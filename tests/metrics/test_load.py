@@ -1,0 +1,77 @@
+"""The highest rate that keeps a limit, from what rates showed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from synthetic import case, measured
+
+from pytest_ngraph.load import Load, simulate
+from pytest_ngraph.metrics import compute
+from pytest_ngraph.metrics.load import AROUND, highest_rate, next_rate, shown_by
+from pytest_ngraph.stats import Estimate
+
+CALL_S = 0.01
+LIMIT_S = 0.1
+TRUE = 77.46
+"""Requests a second at which p99 of calls of 10 ms is 100 ms: Lindley's recursion over 3 million requests."""
+REQUESTS = 700
+UNDER_LOAD = case(objective="serving")
+
+
+def searched(seed: int = 0, guess: float = TRUE, call_s: Callable[[], float] = lambda: CALL_S) -> Load:
+    load = Load(limit_s=LIMIT_S, call_s=CALL_S)
+    while per_s := next_rate([rate.shows for rate in load.rates], guess):
+        own = 100 * seed + len(load.rates)
+        rate = simulate(per_s, REQUESTS, call_s, seed=own)
+        shows = shown_by(rate, load, REQUESTS, seed=own, batch=1)
+        load = replace(load, rates=(*load.rates, replace(rate, shows=shows)))
+    return load
+
+
+def found(load: Load) -> Estimate:
+    estimate = highest_rate(load)
+    assert isinstance(estimate, Estimate), estimate
+    return estimate
+
+
+@pytest.mark.parametrize("guess", [TRUE, 60.0])
+def test_the_rate_is_found(guess: float) -> None:
+    value, low, high = found(searched(guess=guess))
+    assert value == pytest.approx(TRUE, rel=0.02)
+    assert low < TRUE < high
+    assert high - low < 0.1 * TRUE
+
+
+def test_calls_that_vary_are_served_at_a_lower_rate() -> None:
+    draw = random.Random(0)
+    estimate = found(searched(call_s=lambda: CALL_S * draw.choice([0.2, 1.8])))
+    assert estimate.high < TRUE
+
+
+def test_the_rates_to_measure_are_around_what_the_others_show() -> None:
+    assert next_rate([], 50) == 50
+    assert next_rate([40, 90], 50) == pytest.approx(60 * AROUND[2])
+    assert next_rate([60] * len(AROUND), 50) is None
+
+
+def test_it_is_a_metric_of_the_case() -> None:
+    load = searched()
+    metrics = compute([measured(UNDER_LOAD, CALL_S, load=load), measured(case("openvino"), CALL_S)])
+    assert metrics[UNDER_LOAD]["max_rate"].estimate == found(load)
+    assert "--objective=serving" in metrics[case("openvino")]["max_rate"].absent
+    assert metrics[UNDER_LOAD]["latency_s"].estimate is not None
+
+
+def test_a_call_that_takes_longer_than_the_limit_has_a_rate_of_zero() -> None:
+    load = Load(limit_s=0.1, call_s=0.2)
+    assert load.is_hopeless
+    assert found(load) == (0, 0, 0)
+
+
+def test_why_nothing_was_measured_is_the_reason() -> None:
+    assert highest_rate(Load(limit_s=1, call_s=0.1, problem="too few")) == "too few"
+    assert highest_rate(Load(limit_s=1, call_s=0.1)) == "the load ended early"

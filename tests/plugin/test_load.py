@@ -1,0 +1,37 @@
+"""Serving under load, as users see it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ngraph import store
+
+TESTS = """
+import pytest
+
+@pytest.mark.ngraph(workload="plain", compiler="mine:Exact", objective="serving")
+def test_it(measurement): ...
+"""
+ID = "plain-mine:Exact-b1-serving-cpu"
+
+
+def test_a_limit_that_no_rate_keeps_breaches_a_threshold(quick_project: pytest.Pytester) -> None:
+    """A call sleeps for half a millisecond, so that it takes longer than the limit on any machine."""
+    quick_project.makeini("[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\n")
+    quick_project.makepyfile(test_it=TESTS)
+    (quick_project.path / "numbers.txt").write_text("1 2 3")
+    result = quick_project.runpytest("--ngraph-load-p99=0.1ms", "--ngraph-fail-on=max_rate<1", "--ngraph-load=5")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*max_rate<1 breached: {ID} has max_rate 0.00 requests/s*", "*max rate*"])
+    (record,) = store.read(quick_project.path / ".ngraph").records
+    assert record.load is not None
+    assert record.load.limit_s == 0.0001
+    assert record.load.generator
+    assert record.follows_from["load"]["load_p99_s"] == 0.0001
+    assert record.follows_from["target"]["objective"] == "latency"
+
+
+@pytest.mark.parametrize("option", ["--ngraph-load-p99=soon", "--ngraph-load-p99=0", "--ngraph-batch-wait=-1ms"])
+def test_a_time_that_cannot_be_read_is_a_clear_error(quick_project: pytest.Pytester, option: str) -> None:
+    result = quick_project.runpytest(option)
+    result.stderr.fnmatch_lines([f"*{option}: *is not a time *Write it as 20ms, 2s or 5min."])
