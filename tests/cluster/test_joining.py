@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -65,6 +66,9 @@ def test_a_second_interrupt_ends_the_measurement_too(loopback: Cluster, tmp_path
     run = RemoteProject(tmp_path, loopback, ["red"], compilers=["faulty:HangsMeasuring"]).start()
     wait_until(lambda: bool(agents_of(loopback, "red")))
     (agent,) = agents_of(loopback, "red")
+    if hasattr(os, "SCHED_IDLE"):
+        assert os.sched_getscheduler(loopback.pid("red")) == os.SCHED_IDLE, "what answers questions disturbs"
+        assert os.sched_getscheduler(agent.pid) == os.sched_getscheduler(0), "what measures must not step back"
     loopback.signal("red", signal.SIGINT)
     loopback.wait_for("red", "leaving")
     loopback.signal("red", signal.SIGINT)

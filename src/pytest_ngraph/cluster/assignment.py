@@ -103,6 +103,7 @@ class Task:
         profiled: indices of the cases of which it is profiled where their time goes.
         figures: indices of the cases that are measured even if they equal their base's, because something reads them.
         retry_failed: whether a case is measured again if its stored failure may have been chance.
+        by: who asks, as `user@host`. It is what the client says about itself.
     """
 
     assignment: Assignment
@@ -116,6 +117,7 @@ class Task:
     profiled: tuple[int, ...]
     figures: tuple[int, ...]
     retry_failed: bool
+    by: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as JSON-ready data."""
@@ -131,6 +133,7 @@ class Task:
             "profiled": list(self.profiled),
             "figures": list(self.figures),
             "retry_failed": self.retry_failed,
+            "by": self.by,
         }
 
     @classmethod
@@ -148,4 +151,5 @@ class Task:
             profiled=tuple(data["profiled"]),
             figures=tuple(data["figures"]),
             retry_failed=data["retry_failed"],
+            by=data["by"],
         )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from distributed import Client
 
 from pytest_ngraph import compilers
-from pytest_ngraph.bench.lock import is_held
+from pytest_ngraph.machine.health import Health
 from pytest_ngraph.machine.machine import environment, this_machine
 
 KEY = "ngraph"
 """Name under which a device's worker reports about itself, and keeps what its tasks need."""
-State = Literal["free", "busy", "measured locally", "draining"]
+State = Literal["free", "busy", "measured locally", "draining", "refuses", "reserved"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,12 @@ class JoinedDevice:
         machine: its machine as data; readable as a `Machine` only if pytest-ngraph has the same version there.
         environment: versions and facts of the machine, as `machine.environment` returns them.
         compilers: for each compiler, why it cannot be loaded there; empty if it can.
+        last_seen: when the scheduler last heard of it, in seconds since 1970, by the scheduler's clock.
+        health: how its machine was when nothing was measured last.
+        clock_skew_s: how far its clock is ahead of the scheduler's, and how long its last message took.
+        refuses: why it would refuse to measure; empty if it would not.
+        reserved_by: who it is reserved for; empty for nobody.
+        reserved_until: until when, in seconds since 1970.
     """
 
     name: str
@@ -38,6 +44,12 @@ class JoinedDevice:
     machine: dict[str, Any]
     environment: Mapping[str, str]
     compilers: Mapping[str, str]
+    last_seen: float = 0.0
+    health: Health = field(default_factory=Health)
+    clock_skew_s: float = 0.0
+    refuses: str = ""
+    reserved_by: str = ""
+    reserved_until: float = 0.0
 
     @property
     def installed(self) -> list[str]:
@@ -69,27 +81,34 @@ def introduction(pool: str) -> dict[str, Any]:
     return {"pool": pool, "machine": this_machine().to_dict(), "environment": environment(), "compilers": found}
 
 
-def condition(*, draining: bool) -> dict[str, bool]:
-    """Return what a device reports with each heartbeat."""
-    return {"draining": draining, "measuring": is_held()}
-
-
 def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDevice:
     reported = worker[KEY]
+    now = worker["metrics"].get(KEY, {})
+    reserved = now.get("reserved") or {}
     return JoinedDevice(
         name=worker["name"],
         pool=reported["pool"],
         address=address,
-        state=_state(worker["metrics"].get(KEY, {}), busy=busy),
+        state=_state(now, busy=busy),
         machine=reported["machine"],
         environment=reported["environment"],
         compilers=reported["compilers"],
+        last_seen=worker["last_seen"],
+        health=Health.from_dict(now.get("health", {})),
+        clock_skew_s=now.get("time", worker["last_seen"]) - worker["last_seen"],
+        refuses=now.get("refuses", ""),
+        reserved_by=reserved.get("by", ""),
+        reserved_until=reserved.get("until", 0.0),
     )
 
 
-def _state(now: Mapping[str, bool], *, busy: bool) -> State:
+def _state(now: Mapping[str, Any], *, busy: bool) -> State:
     if now.get("draining"):
         return "draining"
     if busy:
         return "busy"
-    return "measured locally" if now.get("measuring") else "free"
+    if now.get("measuring"):
+        return "measured locally"
+    if now.get("refuses"):
+        return "refuses"
+    return "reserved" if now.get("reserved") else "free"

@@ -71,6 +71,18 @@ class Dispatch:
             except LOST:  # `_restore` also returns those that were submitted before it broke
                 waiting = list({errand.number: errand for errand in (*self._restore(), *waiting)}.values())
 
+    def follow(self, errands: Iterable[SentGroup]) -> None:
+        """Send errands to devices that had some before, without asking what they lack: their tasks ask for it.
+
+        Raises `DeviceAway` if the scheduler stays away.
+        """
+        self._check()
+        waiting = list(errands)
+        try:
+            self._submit(waiting)
+        except LOST:
+            self.send({errand.number: errand for errand in (*self._restore(), *waiting)}.values())
+
     def receive(self) -> list[dict[str, Any] | Arrival]:
         """Return messages from devices, then errands that are done; an empty list if none comes for a moment.
 
@@ -89,15 +101,15 @@ class Dispatch:
         return [*messages, *self._arrivals([each for each in received if isinstance(each, Future)])]
 
     def deliver_to(self, address: str, digests: Collection[str]) -> None:
-        """Send projects to a device that lacks them.
+        """Send projects to a device that lacks them, unless it measures now: then its task asks for them.
 
         A lost connection is ignored here, because the next call notices it. Raises the device's own `NgraphError` if it
         has no room for them.
         """
         with suppress(*LOST):
             for digest in digests:
-                content = self._errands.archives[digest].content
-                self._link.run(task.receive, digest, content, on=[address], timeout_s=DELIVER_S)
+                packed = self._errands.archives[digest]
+                self._link.deliver(packed, self._errands.client, to=address, timeout_s=DELIVER_S)
 
     def close(self) -> None:
         """Cancel the errands under way, and stop what devices measure for this client."""

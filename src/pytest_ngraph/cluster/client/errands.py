@@ -11,6 +11,7 @@ from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import Assignment, BaseAssignment, Task
+from pytest_ngraph.cluster.audit import this_user
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.project import Packed, pack
 from pytest_ngraph.record import Record
@@ -48,6 +49,7 @@ class Errands:
         self.client = client
         self._work = work
         self._project = project
+        self._by = this_user()
         self._made: list[SentGroup] = []
         self._archives = {project.packed.digest: project.packed}
         self._common: dict[str, Any] = {
@@ -88,6 +90,7 @@ class Errands:
             profiled=tuple(place for place, case in enumerate(cases) if case in asked.profiled),
             figures=tuple(place for place, case in enumerate(cases) if is_read(case)),
             retry_failed=self._work.retry_failed,
+            by=self._by,
         )
         errand = SentGroup(len(self._made), tuple(cases), task.to_dict())
         self._made.append(errand)

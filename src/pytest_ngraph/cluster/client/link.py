@@ -10,8 +10,10 @@ from typing import Any
 
 from distributed import Client, Future
 
+from pytest_ngraph.cluster.client import parts
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.presence import JoinedDevice, present
+from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.errors import DeviceAway, UsageError
 
@@ -61,6 +63,22 @@ class Link:
         """
         client = self._open
         return client.sync(client._run, function, *arguments, workers=list(on), callback_timeout=timeout_s)
+
+    def deliver(self, packed: Packed, sender: str, *, to: str, timeout_s: float) -> None:
+        """Send an archive to a device. Raises what `parts.send` raises.
+
+        Args:
+            packed: the archive.
+            sender: id of this client.
+            to: address of the device.
+            timeout_s: the most time for all of it.
+        """
+        client = self._open
+
+        async def run(function: Callable[..., Any], *arguments: Any) -> Any:
+            return (await client._run(function, *arguments, workers=[to]))[to]
+
+        client.sync(parts.send, run, packed, sender, callback_timeout=timeout_s)
 
     def submit(self, function: Callable[..., Any], data: Sequence[dict[str, Any]], resource: str) -> list[Future[Any]]:
         """Call a function with each of `data`, in this order, on whichever worker has the resource."""

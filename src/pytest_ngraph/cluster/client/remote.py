@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 from distributed.scheduler import KilledWorker
@@ -12,6 +13,7 @@ from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.client.errands import Errands, SentGroup
+from pytest_ngraph.cluster.client.turns import Turns
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.record import Failure, FailureKind, Record
 
@@ -20,13 +22,14 @@ TRIES = 5
 
 
 class RemoteBench:
-    """Sends all groups, in the order of the tests, as soon as the first one is asked for.
+    """Sends groups in the order of the tests: the first ones as soon as one is asked for, others as these are measured.
 
     Args:
         dispatch: sends them.
         errands: turns groups into tasks and answers into records.
         work: what is to be measured.
         environment: returns the environment of a device's machine.
+        machines: returns how many machines a device has.
     """
 
     def __init__(
@@ -35,11 +38,13 @@ class RemoteBench:
         errands: Errands,
         work: WorkOrder,
         environment: Callable[[str], dict[str, str]],
+        machines: Callable[[str], int] = lambda device: 1,
     ) -> None:
         self._dispatch = dispatch
         self._errands = errands
         self._work = work
         self._environment = environment
+        self._turns = Turns(machines)
         self._to_send: Sequence[Sequence[Case]] = work.groups
         self._pending: set[Case] = set()
         self._described: set[str] = set()
@@ -70,8 +75,9 @@ class RemoteBench:
         errands = [self._errands.make(group) for group in groups if group]
         for errand in errands:
             self._describe(errand.device)
-        if errands:
-            self._dispatch.send(errands)
+        self._turns.add(errands)
+        if first := self._turns.take():
+            self._dispatch.send(first)
         self._pending.update(case for errand in errands for case in errand.cases)
 
     def _describe(self, device: str) -> None:
@@ -90,9 +96,32 @@ class RemoteBench:
                 received += self._records(each)
             else:
                 self._show(each)
+        if following := self._turns.take():
+            self._dispatch.follow(following)
         return received
 
     def _records(self, arrival: Arrival) -> list[Record]:
+        """Return the records of an arrival; none if its group is sent again, or its device is given up."""
+        errand, answer = arrival.errand, arrival.answer
+        if "reserved" in answer:
+            left = timedelta(seconds=round(answer["reserved"]["left_s"]))
+            self._work.progress.waiting(
+                f"{errand.device} is reserved for {answer['reserved']['by']} for another {left}"
+            )
+            self._turns.put_back(errand)
+            return []
+        if "refused" in answer:
+            self._dispatch.gone[errand.device] = (
+                f"device {errand.device} refuses to measure: {answer['refused']}. Once that is over, --ngraph-resume "
+                "continues this run"
+            )
+            return []
+        records = self._measured(arrival)
+        if records:
+            self._turns.done(errand)
+        return records
+
+    def _measured(self, arrival: Arrival) -> list[Record]:
         errand, answer = arrival.errand, arrival.answer
         if "rows" in answer:
             found = [self._of(errand, self._errands.record(errand, place, data)) for place, data in answer["rows"]]

@@ -92,7 +92,13 @@ class ClusterSite:
     def open(self, work: WorkOrder) -> RemoteBench:
         project = self._travelling or LocalProject.read(self._project, self._leave_out)
         errands = Errands(work, uuid.uuid4().hex, project)
-        return RemoteBench(Dispatch(self._link, errands), errands, work, lambda device: self.host(device).environment)
+        return RemoteBench(
+            Dispatch(self._link, errands),
+            errands,
+            work,
+            environment=lambda device: self.host(device).environment,
+            machines=lambda device: max(len(self._pools.get(device, ())), len(work.profiles[device].pool), 1),
+        )
 
     def close(self) -> None:
         self._link.close()
