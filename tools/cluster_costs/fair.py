@@ -22,8 +22,8 @@ HEADING = (
     "cases",
     "session, s",
     "share, s",
-    "longest wait on a device, s",
-    "in shares",
+    "longest wait for a first answer, in shares",
+    "longest wait between answers, in shares",
 )
 PROBE = """
 import json, time
@@ -45,16 +45,16 @@ def declare(commands: Any) -> None:
     parser = commands.add_parser("fair", help="how long clients of the same devices wait for each other")
     parser.add_argument("--devices", type=int, default=20, help="simulated devices; default: %(default)s")
     parser.add_argument("--clients", type=int, default=3, help="sessions at a time; default: %(default)s")
-    parser.add_argument("--cases", type=int, default=8, help="cases of a session per device; default: %(default)s")
-    parser.add_argument("--case-seconds", type=float, default=2.0, help="seconds per case; default: %(default)s")
-    parser.add_argument("--apart", type=float, default=5.0, help="seconds between two starts; default: %(default)s")
+    parser.add_argument("--cases", type=int, default=6, help="cases of a session per device; default: %(default)s")
+    parser.add_argument("--case-seconds", type=float, default=5.0, help="seconds per case; default: %(default)s")
+    parser.add_argument("--apart", type=float, default=12.0, help="seconds between two starts; default: %(default)s")
     parser.set_defaults(find=find)
 
 
 def find(folder: Path, parsed: argparse.Namespace) -> str:
     """Return a row for each client. Its share is the time of one case of every client.
 
-    It waits on a device from the end of collecting, or from an answer, to its next answer from there.
+    The first answer of a device includes the time that the session takes to connect, and to send the project.
     """
     share_s = parsed.clients * parsed.case_seconds
     with cluster(folder) as running, simulated(running, parsed.devices, parsed.case_seconds):
@@ -72,8 +72,8 @@ def find(folder: Path, parsed: argparse.Namespace) -> str:
                 raise RuntimeError(printed)
             found = json.loads((ours.root / "answers.json").read_text())
             answers = found["answers"]
-            wait_s = longest_wait_s(found["began"], answers)
-            shown = (number * parsed.apart, len(answers), seconds, share_s, wait_s, wait_s / share_s)
+            first_s, later_s = waits_s(found["began"], answers)
+            shown = (number * parsed.apart, len(answers), seconds, share_s, first_s / share_s, later_s / share_s)
             rows.append((str(number + 1), *(f"{each:.1f}" if isinstance(each, float) else str(each) for each in shown)))
     return table(HEADING, rows)
 
@@ -90,10 +90,11 @@ def project(folder: Path, running: Any, parsed: argparse.Namespace) -> RemotePro
     return made
 
 
-def longest_wait_s(began: float, answers: list[tuple[str, float]]) -> float:
-    """Return the longest time from the end of collecting, or from a device's answer, to its next answer."""
-    waits = []
+def waits_s(began: float, answers: list[tuple[str, float]]) -> tuple[float, float]:
+    """Return the longest time from the end of collecting to a device's first answer, and between two of its answers."""
+    first, later = [0.0], [0.0]
     for device in {name for name, _ in answers}:
         times = sorted(at for name, at in answers if name == device)
-        waits += [later - earlier for earlier, later in pairwise([began, *times])]
-    return max(waits)
+        first.append(times[0] - began)
+        later += [after - before for before, after in pairwise(times)]
+    return max(first), max(later)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,9 @@ class Health:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Health:
-        """Return what `to_dict` made this data of."""
-        return cls(**data)
+        """Return what `to_dict` made this data of. What another version knows besides is left out."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in data.items() if name in known})
 
 
 def read(
