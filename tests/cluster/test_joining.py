@@ -73,7 +73,8 @@ def test_a_device_that_measures_is_busy_and_finishes_before_it_leaves(lasting: C
 def test_a_second_interrupt_ends_the_measurement_too(lasting: Cluster, tmp_path: Path) -> None:
     lasting.start_device("interrupted")
     run = RemoteProject(tmp_path, lasting, ["interrupted"], compilers=["faulty:HangsMeasuring"]).start()
-    wait_until(lambda: bool(agents_of(lasting, "interrupted")))
+    wait_until(lambda: run.poll() is not None or bool(agents_of(lasting, "interrupted")))
+    assert run.poll() is None, finished(run)
     (agent,) = agents_of(lasting, "interrupted")
     lasting.signal("interrupted", signal.SIGINT)
     lasting.wait_for("interrupted", "leaving")

@@ -51,6 +51,9 @@ class Way:
         self.sent += errands
         self._coming.extend(errands)
 
+    def follow(self, errands: Iterable[SentGroup]) -> None:
+        self.send(errands)
+
     def receive(self) -> list[dict[str, Any] | Arrival]:
         if self.messages:
             return [self.messages.popleft()]
@@ -80,6 +83,10 @@ def fails(error: BaseException) -> Answer:
 class Heard(Silent):
     def __init__(self) -> None:
         self.phases: list[tuple[Case, Phase]] = []
+        self.waits: list[str] = []
+
+    def waiting(self, reason: str) -> None:
+        self.waits.append(reason)
 
     def phase(self, case: Case, phase: Phase) -> None:
         self.phases.append((case, phase))
@@ -267,6 +274,7 @@ def test_a_device_without_room_fails_what_it_cannot_take() -> None:
         (json.dumps({"rows": [[0, measured(TWO, 0.1).to_dict()]]}), f"it sent the record of {TWO.id} for {ONE.id}"),
         ('{"needs": 7, "worker": "tcp://xeon"}', "does not say which projects it lacks"),
         ('{"failed": ["odd"]}', "odd"),
+        ('{"reserved": {"by": "anna@head", "left_s": Infinity}}', "it does not say for how long it is reserved"),
     ],
 )
 def test_an_answer_that_makes_no_sense_fails_its_cases_and_names_the_device(answer: Any, reason: str) -> None:
@@ -283,3 +291,28 @@ def test_messages_that_make_no_sense_are_left_out() -> None:
     odd: list[Any] = [{}, {"group": 99, "case": 0}, {"group": 0, "case": "x", "phase": "compile"}, {"case": 0}]
     way.messages.extend(odd)
     assert [record.outcome for record in bench(way, [ONE], heard=heard).run([ONE])] == ["measured"]
+
+
+def test_a_device_gets_its_next_groups_only_as_it_measures() -> None:
+    way, cases = Way(), [case("identity", batch_size=size) for size in range(1, 7)]
+    ours = bench(way, *([each] for each in cases))
+    records = ours.run(cases[-1:])
+    next(records)
+    assert [errand.number for errand in way.sent] == [0, 1, 2]
+    list(records)
+    assert sorted(errand.number for errand in way.sent) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_device_that_refuses_is_given_up_with_its_reason() -> None:
+    way = Way(lambda errand: Arrival(errand, json.dumps({"refused": "91 °C, more than 85 °C"})))
+    with pytest.raises(DeviceAway, match=r"device xeon refuses to measure: 91 °C, more than 85 °C\. .*--ngraph-resume"):
+        list(bench(way, [ONE]).run([ONE]))
+
+
+def test_a_reserved_device_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ngraph.cluster.client.turns.AGAIN_S", 0.0)
+    reserved = json.dumps({"reserved": {"by": "anna@head", "left_s": 5400.4}})
+    way, heard = Way(*[lambda errand: Arrival(errand, reserved)] * (2 * TRIES)), Heard()
+    (record,) = bench(way, [ONE], heard=heard).run([ONE])
+    assert record.outcome == "measured"
+    assert set(heard.waits) == {"xeon is reserved for anna@head for another 1:30:00"}

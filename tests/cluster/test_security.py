@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from cluster.certificates import credentials_of
+from cluster.certificates import NAME, credentials_of
 
 from pytest_ngraph.cluster import own_certificates
 from pytest_ngraph.cluster.security import CLIENT, Credentials, endpoint, is_loopback, read_credentials
@@ -29,6 +29,7 @@ def test_where_others_use_the_machine_it_encrypts_by_itself(
     found = endpoint(typed, None, part="head")
     assert found.address.startswith("tls://")
     assert found.security.require_encryption
+    assert found.holder == "", "it is everybody's own"
     folder = own_certificates.folder()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     key = (folder / "localhost-key.pem").read_bytes()
@@ -86,6 +87,7 @@ def test_certificates_encrypt(authority: Path) -> None:
         found = endpoint(typed, credentials_of(authority))
         assert (found.address, found.host, found.port) == ("tls://head:8786", "head", 8786)
         assert found.security.require_encryption
+        assert found.holder == NAME
 
 
 def test_certificates_and_address_have_to_fit(authority: Path) -> None:

@@ -107,6 +107,7 @@ class Task:
         served: indices of the cases of which it is measured what serving them costs.
         profiled: indices of the cases of which it is profiled where their time goes.
         figures: indices of the cases that are measured even if they equal their base's, because something reads them.
+        by: who asks: the name in the client's certificate, or else `user@host`. It is what the client says.
     """
 
     assignment: Assignment
@@ -119,6 +120,7 @@ class Task:
     served: tuple[int, ...]
     profiled: tuple[int, ...]
     figures: tuple[int, ...]
+    by: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as JSON-ready data."""
@@ -133,6 +135,7 @@ class Task:
             "served": list(self.served),
             "profiled": list(self.profiled),
             "figures": list(self.figures),
+            "by": self.by,
         }
 
     @classmethod
@@ -149,4 +152,5 @@ class Task:
             served=tuple(data["served"]),
             profiled=tuple(data["profiled"]),
             figures=tuple(data["figures"]),
+            by=data["by"],
         )

@@ -20,6 +20,12 @@ def roles(path: Path) -> list[str]:
     return [str(unit.value) for unit in units]
 
 
+def name(path: Path) -> str:
+    """Return the name in a certificate."""
+    names = _read(path).subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(names[0].value) if names else ""
+
+
 def check(path: Path, part: Role) -> None:
     """Raise `UsageError` if a certificate does not allow a role, or is no longer valid."""
     found = roles(path)

@@ -57,10 +57,12 @@ class Endpoint:
     Attributes:
         address: as the engine writes it: `tls://head:8786`.
         security: the engine's own settings for certificates, with the rules of this end.
+        holder: the name in the certificate that was given; empty without one.
     """
 
     address: str
     security: GuardedSecurity
+    holder: str = ""
 
     @property
     def host(self) -> str:
@@ -131,6 +133,7 @@ def endpoint(
         UsageError: the address is not valid, does not fit the credentials, or is not encrypted and not allowed; or the
             certificate does not allow the role.
     """
+    holder = certificate.name(credentials.cert) if credentials else ""
     if credentials is None and not insecure:
         credentials = _own(address)
     scheme, host, port = _split(address, default="tls" if credentials else "tcp")
@@ -146,7 +149,7 @@ def endpoint(
         refuse_open(f"tcp://{place}", host, spelling)
     if credentials is not None:
         certificate.check(credentials.cert, part)
-    return Endpoint(address=f"{scheme}://{place}", security=_security(credentials, part))
+    return Endpoint(address=f"{scheme}://{place}", security=_security(credentials, part), holder=holder)
 
 
 def refuse_open(place: str, host: str, spelling: Spelling = COMMAND) -> None:

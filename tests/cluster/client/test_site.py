@@ -51,6 +51,7 @@ class OtherEngines(Broken):
     """A link to a scheduler and a device with other versions of the engine."""
 
     engine = "2025.1.0"
+    user = "anna@head"
 
     def listen(self, topic: str, hear: Any) -> None:
         """Do nothing: no device sends messages."""

@@ -15,6 +15,7 @@ from typing import Protocol
 from fault_project import wait_until
 
 COMMAND = (sys.executable, "-m", "pytest_ngraph.cli")
+AT_NORMAL_PRIORITY = (sys.executable, "-m", "cluster.normal_priority")
 HEAD, CLIENT = "head", "client"
 SUPPORT = Path(__file__).parents[1]
 
@@ -47,12 +48,25 @@ class Cluster:
     """A cluster whose processes are started and ended one by one; `close` kills those that are left.
 
     Each device has its own temporary folder, and therefore its own lock, so devices on one machine measure in parallel.
+
+    Args:
+        root: folder for the folders of its machines.
+        place: where its machines are.
+        options: of each of its processes.
+        start: the command that starts devices.
     """
 
-    def __init__(self, root: Path, place: Place | None = None, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        place: Place | None = None,
+        options: Sequence[str] = (),
+        start: Sequence[str] = AT_NORMAL_PRIORITY,
+    ) -> None:
         self.root = root
         self.place = place or Loopback()
         self._options = tuple(options) or ("--insecure",)  # other people may have accounts on the machine that tests
+        self._device_command = start
         self._port = _free_port()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -70,7 +84,7 @@ class Cluster:
         return (f"--ngraph-scheduler={self.address}", *tls)
 
     def start_scheduler(self) -> None:
-        self._start(HEAD, "cluster", "scheduler", f"--address={self.address}")
+        self._start(HEAD, COMMAND, "cluster", "scheduler", f"--address={self.address}")
         self.wait_for(HEAD, "scheduler at")
 
     def start(self, *devices: str) -> None:
@@ -83,7 +97,9 @@ class Cluster:
 
     def start_device(self, name: str, *options: str, joins: bool = True) -> None:
         """Start a device. If `joins`, wait until it has joined."""
-        self._start(name, "device", "start", f"--name={name}", f"--scheduler={self.address}", *options)
+        self._start(
+            name, self._device_command, "device", "start", f"--name={name}", f"--scheduler={self.address}", *options
+        )
         if joins:
             self.wait_for(name, "joined")
 
@@ -140,8 +156,8 @@ class Cluster:
         self._run(machine, command)
         self.wait_for(machine, "joined")
 
-    def _start(self, machine: str, *arguments: str) -> None:
-        self._run(machine, [*COMMAND, *arguments[:2], *self._options, *arguments[2:]])
+    def _start(self, machine: str, command: Sequence[str], *arguments: str) -> None:
+        self._run(machine, [*command, *arguments[:2], *self._options, *arguments[2:]])
 
     def _run(self, machine: str, command: Sequence[str]) -> None:
         environment = self.environment(machine)

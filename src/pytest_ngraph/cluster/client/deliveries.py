@@ -15,7 +15,7 @@ QUESTION_S = 15.0
 DELIVER_S = 300.0
 """Time for a device to take one archive."""
 AT_ONCE = 4
-"""How many archives are sent at the same time: each is held in memory as often."""
+"""How many archives are sent at the same time."""
 
 
 class Deliveries:
@@ -24,6 +24,7 @@ class Deliveries:
     Args:
         link: the connection to the cluster.
         archives: what devices may need, by digest.
+        sender: id of this client.
         later: takes a function from any thread, and has it called in the thread that owns this object.
         ended: called with the address of a device when its delivery has ended, and why the device refused, if it did.
     """
@@ -32,11 +33,13 @@ class Deliveries:
         self,
         link: Link,
         archives: Mapping[str, Packed],
+        sender: str,
         later: Callable[[Callable[[], None]], None],
         ended: Callable[[str, BaseException | None], None],
     ) -> None:
         self._link = link
         self._archives = archives
+        self._sender = sender
         self._later = later
         self._ended = ended
         self._complete: set[str] = set()
@@ -82,10 +85,9 @@ class Deliveries:
     def _send_next(self) -> None:
         while self._waiting and self._sending < AT_ONCE:
             address = self._waiting.popleft()
-            digest = self._under_way[address].popleft()
-            content = self._archives[digest].content
+            packed = self._archives[self._under_way[address].popleft()]
             try:
-                answer = self._link.ask(task.receive, digest, content, of=address, timeout_s=DELIVER_S)
+                answer = self._link.deliver(packed, self._sender, to=address, timeout_s=DELIVER_S)
             except LOST:  # the next call notices it, too
                 self._end(address)
                 continue

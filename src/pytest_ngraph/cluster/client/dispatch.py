@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -95,6 +95,19 @@ class Dispatch:
             except LOST:  # `_restore` also returns those that were submitted before it broke
                 waiting = list({errand.number: errand for errand in (*self._restore(), *waiting)}.values())
 
+    def follow(self, errands: Iterable[SentGroup]) -> None:
+        """Send errands to devices that had some before, without asking what they lack: their tasks ask for it.
+
+        Raises `DeviceAway` if the scheduler stays away.
+        """
+        self._check()
+        waiting = list(errands)
+        try:
+            for device, group in _by_device(waiting):
+                self._submit(device, group)
+        except LOST:
+            self.send({errand.number: errand for errand in (*self._restore(), *waiting)}.values())
+
     def receive(self) -> list[dict[str, Any] | Arrival]:
         """Return messages from devices, then errands that are done; an empty list if none comes for a moment.
 
@@ -146,10 +159,9 @@ class Dispatch:
     def _hand_out(self, errands: Iterable[SentGroup]) -> None:
         """Submit errands, but those of devices that may lack a project only after it was brought to them."""
         there = self._link.present()
-        for device, group in groupby(sorted(errands, key=lambda errand: errand.device), lambda errand: errand.device):
+        for device, batch in _by_device(errands):
             members = {each.address for each in there if device in (each.name, each.pool)}
             unready = {address for address in members if not self._deliveries.has_all(address)}
-            batch = list(group)
             if not unready:
                 self._submit(device, batch)
                 continue
@@ -217,7 +229,8 @@ class Dispatch:
         return lost
 
     def _new_deliveries(self) -> Deliveries:
-        return Deliveries(self._link, self._errands.archives, self._arrived.put, self._delivered)
+        errands = self._errands
+        return Deliveries(self._link, errands.archives, errands.client, self._arrived.put, self._delivered)
 
     def _new_results(self) -> Results:
         return Results(self._link, self._arrived.put, self._fetched)
@@ -261,3 +274,9 @@ class Dispatch:
             del self._under_way[key]
         with suppress(*LOST, DeviceAway):
             self._link.cancel(list(theirs.values()))
+
+
+def _by_device(errands: Iterable[SentGroup]) -> Iterator[tuple[str, list[SentGroup]]]:
+    """Yield each device with its errands, in their order."""
+    for device, group in groupby(sorted(errands, key=lambda errand: errand.device), lambda errand: errand.device):
+        yield device, list(group)

@@ -40,14 +40,21 @@ class SentGroup:
 class Errands:
     """Makes the errands of one session. Raises `UsageError` if the base cannot be packed.
 
+    Args:
+        work: what is to be measured.
+        client: id of this process for the devices.
+        project: the project under test.
+        by: who asks.
+
     Attributes:
         client: id of this process for the devices.
     """
 
-    def __init__(self, work: WorkOrder, client: str, project: LocalProject) -> None:
+    def __init__(self, work: WorkOrder, client: str, project: LocalProject, by: str = "") -> None:
         self.client = client
         self._work = work
         self._project = project
+        self._by = by
         self._made: list[SentGroup] = []
         self._archives = {project.packed.digest: project.packed}
         self._common: dict[str, Any] = {
@@ -89,6 +96,7 @@ class Errands:
             served=tuple(place for place, case in enumerate(cases) if case in asked.served),
             profiled=tuple(place for place, case in enumerate(cases) if case in asked.profiled),
             figures=tuple(place for place, case in enumerate(cases) if is_read(case)),
+            by=self._by,
         )
         errand = SentGroup(len(self._made), tuple(cases), task.to_dict())
         self._made.append(errand)

@@ -13,8 +13,11 @@ from distributed import Client, Future
 from distributed.protocol.pickle import dumps
 
 from pytest_ngraph.cluster import answers
+from pytest_ngraph.cluster.audit import this_user
+from pytest_ngraph.cluster.client import parts
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.presence import JoinedDevice, present
+from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.versions import in_answer
 from pytest_ngraph.errors import DeviceAway, NgraphError, UsageError
@@ -39,12 +42,16 @@ def failure(answer: Answer) -> BaseException | None:
 class Link:
     """A connection to the scheduler. Methods that use it raise one of `LOST` once it is broken.
 
+    Attributes:
+        user: who this client is for devices: the name in its certificate, or else `user@host`.
+
     Raises:
         UsageError: there is no scheduler at the endpoint, or it refuses this client.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.address = endpoint.address
+        self.user = endpoint.holder or this_user()
         self._endpoint = endpoint
         self._client = connect(endpoint)
 
@@ -104,14 +111,26 @@ class Link:
             function failed there or the answer cannot be read.
         """
         client = self._open
+        return self._begin(client, _answer(client, function, arguments, of), timeout_s)
 
-        async def answer() -> Any:
-            responses = await _broadcast(client, function, arguments, [of])
-            if of not in responses:
-                raise ConnectionError(f"the device at {of} cannot be reached")
-            return _result(responses[of])
+    def deliver(self, packed: Packed, sender: str, *, to: str, timeout_s: float) -> Answer:
+        """Begin to send an archive to a device, and return at once.
 
-        return self._begin(client, answer(), timeout_s)
+        Args:
+            packed: the archive.
+            sender: id of this client.
+            to: address of the device.
+            timeout_s: the most time for all of it.
+
+        Returns:
+            The end to come, or the exception: what `parts.send` raises, or one of `LOST` if the device does not answer.
+        """
+        client = self._open
+
+        async def run(function: Callable[..., Any], *arguments: Any) -> Any:
+            return await _answer(client, function, arguments, to)
+
+        return self._begin(client, parts.send(run, packed, sender), timeout_s)
 
     def submit(self, function: Callable[..., Any], data: Sequence[dict[str, Any]], resource: str) -> list[Future[Any]]:
         """Call a function with each of `data`, in this order, on whichever worker has the resource."""
@@ -191,6 +210,14 @@ async def _broadcast(
     scheduler: Any = client.scheduler
     responses: dict[str, Any] = await scheduler.broadcast(msg=message, workers=list(on), on_error="ignore")
     return responses
+
+
+async def _answer(client: Client, function: Callable[..., Any], arguments: Sequence[Any], of: str) -> Any:
+    """Return the result of one device."""
+    responses = await _broadcast(client, function, arguments, [of])
+    if of not in responses:
+        raise ConnectionError(f"the device at {of} cannot be reached")
+    return _result(responses[of])
 
 
 def _result(response: Any) -> Any:

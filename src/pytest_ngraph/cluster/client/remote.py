@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 from pytest_ngraph.bench.work_order import WorkOrder
@@ -11,6 +12,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.client.errands import Errands, SentGroup
+from pytest_ngraph.cluster.client.turns import Turns
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.machine.machine import CXX
 from pytest_ngraph.record import Failure, FailureKind, Record
@@ -21,13 +23,14 @@ TRIES = 5
 
 
 class RemoteBench:
-    """Sends all groups, in the order of the tests, as soon as the first one is asked for.
+    """Sends groups in the order of the tests: the first ones as soon as one is asked for, others as these are measured.
 
     Args:
         dispatch: sends them.
         errands: turns groups into tasks and answers into records.
         work: what is to be measured.
         environment: returns the environment of a device's machine.
+        machines: returns how many machines a device has.
     """
 
     def __init__(
@@ -36,11 +39,13 @@ class RemoteBench:
         errands: Errands,
         work: WorkOrder,
         environment: Callable[[str], dict[str, str]],
+        machines: Callable[[str], int] = lambda device: 1,
     ) -> None:
         self._dispatch = dispatch
         self._errands = errands
         self._work = work
         self._environment = environment
+        self._turns = Turns(machines)
         self._to_send: Sequence[Sequence[Case]] = work.groups
         self._pending: set[Case] = set()
         self._tried: dict[int, SentGroup] = {}
@@ -72,8 +77,9 @@ class RemoteBench:
         errands = [self._errands.make(group) for group in groups if group]
         for errand in errands:
             self._describe(errand.device)
-        if errands:
-            self._dispatch.send(errands)
+        self._turns.add(errands)
+        if first := self._turns.take():
+            self._dispatch.send(first)
         self._pending.update(case for errand in errands for case in errand.cases)
 
     def _describe(self, device: str) -> None:
@@ -92,9 +98,18 @@ class RemoteBench:
                 received += self._records(each)
             else:
                 self._show(each)
+        if following := self._turns.take():
+            self._dispatch.follow(following)
         return received
 
     def _records(self, arrival: Arrival) -> list[Record]:
+        """Return the records of an arrival; none if its group is sent again, or its device is given up."""
+        records = self._measured(arrival)
+        if records:
+            self._turns.done(arrival.errand)
+        return records
+
+    def _measured(self, arrival: Arrival) -> list[Record]:
         errand = arrival.errand
         try:
             if isinstance(arrival.error, NgraphError):
@@ -104,6 +119,16 @@ class RemoteBench:
                 return self._found(errand, answer)
             if "failed" in answer:
                 raise NgraphError(str(answer["failed"]))
+            if "reserved" in answer:
+                self._work.progress.waiting(_reserved(errand.device, answer["reserved"]))
+                self._turns.put_back(errand)
+                return []
+            if "refused" in answer:
+                self._dispatch.gone[errand.device] = (
+                    f"device {errand.device} refuses to measure: {answer['refused']}. Once that is over, "
+                    "--ngraph-resume continues this run"
+                )
+                return []
             errand.tries += 1
             if errand.tries < TRIES:
                 self._tried[errand.number] = errand
@@ -180,6 +205,15 @@ def _needed(answer: Mapping[str, Any]) -> tuple[str, list[str]]:
     if not isinstance(address, str) or not isinstance(digests, list):
         raise answers.Unreadable("its answer cannot be read: it does not say which projects it lacks")
     return address, [digest for digest in digests if isinstance(digest, str)]
+
+
+def _reserved(device: str, reservation: Any) -> str:
+    """Return in words who a device is reserved for."""
+    try:
+        left = timedelta(seconds=round(reservation["left_s"]))
+        return f"{device} is reserved for {reservation['by']} for another {left}"
+    except (LookupError, TypeError, ValueError, ArithmeticError):
+        raise answers.Unreadable("its answer cannot be read: it does not say for how long it is reserved") from None
 
 
 def _problem(errand: SentGroup, error: BaseException | None) -> tuple[FailureKind, str]:

@@ -101,10 +101,16 @@ class ClusterSite:
         versions = {each.name: each.engine for members in self._pools.values() for each in members}
         if differing := difference({"the scheduler": self._link.engine, **versions}):
             work.note(f"{differing}: if the cluster misbehaves, install one version everywhere.")
-        errands = Errands(work, uuid.uuid4().hex, project)
+        errands = Errands(work, uuid.uuid4().hex, project, self._link.user)
         if project.packed.left_out:
             warnings.warn(travel.left_out(project.packed), stacklevel=2)
-        return RemoteBench(Dispatch(self._link, errands), errands, work, lambda device: self.host(device).environment)
+        return RemoteBench(
+            Dispatch(self._link, errands),
+            errands,
+            work,
+            environment=lambda device: self.host(device).environment,
+            machines=lambda device: max(len(self._pools.get(device, ())), len(work.profiles[device].pool), 1),
+        )
 
     def close(self) -> None:
         self._link.close()
