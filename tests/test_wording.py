@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ngraph.wording import counted, listed, seen_from
+from pytest_ngraph.wording import Numbered, counted, first_line, listed, number_in, seen_from, significant
 
 
 def test_one_and_many() -> None:
@@ -21,3 +21,22 @@ def test_paths_are_relative_where_they_lie_below() -> None:
 def test_of_many_names_the_first_are_listed() -> None:
     assert [listed(["a", "b"], 3), listed(["a", "b", "c"], 3), listed([], 3)] == ["a, b", "a, b, c", ""]
     assert listed([*"abcde"], 3) == "a, b, c and 2 more"
+
+
+def test_numbers_and_shares_are_read() -> None:
+    assert [number_in(text) for text in ("5%", "0.05", " .5 ", "1e-2", "20 %")] == [0.05, 0.05, 0.5, 0.01, 0.2]
+    assert all(number_in(text) < 0 for text in ("", "-1", "five", "nan", "1_0"))
+
+
+def test_significant_digits() -> None:
+    assert [significant(value, 3) for value in (0.0123456, 123456.0, 0.0)] == [0.0123, 123000.0, 0.0]
+
+
+def test_a_text_that_repeats_has_one_number() -> None:
+    numbers = Numbered(["first"])
+    assert [numbers[text] for text in ("second", "first", "second")] == [1, 0, 1]
+    assert [*numbers] == ["first", "second"]
+
+
+def test_the_first_line_of_an_error() -> None:
+    assert [first_line(ValueError(text)) for text in ("\n  not so\nbecause", "")] == ["not so", "no message"]

@@ -26,6 +26,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import bare_scripts
 import markdown_output
 import numpy as np
 import small_models
@@ -34,7 +35,7 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.progress import Silent
-from pytest_ngraph.case import Case, CompilerSpec
+from pytest_ngraph.case import Case
 from pytest_ngraph.costs import Costs, ServingLaunch
 from pytest_ngraph.deploy.choice import target_of
 from pytest_ngraph.deploy.folder import deploy
@@ -54,104 +55,10 @@ from pytest_ngraph.system.files import compiled_folder
 DOCS = markdown_output.ROOT / "docs"
 TIMEOUT_S = 600.0
 RATE = re.compile(r"^([\d.]+) samples/s", re.MULTILINE)
-OF_INPUTS = ("img_size",)
-"""Arguments that only say how large inputs are. Some of timm's models do not take them, and none needs them here."""
 BUDGET_S = 2.0
 """Seconds of rounds of a case that is measured again."""
 COMPARED = ("cold_start_s", "serving_memory_bytes")
 SHOWN = ("cold_start_s", "serving_memory_bytes", "serving_private_bytes", "artifact_bytes", "install_bytes")
-BARE = '''\
-"""After {source}"""
-
-from pathlib import Path
-
-import numpy as np
-{imports}
-
-HERE = Path(__file__).parent
-
-
-def load():
-{load}
-
-
-def samples():
-    with np.load(HERE / "inputs.npz") as archive:
-        return [archive[name] for name in archive.files]
-
-
-def answer(model, inputs):
-{answer}
-'''
-TORCH = """\
-    with torch.inference_mode():
-        return model(*map(torch.from_numpy, inputs)).numpy()"""
-
-
-@dataclass(frozen=True, slots=True)
-class Bare:
-    """The lines of a script after a library's documentation.
-
-    Attributes:
-        source: where that documentation is.
-    """
-
-    source: str
-    imports: str
-    load: str
-    answer: str = TORCH
-
-
-SCRIPTS = {
-    "identity": Bare(
-        "https://huggingface.co/docs/timm/quickstart",
-        "import timm\nimport torch",
-        """\
-    model = timm.create_model({model})
-    model.load_state_dict(torch.load(HERE / "weights.pt"))
-    return model.eval()""",
-    ),
-    "torchscript": Bare(
-        "https://docs.pytorch.org/docs/stable/generated/torch.jit.optimize_for_inference.html",
-        "import torch",
-        '    return torch.jit.optimize_for_inference(torch.jit.load(HERE / "model.pt").eval())',
-    ),
-    "inductor": Bare(
-        "https://docs.pytorch.org/tutorials/recipes/torch_export_aoti_python.html",
-        "import torch\nimport torch._inductor",
-        '    return torch._inductor.aoti_load_package(str(HERE / "model.pt2"))',
-    ),
-    "onnxruntime": Bare(
-        "https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html",
-        "import onnxruntime as ort",
-        """\
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL  # the file is optimized
-    return ort.InferenceSession(HERE / "optimized.onnx", options, providers=["CPUExecutionProvider"])""",
-        "    return model.run(None, {model.get_inputs()[0].name: inputs[0]})",
-    ),
-    "openvino": Bare(
-        "https://docs.openvino.ai/2025/openvino-workflow/running-inference.html",
-        "import openvino as ov",
-        """\
-    precision = {"INFERENCE_PRECISION_HINT": "f32"}  # processors with AMX or AVX512_BF16 would compute in bfloat16
-    return ov.Core().compile_model(HERE / "model.xml", "CPU", precision)""",
-        "    return model(inputs)[0]",
-    ),
-    "tvm": Bare(
-        "https://tvm.apache.org/docs/how_to/tutorials/export_and_load_executable.html",
-        "import tvm\nfrom tvm import relax",
-        """\
-    return relax.VirtualMachine(tvm.runtime.load_module(str(HERE / "model.so")), tvm.cpu())""",
-        '    return model["main"](*(tvm.runtime.tensor(array) for array in inputs)).numpy()',
-    ),
-    "executorch": Bare(
-        "https://docs.pytorch.org/executorch/stable/runtime-python-api-reference.html",
-        "import torch\nfrom executorch.runtime import Runtime",
-        '    return Runtime.get().load_program(HERE / "model.pte").load_method("forward")',
-        "    return model.execute([torch.from_numpy(array) for array in inputs])[0].numpy()",
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,24 +79,12 @@ class Truth:
     rates: Sequence[tuple[float, float]]
 
 
-def bare_script(case: Case) -> str:
-    """Return the `serve.py` that its library's documentation leads to. Raise `NgraphError` for another compiler."""
-    name = CompilerSpec.parse(case.compiler).name
-    if name not in SCRIPTS:
-        raise NgraphError(f"{case.id}: no bare script is written for {name}")
-    lines = SCRIPTS[name]
-    arguments = [(key, value) for key, value in case.model_args if key not in OF_INPUTS]
-    given = ", ".join([f'"{case.workload}"', *(f"{key}={value!r}" for key, value in arguments)])
-    load = lines.load.replace("{model}", given)
-    return BARE.format(source=lines.source, imports=lines.imports, load=load, answer=lines.answer)
-
-
 def find(record: Record, run: Run, folder: Path, launches: int, checks: int) -> Truth:
     """Deploy a case, launch it in turn with the bare script, and run its check. Raise `NgraphError`."""
     target = target_of(record, BUILT_IN)
     settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
     ours, bare = folder / "ours", folder / "bare"
-    script = bare_script(record.case)
+    script = bare_scripts.of(record.case)
     deployed = deploy(record, run, target, settings, ours, Silent())
     shutil.copytree(ours, bare)
     (bare / "serve.py").write_text(script)
@@ -220,7 +115,7 @@ def comparison(found: Sequence[Truth]) -> str:
     """Return ours over the bare script's."""
     heading = ["compiler", "model", "cold start", "serving memory"]
     rows = [[*_names(each), *map(with_interval, ratios(each))] for each in found]
-    sources = dict.fromkeys(SCRIPTS[CompilerSpec.parse(each.record.case.compiler).name].source for each in found)
+    sources = dict.fromkeys(bare_scripts.source(each.record.case) for each in found)
     return "\n\n".join(
         [
             "Ours over the bare script's, with 95 % intervals:",

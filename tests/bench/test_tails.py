@@ -11,7 +11,7 @@ import pytest
 from synthetic import case, failed
 from two_trees import Compare, comparison_of
 
-from pytest_ngraph.bench.arm import Block, rounded
+from pytest_ngraph.bench.single_calls import Block, rounded
 from pytest_ngraph.bench.tails import Budget, launch_calls, time_calls
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import CallLaunch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+import bare_scripts
 import pytest
 import serving_truth
 from launched import costs
@@ -40,7 +41,7 @@ def test_every_table_names_compiler_and_model() -> None:
 
 @pytest.mark.parametrize("name", [name for name in compilers.names() if "cpu" in compilers.resolve(name).kinds])
 def test_every_compiler_of_a_cpu_has_a_bare_script(name: str) -> None:
-    script = serving_truth.bare_script(case(name, model_args=(("img_size", 224), ("num_classes", 10))))
+    script = bare_scripts.of(case(name, model_args=(("img_size", 224), ("num_classes", 10))))
     functions = {node.name for node in ast.parse(script).body if isinstance(node, ast.FunctionDef)}
     assert functions == {"load", "samples", "answer"}
     if name == "identity":
@@ -49,4 +50,4 @@ def test_every_compiler_of_a_cpu_has_a_bare_script(name: str) -> None:
 
 def test_another_compiler_is_refused_in_words() -> None:
     with pytest.raises(NgraphError, match="no bare script is written for mine:Traced"):
-        serving_truth.bare_script(case("mine:Traced"))
+        bare_scripts.of(case("mine:Traced"))

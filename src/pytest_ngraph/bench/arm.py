@@ -6,15 +6,16 @@ import dataclasses
 import math
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.headroom import DeviceMemory
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.profiled import ProfiledModel
+from pytest_ngraph.bench.single_calls import Block, rounded
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import Unsupported
@@ -22,22 +23,11 @@ from pytest_ngraph.load import Load, Rate
 from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
 from pytest_ngraph.serving.written import Written
 from pytest_ngraph.settings import Settings
-from pytest_ngraph.wording import significant
 from pytest_ngraph.worker.measure import LONG_CALL_S, is_precise, is_settled, iterations_per_round, untimed_calls
 from pytest_ngraph.worker.protocol import TIMES
 
 RELEASE_S = 60.0
 """A worker that takes longer than this to free its model is killed."""
-
-CALL_DIGITS = 4
-"""Significant digits of a stored call: a hundredth of a percent of it or better, in half the space of all digits."""
-
-
-class Block(NamedTuple):
-    """Single calls to time in one turn: `calls` of them, of every so many the last."""
-
-    calls: int
-    every: int
 
 
 class Arm:
@@ -299,8 +289,3 @@ class Arm:
 
     def _update(self, **changes: Any) -> None:
         self._record = dataclasses.replace(self._record, **changes)
-
-
-def rounded(seconds: Iterable[float]) -> list[float]:
-    """Return times of single calls with the digits that are stored."""
-    return [significant(each, CALL_DIGITS) for each in seconds]

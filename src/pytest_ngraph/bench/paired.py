@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.arm import Arm, Block, rounded
+from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import BaseFails, Opponent
 from pytest_ngraph.bench.draws import NO_DRAWS, Draws
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.profiled import ProfiledModel, run_in_turn
+from pytest_ngraph.bench.single_calls import Block, rounded
 from pytest_ngraph.bench.watched import watched
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, is_disturbed

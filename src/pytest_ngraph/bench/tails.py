@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_ngraph.bench.arm import Arm, Block
+from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.single_calls import Block
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, CallLaunch
 from pytest_ngraph.record import Record

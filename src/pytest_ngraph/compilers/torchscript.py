@@ -19,8 +19,8 @@ from pytest_ngraph.compilers.profiling.torchscript import ProfiledScript
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built
-from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.flat import flattened
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_ngraph.artifact import Artifact, save_arrays
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built, family
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.empty_tensors import drop_empty
@@ -126,11 +127,6 @@ def _place(frame: traceback.FrameSummary) -> str:
     path, here = Path(frame.filename), Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else Path(*path.parts[-3:])
     return f"{shown}, line {frame.lineno}, in {frame.name}"
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of an error's message: libraries append listings and advice to theirs."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
 
 
 def _run(built: Built, case: Case) -> tuple[object, tuple[str, ...]]:

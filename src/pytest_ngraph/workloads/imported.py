@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_ngraph.case import FP32
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.user_functions import is_import_string, user_function
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built
-from pytest_ngraph.workloads.export import export_module, first_line
+from pytest_ngraph.workloads.export import export_module
 from pytest_ngraph.workloads.returned import IMAGE_SHAPE, at_batch_size, workload
 from pytest_ngraph.workloads.seeding import seeded
 
@@ -44,7 +45,7 @@ class Imported:
 
     def check(self, case: Case) -> None:
         module, _, function = case.workload.removeprefix("./").replace("/", ".").partition(":")
-        if not all(part.isidentifier() for part in (*module.split("."), *function.split("."))):
+        if not is_import_string(f"{module}:{function}"):
             raise UsageError(f"workload {case.workload!r} is not an import string. Write package.module:function.")
         if module.endswith(".py"):
             imported = f"{module.removesuffix('.py')}:{function}"
@@ -53,7 +54,7 @@ class Imported:
     def build(self, case: Case) -> Built:
         self.check(case)
         with seeded():  # separately: the function's random numbers must not depend on who imported its module
-            function = _import_function(case.workload)
+            function = user_function(case.workload, "workload", "returns a torch.nn.Module")
         arguments = _accepted_arguments(function, case)
         with seeded():
             returned = function(**arguments)
@@ -78,29 +79,6 @@ class Imported:
             if [tensor.shape[1:] for tensor in built.inputs] == [IMAGE_SHAPE]:
                 error.__notes__ = [OWN_INPUTS]  # type: ignore[attr-defined]  # Python 3.10 has no add_note
             raise
-
-
-def _import_function(workload: str) -> Callable[..., object]:
-    module_name, _, path = workload.partition(":")
-    try:
-        found: Any = importlib.import_module(module_name)
-    except Exception as error:  # importing runs the user's module, which may raise anything
-        raise UsageError(
-            f"workload {workload!r}: {module_name} cannot be imported ({type(error).__name__}: {first_line(error)}). "
-            f"It must be importable from the folder in which pytest runs."
-        ) from error
-    for name in path.split("."):
-        if not hasattr(found, name):
-            functions = [key for key in dir(found) if callable(getattr(found, key)) and not key.startswith("_")]
-            raise UsageError.unknown(f"function of {module_name}", path, functions)
-        found = getattr(found, name)
-    if not callable(found):
-        raise UsageError(
-            f"workload {workload!r}: {path} is not callable (type: {type(found).__name__}). "
-            f"Name a function that returns a torch.nn.Module."
-        )
-    function: Callable[..., object] = found
-    return function
 
 
 def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str, object]:

@@ -6,8 +6,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built, Construction, call
-from pytest_ngraph.workloads.export import export_module, first_line
+from pytest_ngraph.workloads.export import export_module
 from pytest_ngraph.workloads.seeding import normal, seeded
 from pytest_ngraph.workloads.weights import draw_constants
 from pytest_ngraph.workloads.whole_models import refuse_depth_and_width, refuse_other_sizes, unknown_model

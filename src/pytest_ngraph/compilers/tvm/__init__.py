@@ -20,7 +20,7 @@ from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import tvm as serving
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.workloads.export import first_line
+from pytest_ngraph.wording import first_line
 
 if TYPE_CHECKING:
     import torch

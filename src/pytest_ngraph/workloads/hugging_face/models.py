@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.workloads.export import first_line
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads.seeding import seeded
 from pytest_ngraph.workloads.weights import draw_constants
 from pytest_ngraph.workloads.whole_models import unknown_model

@@ -11,8 +11,8 @@ from pytest_ngraph.artifact import Array, Artifact, Model, save_arrays
 from pytest_ngraph.case import PRECISIONS
 from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.system import onnx_distributions
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built, frameworks
-from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.onnx import axes as onnx_axes
 from pytest_ngraph.workloads.onnx import inputs as onnx_inputs
 from pytest_ngraph.workloads.onnx import runtime

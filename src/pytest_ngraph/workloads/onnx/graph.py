@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.workloads.export import first_line
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads.onnx import runtime
 from pytest_ngraph.workloads.onnx.nodes import fed, nodes_of
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import SEED
 from pytest_ngraph.workloads.drawing import Ids, Positions, Role, Values, draw
-from pytest_ngraph.workloads.export import first_line
 from pytest_ngraph.workloads.onnx.nodes import fed
 from pytest_ngraph.workloads.onnx.roles import roles
 from pytest_ngraph.workloads.seeding import seeded

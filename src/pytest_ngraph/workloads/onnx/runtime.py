@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.workloads.export import first_line
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads.onnx import values as onnx_values
 
 if TYPE_CHECKING:
