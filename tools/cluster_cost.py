@@ -4,6 +4,8 @@ python tools/cluster_cost.py idle     # a device's worker that waits, beside one
 python tools/cluster_cost.py cases    # seconds per case beyond measuring, local and remote
 python tools/cluster_cost.py pool     # three equal devices against one
 python tools/cluster_cost.py scale    # resources of a client with a hundred simulated devices
+python tools/cluster_cost.py fair     # three clients that share twenty simulated devices
+python tools/cluster_cost.py quiet    # a measurement while another client sends 256 MiB to the same device
 
 With `--write` before the command, the table also goes into docs/cluster.md.
 """
@@ -20,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import markdown_output
-from cluster_costs import cases, idle, pool, scale
+from cluster_costs import cases, fair, idle, pool, quiet, scale
 
 from pytest_ngraph.machine.machine import environment
 
@@ -31,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
     commands = parser.add_subparsers(required=True, dest="command", metavar="COMMAND")
-    for command in (idle, cases, pool, scale):
+    for command in (idle, cases, pool, scale, fair, quiet):
         command.declare(commands)
     parsed = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that clusters are ended, as after Ctrl-C

@@ -35,7 +35,7 @@ from pytest_ngraph.against.stored import StoredBase
 from pytest_ngraph.artifact import Model, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine import provenance
-from pytest_ngraph.machine.host import THIS_MACHINE
+from pytest_ngraph.machine.standing import would_follow_from
 from pytest_ngraph.metrics.cells import READINGS, Cells
 from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.record import Agreement, Record
@@ -181,7 +181,7 @@ def resume_runs(folder: Path, names: Sequence[str]) -> None:
         resumed = resume.open_run(folder, ResumeOptions(run=name))
         assert resumed is not None
         for record in resumed.run.records:
-            resumed.stands(record.case, lambda own: resume.would_follow_from(own, TARGET, SETTINGS, "", THIS_MACHINE))
+            resumed.stands(record.case, lambda own: would_follow_from(own, TARGET, SETTINGS, ""))
         resumed.journal.close()
         if resumed.stale:
             raise RuntimeError(f"stale: {next(iter(resumed.stale.values()))}")

@@ -10,6 +10,12 @@ import pytest
 from pytest_ngraph.cli import main
 
 
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody else uses this machine."""
+    monkeypatch.setattr("pytest_ngraph.cluster.own_certificates.others", list)
+
+
 def test_a_unit_is_printed_with_absolute_paths(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     command = ["device", "start", "--name=orin-1", "--device=orin", "--scheduler=localhost", f"--folder={tmp_path}"]
     assert main([*command, "--insecure", "--print-unit"]) == 0

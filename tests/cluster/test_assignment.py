@@ -23,6 +23,8 @@ ASSIGNMENT = Assignment(
     path=("src", "."),
     settings=Settings().to_dict(),
     device=Device(name="xeon", cores=(0, 2), compilers=("identity",)).to_dict(),
+    retries=1,
+    retry_failed=False,
     threads=2,
     base=BASE,
 )
@@ -46,7 +48,6 @@ def test_a_task_arrives_as_it_was_sent() -> None:
         served=(0,),
         profiled=(0,),
         figures=(0,),
-        retry_failed=True,
     )
     arrived = Task.from_dict(travelled(task.to_dict()))
     assert dataclasses.replace(arrived, assignment=ASSIGNMENT) == task
@@ -57,7 +58,13 @@ def test_a_task_arrives_as_it_was_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"client": "the next"}, {"base": dataclasses.replace(BASE, rule=Rule(margin=0.5).to_dict())}]
+    "changes",
+    [
+        {"client": "the next"},
+        {"retries": 3},
+        {"retry_failed": True},
+        {"base": dataclasses.replace(BASE, rule=Rule(margin=0.5).to_dict())},
+    ],
 )
 def test_the_run_id_does_not_depend_on_who_asks_or_how_results_are_judged(changes: dict[str, Any]) -> None:
     assert dataclasses.replace(ASSIGNMENT, **changes).run_id == ASSIGNMENT.run_id

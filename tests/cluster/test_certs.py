@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import datetime
+import re
+import shutil
 import stat
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 
-from pytest_ngraph.cluster import certs
+from pytest_ngraph.cluster import certificate, certs
+from pytest_ngraph.cluster.revocation import Revoked
+from pytest_ngraph.cluster.roles import ROLES
 from pytest_ngraph.errors import UsageError
 
 
@@ -16,18 +21,18 @@ def read(path: Path) -> x509.Certificate:
 
 def test_an_authority_is_made_once_and_its_keys_are_for_their_owner_alone(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
-    written = certs.issue(folder, ["head", "10.0.0.7"])
+    written = certs.issue(folder, ["head", "10.0.0.7"], ["measure"])
     assert [path.name for path in written] == [
         "ca.pem", "ca-key.pem", "head.pem", "head-key.pem", "10.0.0.7.pem", "10.0.0.7-key.pem",
     ]  # fmt: skip
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in written if "key" in path.name)
     authority = read(folder / "ca.pem")
-    assert [path.name for path in certs.issue(folder, ["orin"])] == ["orin.pem", "orin-key.pem"]
+    assert [path.name for path in certs.issue(folder, ["orin"], ["measure"])] == ["orin.pem", "orin-key.pem"]
     read(folder / "orin.pem").verify_directly_issued_by(authority)
 
 
 def test_a_certificate_names_its_host(tmp_path: Path) -> None:
-    certs.issue(tmp_path, ["head", "10.0.0.7"])
+    certs.issue(tmp_path, ["head", "10.0.0.7"], ["measure"])
     names = [
         read(tmp_path / f"{name}.pem").extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         for name in ("head", "10.0.0.7")
@@ -37,24 +42,24 @@ def test_a_certificate_names_its_host(tmp_path: Path) -> None:
 
 
 def test_a_certificate_issues_none_itself(tmp_path: Path) -> None:
-    certs.issue(tmp_path, ["head"])
+    certs.issue(tmp_path, ["head"], ["measure"])
     assert not read(tmp_path / "head.pem").extensions.get_extension_for_class(x509.BasicConstraints).value.ca
 
 
 def test_a_key_that_others_could_read_is_replaced_by_one_that_they_cannot(tmp_path: Path) -> None:
-    certs.issue(tmp_path, ["head"])
+    certs.issue(tmp_path, ["head"], ["measure"])
     key = tmp_path / "head-key.pem"
     before = key.read_bytes()
     key.chmod(0o644)
-    certs.issue(tmp_path, ["head"])
+    certs.issue(tmp_path, ["head"], ["measure"])
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert key.read_bytes() != before
 
 
-@pytest.mark.parametrize("name", ["", "../head", "a b", "ca", "ca-key"])
+@pytest.mark.parametrize("name", ["", "../head", "a b", "ca", "ca-key", "crl"])
 def test_an_invalid_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="is not the name of a host or device"):
-        certs.issue(tmp_path / "cluster", ["head", name])
+        certs.issue(tmp_path / "cluster", ["head", name], ["measure"])
     assert not (tmp_path / "cluster").exists()
 
 
@@ -62,19 +67,89 @@ def test_a_damaged_authority_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "ca-key.pem").write_text("nonsense")
     (tmp_path / "ca.pem").write_text("nonsense")
     with pytest.raises(UsageError, match="cannot read the authority"):
-        certs.issue(tmp_path, ["head"])
+        certs.issue(tmp_path, ["head"], ["measure"])
 
 
 def test_certificates_are_issued_where_the_authority_was_made(tmp_path: Path) -> None:
-    certs.issue(tmp_path, ["head"])
+    certs.issue(tmp_path, ["head"], ["measure"])
     authority = (tmp_path / "ca.pem").read_bytes()
     (tmp_path / "ca-key.pem").unlink()
     with pytest.raises(UsageError, match="Issue certificates where it was made"):
-        certs.issue(tmp_path, ["orin"])
+        certs.issue(tmp_path, ["orin"], ["measure"])
     assert (tmp_path / "ca.pem").read_bytes() == authority
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot write certificates into"):
-        certs.issue(tmp_path / "file", ["head"])
+        certs.issue(tmp_path / "file", ["head"], ["measure"])
+
+
+def test_a_certificate_shows_its_roles(tmp_path: Path) -> None:
+    certs.issue(tmp_path, ["laptop"], ["head", "submit"])
+    assert certificate.roles(tmp_path / "laptop.pem") == ["head", "submit"]
+    assert "OU=submit" in read(tmp_path / "laptop.pem").subject.rfc4514_string()
+
+
+def test_a_passphrase_protects_the_key_that_issues_certificates(tmp_path: Path) -> None:
+    certs.issue(tmp_path, ["head"], ["head"], b"open sesame")
+    assert certs.is_encrypted(tmp_path)
+    assert b"ENCRYPTED" not in (tmp_path / "head-key.pem").read_bytes()
+    assert len(certs.issue(tmp_path, ["orin"], ["measure"], b"open sesame")) == 2
+    for wrong in (b"shut", None):
+        with pytest.raises(UsageError, match=r"Is the passphrase right\?"):
+            certs.issue(tmp_path, ["orin"], ["measure"], wrong)
+
+
+def test_revoked_certificates_stay_revoked(tmp_path: Path) -> None:
+    certs.issue(tmp_path, ["one", "two", "three"], ["measure"])
+    before = [read(tmp_path / f"{name}.pem").serial_number for name in ("one", "two", "three")]
+    known = Revoked(tmp_path / certs.CA)
+    assert not known.has(before[0])
+    certs.revoke(tmp_path, ["one"])
+    certs.issue(tmp_path, ["one"], ["measure"])
+    certs.revoke(tmp_path, ["two"])
+    assert [known.has(serial) for serial in before] == [True, True, False]
+    assert not known.has(read(tmp_path / "one.pem").serial_number)
+
+
+def test_a_list_that_another_authority_signed_is_refused(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for folder in (ours, theirs):
+        certs.issue(folder, ["one"], ["measure"])
+    shutil.copy(certs.revoke(theirs, ["one"]), ours)
+    with pytest.raises(UsageError, match="is not signed by the authority"):
+        Revoked(ours / certs.CA)
+    with pytest.raises(UsageError, match="two has no certificate in"):
+        certs.revoke(theirs, ["two"])
+
+
+def test_a_certificate_that_expires_is_announced_then_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def issued_for(days: int) -> Path:
+        monkeypatch.setattr(certs, "CERTIFICATE_DAYS", days)
+        certs.issue(tmp_path, ["head"], ["head"])
+        return tmp_path / "head.pem"
+
+    assert certificate.expiry_warning(issued_for(31)) == ""
+    assert re.search(r"expires on .*, in 28 days\..*--for head --role head", certificate.expiry_warning(issued_for(29)))
+    monkeypatch.setattr(certs, "CLOCKS_DIFFER", datetime.timedelta(days=9))
+    with pytest.raises(UsageError, match=r"expired on .*--for head --role head"):
+        certificate.check(issued_for(-1), "head")
+
+
+@pytest.mark.parametrize(("role", "parts"), [
+    ("head", {"head"}), ("submit", {"submit", "observe"}), ("measure", {"measure"}), ("observe", {"observe"}),
+])  # fmt: skip
+def test_a_certificate_is_for_its_roles_alone(authority: Path, role: str, parts: set[str]) -> None:
+    for part in ROLES:
+        if part in parts:
+            certificate.check(authority / f"{role}.pem", part)
+        else:
+            with pytest.raises(UsageError, match=rf"is for {role}, but who .* needs .*--role {part}"):
+                certificate.check(authority / f"{role}.pem", part)
+
+
+def test_a_certificate_without_a_role_is_issued_again(tmp_path: Path) -> None:
+    certs.issue(tmp_path, ["old"], [])
+    with pytest.raises(UsageError, match="names no role, but who is a device needs measure"):
+        certificate.check(tmp_path / "old.pem", "measure")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Iterator
@@ -11,9 +12,12 @@ import pytest
 from cluster.certificates import credentials_of, options_for
 from cluster.processes import Cluster
 
+from pytest_ngraph.cluster.client.link import Link
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.security import Endpoint, endpoint
+from pytest_ngraph.cluster.versions import HERE, of_scheduler
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.installed import is_importable
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +33,20 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, authority: Path) -> Iterat
 
 
 def plain(cluster: Cluster) -> Endpoint:
-    return endpoint(cluster.address.replace("tls:", "tcp:"), None)
+    return endpoint(cluster.address.replace("tls:", "tcp:"), None, insecure=True)
 
 
 def test_a_certificate_of_the_authority_is_let_in(guarded: Cluster, authority: Path) -> None:
-    with connect(endpoint(guarded.address, credentials_of(authority))) as client:
-        assert client.submit(pow, 3, 2).result(timeout=60) == 9
+    link = Link(endpoint(guarded.address, credentials_of(authority, "submit")))
+    try:
+        (xeon,) = [each.address for each in link.present() if each.name == "xeon"]
+        assert link.run(is_importable, "pytest_ngraph", on=[xeon]) == {xeon: True}
+    finally:
+        link.close()
+
+
+def test_the_scheduler_reports_its_version_without_a_client(guarded: Cluster, authority: Path) -> None:
+    assert asyncio.run(of_scheduler(endpoint(guarded.address, credentials_of(authority)))) == HERE
 
 
 def test_a_foreign_certificate_is_refused(guarded: Cluster, foreign_authority: Path) -> None:

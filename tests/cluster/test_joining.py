@@ -23,7 +23,7 @@ from pytest_ngraph.machine.machine import Machine
 
 
 def client_of(cluster: Cluster) -> Client:
-    return connect(endpoint(cluster.address, None))
+    return connect(endpoint(cluster.address, None, insecure=True))
 
 
 def find(client: Client, name: str) -> JoinedDevice:
@@ -46,8 +46,8 @@ def test_a_device_is_listed_and_offers_itself_once(orin: Cluster) -> None:
         assert (device.pool, device.state) == ("orin", "free")
         assert Machine.from_dict(device.machine).fingerprint == device.environment["fingerprint"]
         assert "identity" in device.installed
-        ran = client.submit(type, 1, resources={resource("orin"): 1}, pure=False)
-        assert ran.result(timeout=60) is int
+        ran = client.submit(pow, 3, 2, resources={resource("orin"): 1}, pure=False)
+        assert ran.result(timeout=60) == 9
 
 
 def test_a_device_that_measures_is_busy_and_finishes_before_it_leaves(lasting: Cluster, tmp_path: Path) -> None:
@@ -73,7 +73,8 @@ def test_a_device_that_measures_is_busy_and_finishes_before_it_leaves(lasting: C
 def test_a_second_interrupt_ends_the_measurement_too(lasting: Cluster, tmp_path: Path) -> None:
     lasting.start_device("interrupted")
     run = RemoteProject(tmp_path, lasting, ["interrupted"], compilers=["faulty:HangsMeasuring"]).start()
-    wait_until(lambda: bool(agents_of(lasting, "interrupted")))
+    wait_until(lambda: run.poll() is not None or bool(agents_of(lasting, "interrupted")))
+    assert run.poll() is None, finished(run)
     (agent,) = agents_of(lasting, "interrupted")
     lasting.signal("interrupted", signal.SIGINT)
     lasting.wait_for("interrupted", "leaving")

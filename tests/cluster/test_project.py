@@ -51,7 +51,44 @@ def test_the_files_of_a_submodule_travel(repository: Repository, tmp_path: Path)
 def test_without_git_all_but_by_products_travel(tmp_path: Path) -> None:
     write(tmp_path, "nets.py", "data/weights.npz", ".hidden/x", "__pycache__/y", "env/pyvenv.cfg", "env/lib/z", ".env")
     write(tmp_path, "cache/CACHEDIR.TAG")
-    assert names(pack(tmp_path)) == {"nets.py", "data/weights.npz", ".env"}
+    assert names(pack(tmp_path)) == {"nets.py", "data/weights.npz"}
+
+
+SECRETS = [".env", "deploy/.env.prod", ".aws/config", "ci/id_ed25519", "tls/server.key", ".npmrc", "store.P12"]
+
+
+def test_files_that_look_like_secrets_stay_and_are_named(tmp_path: Path) -> None:
+    in_folders = [name for name in SECRETS if not name.startswith(".aws/")]  # without git, no hidden folder is sent
+    write(tmp_path, "nets.py", ".env.example", "keys.py", "monkey.py", *in_folders)
+    (tmp_path / "upload.py").write_text(f'TOKEN = "ghp_{"a" * 36}"')
+    (tmp_path / "pair.pem").write_text("-----BEGIN EC PRIVATE KEY-----\n")
+    (tmp_path / "public.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    packed = pack(tmp_path)
+    assert names(packed) == {"nets.py", ".env.example", "keys.py", "monkey.py", "public.pem"} == set(packed.sizes)
+    assert set(packed.left_out) == {*in_folders, "upload.py", "pair.pem"}
+    assert packed.left_out["upload.py"] == "it holds a GitHub token"
+    assert packed.left_out["pair.pem"] == "it holds a private key"
+
+
+def test_secrets_that_git_tracks_stay_too(repository: Repository) -> None:
+    for name in SECRETS:
+        repository.write(name, "x\n")
+    repository.commit("an accident")
+    assert set(pack(repository.root).left_out) == set(SECRETS)
+
+
+def test_a_link_to_a_secret_is_judged_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch()
+    (tmp_path / ".env").symlink_to("a.py")
+    assert set(pack(tmp_path).left_out) == {".env"}
+
+
+def test_only_what_is_to_be_sent_travels(tmp_path: Path) -> None:
+    write(tmp_path, "src/nets.py", "src/deep/layers.py", "benchmarks/test_a.py")
+    write(tmp_path, "paper.pdf", "certs/test.key", "src/.env")
+    packed = pack(tmp_path, send=["src", "benchmarks/*.py", "certs/test.key"])
+    assert names(packed) == {"src/nets.py", "src/deep/layers.py", "benchmarks/test_a.py", "certs/test.key"}
+    assert set(packed.left_out) == {"src/.env"}
 
 
 def test_what_is_left_out_does_not_travel(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -20,13 +21,16 @@ from pytest_ngraph.cluster.client.dispatch import Arrival
 from pytest_ngraph.cluster.client.errands import Errands, SentGroup
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.client.remote import TRIES, RemoteBench
+from pytest_ngraph.cluster.plain import NOT_READ
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.errors import DeviceAway, NgraphError
 from pytest_ngraph.machine.devices import BUILT_IN
+from pytest_ngraph.machine.machine import CXX
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.settings import Settings
 
 ROOT = Path("/home/somebody/project")
+KNOWN = {"fingerprint": "f", "torch": "2.6", CXX: "g++ 12"}
 ONE, TWO = case("identity"), case("identity", batch_size=2)
 LOST = KilledWorker("measure", None, 1)  # type: ignore[arg-type]  # the scheduler's own state of a worker
 Answer = Callable[[SentGroup], Arrival]
@@ -47,14 +51,18 @@ class Way:
         self.sent += errands
         self._coming.extend(errands)
 
+    def follow(self, errands: Iterable[SentGroup]) -> None:
+        self.send(errands)
+
     def receive(self) -> list[dict[str, Any] | Arrival]:
         if self.messages:
             return [self.messages.popleft()]
         answer = self._answers.popleft() if self._answers else rows
         return [answer(self._coming.pop())]
 
-    def deliver_to(self, address: str, digests: Collection[str]) -> None:
+    def deliver_to(self, address: str, digests: Collection[str], errand: SentGroup) -> None:
         self.delivered.append((address, list(digests)))
+        self.send([errand])
 
     def close(self) -> None:
         """Nothing is under way."""
@@ -65,23 +73,32 @@ def rows(errand: SentGroup) -> Arrival:
     sent = Task.from_dict(errand.data).cases
     follows_from = {"workload": sent[0].model_label, "files": {f"{PLACE}/nets.py": "d1", "/elsewhere/weights.pt": "d2"}}
     made = [measured(each, 0.1, follows_from=follows_from).to_dict() for each in sent]
-    return Arrival(errand, {"rows": list(enumerate(made))})
+    return Arrival(errand, json.dumps({"rows": list(enumerate(made))}))
 
 
 def fails(error: BaseException) -> Answer:
-    return lambda errand: Arrival(errand, {}, error)
+    return lambda errand: Arrival(errand, "", error)
 
 
 class Heard(Silent):
     def __init__(self) -> None:
         self.phases: list[tuple[Case, Phase]] = []
+        self.waits: list[str] = []
+
+    def waiting(self, reason: str) -> None:
+        self.waits.append(reason)
 
     def phase(self, case: Case, phase: Phase) -> None:
         self.phases.append((case, phase))
 
 
 def bench(
-    way: Any, *groups: list[Case], heard: Heard | None = None, devices: list[str] | None = None, asked: Asked = NOTHING
+    way: Any,
+    *groups: list[Case],
+    heard: Heard | None = None,
+    devices: list[str] | None = None,
+    asked: Asked = NOTHING,
+    again: dict[Case, str] | None = None,
 ) -> RemoteBench:
     described = [] if devices is None else devices
     work = WorkOrder(
@@ -93,9 +110,10 @@ def bench(
         enter=lambda case, phase: None,
         describe_device=lambda device, environment: described.append(f"{device} {environment['fingerprint']}"),
         asked=asked,
+        measured_again=({} if again is None else again).__setitem__,
     )
     project = LocalProject(root=ROOT, folder=".", path=(), packed=Packed(digest="d", content=b""))
-    return RemoteBench(way, Errands(work, "client", project), work, lambda device: {"fingerprint": "f"})
+    return RemoteBench(way, Errands(work, "client", project), work, lambda device: KNOWN)
 
 
 def test_everything_is_sent_out_at_once_and_taken_as_it_comes() -> None:
@@ -133,7 +151,7 @@ def test_what_is_asked_of_cases_travels_with_their_group() -> None:
 
 
 def test_a_device_gets_what_it_lacks() -> None:
-    way = Way(lambda errand: Arrival(errand, {"needs": ["d"], "worker": "tcp://xeon"}))
+    way = Way(lambda errand: Arrival(errand, json.dumps({"needs": ["d"], "worker": "tcp://xeon"})))
     (record,) = bench(way, [ONE]).run([ONE])
     assert record.outcome == "measured"
     assert way.delivered == [("tcp://xeon", ["d"])]
@@ -148,7 +166,7 @@ def test_a_group_whose_device_is_lost_is_sent_again_but_not_for_ever() -> None:
 
 
 def test_an_error_is_the_record_of_its_cases() -> None:
-    way = Way(fails(ValueError("no")))
+    way = Way(lambda errand: Arrival(errand, '{"failed": "ValueError: no"}'))
     (record,) = bench(way, [ONE]).run([ONE])
     assert record.failure is not None
     assert record.failure.message == "device xeon: ValueError: no"
@@ -158,7 +176,7 @@ def test_an_error_is_the_record_of_its_cases() -> None:
 def test_a_case_without_a_record_is_one_that_failed() -> None:
     def half(errand: SentGroup) -> Arrival:
         arrival = rows(errand)
-        return arrival._replace(answer={"rows": arrival.answer["rows"][:1]})
+        return arrival._replace(answer=json.dumps({"rows": json.loads(arrival.answer)["rows"][:1]}))
 
     other = case("tvm")
     found: dict[Case, Record] = {record.case: record for record in bench(Way(half), [ONE, other]).run([ONE, other])}
@@ -184,19 +202,117 @@ def test_messages_of_a_device_are_shown() -> None:
 def test_a_record_of_a_different_machine_of_the_pool_fails() -> None:
     def elsewhere(errand: SentGroup) -> Arrival:
         record = measured(ONE, 0.1, follows_from={"machine": "other", "files": {}})
-        return Arrival(errand, {"rows": [(0, record.to_dict())]})
+        return Arrival(errand, json.dumps({"rows": [(0, record.to_dict())]}))
 
     (record,) = bench(Way(elsewhere), [ONE]).run([ONE])
     assert record.failure is not None
     assert "differs from the one that this run began with: fingerprint is other, was f" in record.failure.message
 
 
-def test_a_device_without_room_fails_what_it_cannot_take() -> None:
-    class Full(Way):
-        def deliver_to(self, address: str, digests: Collection[str]) -> None:
-            raise NgraphError("the project cannot be unpacked: no space left")
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"variables": {"OMP_SCHEDULE": "static"}}, "OMP_SCHEDULE is static, was unset"),
+        ({"libraries": {"torch": "2.7"}}, "torch is 2.7, was 2.6"),
+        ({CXX: "g++ 13"}, f"{CXX} is g++ 13, was g++ 12"),
+    ],
+    ids=["variable", "library", "compiler"],
+)
+def test_a_device_that_changed_during_the_run_is_named_with_what_changed(changed: dict[str, Any], words: str) -> None:
+    def later(errand: SentGroup) -> Arrival:
+        record = measured(ONE, 0.1, follows_from={"machine": "f", "files": {}, "variables": {}, **changed})
+        return Arrival(errand, json.dumps({"rows": [(0, record.to_dict())]}))
 
-    way = Full(lambda errand: Arrival(errand, {"needs": ["d"], "worker": "tcp://xeon"}))
+    (record,) = bench(Way(later), [ONE]).run([ONE])
+    assert record.failure is not None
+    assert record.failure.message.endswith(f"differs from the one that this run began with: {words}")
+
+
+def test_what_a_device_measured_again_is_noted() -> None:
+    def again(errand: SentGroup) -> Arrival:
+        arrival = rows(errand)
+        return arrival._replace(answer=json.dumps(json.loads(arrival.answer) | {"again": [(0, "weights.pt changed")]}))
+
+    noted: dict[Case, str] = {}
+    list(bench(Way(again), [ONE], again=noted).run([ONE]))
+    assert noted == {ONE: "weights.pt changed"}
+
+
+def test_a_device_that_leaves_often_but_gets_on_fails_nothing() -> None:
+    """When a device leaves, the engine suspects all that waits there, not only what it was measuring."""
+
+    class Leaving(Way):
+        """A device that leaves before each group, so that all that wait fail each time."""
+
+        def receive(self) -> list[dict[str, Any] | Arrival]:
+            done, waiting = rows(self._coming.popleft()), list(self._coming)
+            self._coming.clear()
+            return [*(Arrival(errand, "", LOST) for errand in waiting), done]
+
+    groups = [[case("identity", batch_size=size)] for size in range(1, 3 * TRIES)]
+    ours = bench(Leaving(), *groups)
+    found = [record for group in groups for record in ours.run(group) if record.case == group[0]]
+    assert [record.outcome for record in found] == ["measured"] * len(groups)
+
+
+def test_a_device_without_room_fails_what_it_cannot_take() -> None:
+    way = Way(fails(NgraphError("the project cannot be unpacked: no space left")))
     (record,) = bench(way, [ONE]).run([ONE])
     assert record.failure is not None
     assert record.failure.message == "device xeon: the project cannot be unpacked: no space left"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"\x80\x04.", "its answer cannot be read: it is no text, but bytes"),
+        (NOT_READ, "its answer cannot be read: Expecting value"),
+        ("[1]", "its answer cannot be read: it is a list, not an object"),
+        ('{"rows": 7}', "its records cannot be read"),
+        ('{"rows": [[0, {}]]}', "its records cannot be read"),
+        ('{"rows": [[99, {}]]}', "its records cannot be read: IndexError"),
+        (json.dumps({"rows": [[0, measured(TWO, 0.1).to_dict()]]}), f"it sent the record of {TWO.id} for {ONE.id}"),
+        ('{"needs": 7, "worker": "tcp://xeon"}', "does not say which projects it lacks"),
+        ('{"failed": ["odd"]}', "odd"),
+        ('{"reserved": {"by": "anna@head", "left_s": Infinity}}', "it does not say for how long it is reserved"),
+    ],
+)
+def test_an_answer_that_makes_no_sense_fails_its_cases_and_names_the_device(answer: Any, reason: str) -> None:
+    way = Way(lambda errand: Arrival(errand, answer))
+    found = {record.case: record for record in bench(way, [ONE]).run([ONE])}
+    failure = found[ONE].failure
+    assert failure is not None
+    assert failure.message.startswith("device xeon: ")
+    assert reason in failure.message
+
+
+def test_messages_that_make_no_sense_are_left_out() -> None:
+    way, heard = Way(), Heard()
+    odd: list[Any] = [{}, {"group": 99, "case": 0}, {"group": 0, "case": "x", "phase": "compile"}, {"case": 0}]
+    way.messages.extend(odd)
+    assert [record.outcome for record in bench(way, [ONE], heard=heard).run([ONE])] == ["measured"]
+
+
+def test_a_device_gets_its_next_groups_only_as_it_measures() -> None:
+    way, cases = Way(), [case("identity", batch_size=size) for size in range(1, 7)]
+    ours = bench(way, *([each] for each in cases))
+    records = ours.run(cases[-1:])
+    next(records)
+    assert [errand.number for errand in way.sent] == [0, 1, 2]
+    list(records)
+    assert sorted(errand.number for errand in way.sent) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_device_that_refuses_is_given_up_with_its_reason() -> None:
+    way = Way(lambda errand: Arrival(errand, json.dumps({"refused": "91 °C, more than 85 °C"})))
+    with pytest.raises(DeviceAway, match=r"device xeon refuses to measure: 91 °C, more than 85 °C\. .*--ngraph-resume"):
+        list(bench(way, [ONE]).run([ONE]))
+
+
+def test_a_reserved_device_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ngraph.cluster.client.turns.AGAIN_S", 0.0)
+    reserved = json.dumps({"reserved": {"by": "anna@head", "left_s": 5400.4}})
+    way, heard = Way(*[lambda errand: Arrival(errand, reserved)] * (2 * TRIES)), Heard()
+    (record,) = bench(way, [ONE], heard=heard).run([ONE])
+    assert record.outcome == "measured"
+    assert set(heard.waits) == {"xeon is reserved for anna@head for another 1:30:00"}

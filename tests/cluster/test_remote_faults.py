@@ -118,3 +118,19 @@ def test_an_unused_agent_does_not_outlive_its_device(red: Cluster, project: Remo
     run.send_signal(signal.SIGINT)
     status, printed = finished(run)
     assert status == 2, printed
+
+
+@pytest.mark.slow
+def test_a_frozen_device_stalls_nobody(red: Cluster, tmp_path: Path) -> None:
+    red.start_device("blue")
+    project = RemoteProject(tmp_path, red, ["red", "blue"], workloads=[f"plain{number}" for number in range(CASES)])
+    run = project.start()
+    wait_until(lambda: bool(measured_on(red, "blue")))
+    red.signal("blue", signal.SIGSTOP)
+    wait_until(lambda: len(measured_on(red, "red")) == CASES)
+    wait_until(lambda: len([case for case in project.records if case.endswith("-red")]) == CASES)
+    assert run.poll() is None
+    red.signal("blue", signal.SIGCONT)
+    status, printed = finished(run)
+    assert status == 0, printed
+    project.assert_whole()

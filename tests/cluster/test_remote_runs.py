@@ -12,8 +12,12 @@ from fault_project import finished, wait_until
 def test_cases_are_measured_on_their_devices(two: Cluster, tmp_path: Path) -> None:
     workloads = ["plain_here", "plain_there"]
     project = RemoteProject(tmp_path, two, ["red", "green"], workloads=workloads, batch_sizes=[1, 2])
+    (project.root / ".env").write_text("TOKEN=x")
     status, printed = project.run("-v", "--ngraph-tails=0.05")
     assert status == 0, printed
+    assert "not sent to devices, since they look like secrets: .env (its name)" in " ".join(printed.split())
+    for device in ("red", "green"):
+        assert list(two.home(device).glob("projects/*")) == [], "the project is still there after the session"
     project.assert_whole()
     for device in ("red", "green"):
         assert sorted(case for case in measured_on(two, device) if case.startswith(tuple(workloads))) == sorted(

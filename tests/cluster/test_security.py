@@ -3,13 +3,57 @@
 from __future__ import annotations
 
 import shutil
+import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from cluster.certificates import credentials_of
+from cluster.certificates import NAME, credentials_of
 
+from pytest_ngraph.cluster import own_certificates
 from pytest_ngraph.cluster.security import CLIENT, Credentials, endpoint, is_loopback, read_credentials
 from pytest_ngraph.errors import UsageError
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_certificates, "others", list)
+
+
+@pytest.mark.parametrize("typed", ["127.0.0.1", "localhost:99", "tls://[::1]"])
+def test_where_others_use_the_machine_it_encrypts_by_itself(
+    typed: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(own_certificates, "others", lambda: ["alice", "bob"])
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    found = endpoint(typed, None, part="head")
+    assert found.address.startswith("tls://")
+    assert found.security.require_encryption
+    assert found.holder == "", "it is everybody's own"
+    folder = own_certificates.folder()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    key = (folder / "localhost-key.pem").read_bytes()
+    assert endpoint(typed, None, part="measure").encrypted
+    assert (folder / "localhost-key.pem").read_bytes() == key
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+    with pytest.raises(UsageError, match=r"others use this machine \(alice, bob\).*Leave out tcp://.* --insecure"):
+        endpoint("tcp://127.0.0.1", None)
+    assert not endpoint("tcp://127.0.0.1", None, insecure=True).encrypted
+
+
+def test_others_are_people_who_can_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+
+    def user(name: str, uid: int, shell: str) -> SimpleNamespace:
+        return SimpleNamespace(pw_name=name, pw_uid=uid, pw_shell=shell)
+
+    known = [
+        user("root", 0, "/bin/bash"), user("daemon", 1, "/usr/sbin/nologin"), user("me", 1000, "/bin/bash"),
+        user("alice", 1001, "/bin/zsh"), user("locked", 1002, "/bin/false"), user("nobody", 65534, "/bin/sh"),
+    ]  # fmt: skip
+    monkeypatch.setattr("pwd.getpwall", lambda: known)
+    monkeypatch.setattr("os.getuid", lambda: 1000)
+    assert own_certificates.others() == ["alice"]
 
 
 @pytest.mark.parametrize(
@@ -43,6 +87,7 @@ def test_certificates_encrypt(authority: Path) -> None:
         found = endpoint(typed, credentials_of(authority))
         assert (found.address, found.host, found.port) == ("tls://head:8786", "head", 8786)
         assert found.security.require_encryption
+        assert found.holder == NAME
 
 
 def test_certificates_and_address_have_to_fit(authority: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from cluster.processes import Cluster
+from cluster.processes import COMMAND, Cluster
 from fault_project import Project
 
 PATIENCE_S = 3600
@@ -16,7 +16,7 @@ PATIENCE_S = 3600
 @contextmanager
 def cluster(root: Path, devices: Sequence[tuple[str, str]] = ()) -> Iterator[Cluster]:
     """Run a scheduler and these devices. Each is given by its own name and the name that tests ask for."""
-    made = Cluster(root)
+    made = Cluster(root, start=COMMAND)
     try:
         made.start_scheduler()
         for name, asked_for in devices:

@@ -18,11 +18,12 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.host import THIS_MACHINE
 from pytest_ngraph.machine.machine import environment
+from pytest_ngraph.machine.standing import staleness, would_follow_from
 from pytest_ngraph.metrics.between import Between
 from pytest_ngraph.metrics.percentiles import PERCENTILES, SPARE, fewest_calls
 from pytest_ngraph.record import Record
 from pytest_ngraph.session.options import ResumeOptions
-from pytest_ngraph.session.resume import open_run, staleness, would_follow_from
+from pytest_ngraph.session.resume import open_run
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal
 

@@ -36,7 +36,10 @@ class WorkOrder:
         rule: how a comparison is decided; None without a base.
         asked: cases of which more is measured.
         knowledge: what the goal of the settings decides by. Devices of a cluster decide by what holds in general.
+        retries: how often devices measure a case again whose process died while it ran.
         retry_failed: whether devices measure again what failed there in a way that may have been chance.
+        measured_again: notes that a device had a record of a case, and why it does not stand any more.
+        note: shows a sentence at the end of the run.
     """
 
     settings: Settings
@@ -51,4 +54,7 @@ class WorkOrder:
     rule: Rule | None = None
     asked: Asked = NOTHING
     knowledge: Knowledge = NOTHING_KNOWN
+    retries: int = 1
     retry_failed: bool = False
+    measured_again: Callable[[Case, str], None] = lambda case, reason: None
+    note: Callable[[str], None] = lambda text: None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pytest_ngraph.cluster.roles import Role
     from pytest_ngraph.cluster.security import Endpoint
 
 FILES = {
@@ -27,16 +29,24 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verbose", action="store_true", help="log what the distributed engine does")
 
 
-def endpoint(parsed: argparse.Namespace, address: str) -> Endpoint:
+def endpoint(parsed: argparse.Namespace, address: str, part: Role) -> Endpoint:
     """Return the scheduler's endpoint at this address, with the certificates given.
+
+    Args:
+        parsed: the options.
+        address: the scheduler's.
+        part: the role that this process takes.
 
     Raises:
         UsageError: the address or the certificates are not valid, or do not fit together.
     """
-    from pytest_ngraph.cluster import security
+    from pytest_ngraph.cluster import certificate, security
 
     files = security.read_credentials(parsed.tls_ca, parsed.tls_cert, parsed.tls_key)
-    return security.endpoint(address, files, insecure=parsed.insecure)
+    found = security.endpoint(address, files, part=part, insecure=parsed.insecure)
+    if files and (warning := certificate.expiry_warning(files.cert)):
+        print(f"pytest-ngraph: {warning}", file=sys.stderr)
+    return found
 
 
 def as_typed(parsed: argparse.Namespace) -> list[str]:

@@ -6,22 +6,23 @@ import argparse
 import getpass
 import re
 import sys
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.cli import credentials
+from pytest_ngraph.cli import credentials, fleet, limits
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.cluster import check_libraries
 from pytest_ngraph.cluster.device.folder import DeviceFolder, default_folder
 from pytest_ngraph.cluster.device.unit import unit
-from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.files import make_private, user_folder
 from pytest_ngraph.system.installed import LIBRARIES
 
 if TYPE_CHECKING:
-    from distributed import Client
-
+    from pytest_ngraph.cluster.client.link import Link
     from pytest_ngraph.cluster.presence import JoinedDevice
+    from pytest_ngraph.cluster.roles import Role
 
 MACHINE = ("processor", "architecture", "memory", "gpu", "driver", "system")
 """Facts of a device's machine that `device list` prints."""
@@ -53,16 +54,22 @@ def declare(commands: Any) -> None:
     )
     start.add_argument("--port", type=int, default=0, metavar="N", help="port to listen on; default: any free port")
     start.add_argument("--folder", type=path, metavar="DIR", help="where to keep results, projects and scratch files")
-    start.add_argument("--print-unit", action="store_true", help="print a systemd unit that runs this, and exit")
-    add("list", _list, "list the devices that have joined: name, state, fingerprint, versions and compilers")
+    limits.declare(start)
+    start.add_argument(
+        "--print-unit",
+        action="store_true",
+        help="print a systemd unit that runs this, make the folders that it writes to, and exit",
+    )
+    add("list", _list, "list the devices that have joined: name, state, fingerprint, health, versions and compilers")
     stop = add("stop", _stop, "make devices leave the cluster after the measurement under way")
     stop.add_argument("names", nargs="+", metavar="NAME", help="name of a device, or of a pool")
+    fleet.declare(add, _link)
 
 
 def _start(parsed: argparse.Namespace) -> int:
     check_libraries()
     folder = (parsed.folder or default_folder(parsed.name)).absolute()
-    endpoint = credentials.endpoint(parsed, parsed.scheduler)
+    endpoint = credentials.endpoint(parsed, parsed.scheduler, "measure")
     if parsed.host and not (endpoint.encrypted or parsed.insecure):
         from pytest_ngraph.cluster.security import refuse_open
 
@@ -81,16 +88,16 @@ def _start(parsed: argparse.Namespace) -> int:
         folder=DeviceFolder(folder),
         host=parsed.host,
         port=parsed.port,
+        policy=limits.policy(parsed),
+        quotas=limits.quotas(parsed),
     )
     device.serve(membership, partial(print, f"device {parsed.name}:", flush=True))
     return 0
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    with _client(parsed) as client:
-        from pytest_ngraph.cluster.presence import present
-
-        devices = present(client)
+    with _link(parsed, "observe") as link:
+        devices = link.present()
     for device in devices:
         print("\n".join(_lines(device)))
     if not devices:
@@ -99,32 +106,28 @@ def _list(parsed: argparse.Namespace) -> int:
 
 
 def _stop(parsed: argparse.Namespace) -> int:
-    with _client(parsed) as client:
+    with _link(parsed, "submit") as link:
         from pytest_ngraph.cluster.device.device import stop
-        from pytest_ngraph.cluster.presence import present
 
-        devices = present(client)
-        for name in parsed.names:
-            if not any(name in (device.name, device.pool) for device in devices):
-                raise UsageError.unknown("device", name, {each for d in devices for each in (d.name, d.pool)})
-        chosen = [device for device in devices if {device.name, device.pool} & set(parsed.names)]
-        client.run(stop, workers=[device.address for device in chosen])
+        chosen = fleet.chosen(link.present(), parsed.names)
+        answers = link.run(stop, on=[device.address for device in chosen])
     for device in chosen:
-        print(f"{device.name} leaves{' after the measurement under way' if device.state == 'busy' else ''}")
-    return 0
+        leaves = f"leaves{' after the measurement under way' if device.state == 'busy' else ''}"
+        print(f"{device.name} {leaves if device.address in answers else 'does not answer'}")
+    return int(len(answers) < len(chosen))
 
 
-def _client(parsed: argparse.Namespace) -> Client:
+def _link(parsed: argparse.Namespace, part: Role) -> AbstractContextManager[Link]:
     check_libraries()
     from pytest_ngraph.cluster import engine_settings
-    from pytest_ngraph.cluster.connection import connect
+    from pytest_ngraph.cluster.client.link import Link
 
     engine_settings.settle(verbose=parsed.verbose)
-    return connect(credentials.endpoint(parsed, parsed.scheduler))
+    return closing(Link(credentials.endpoint(parsed, parsed.scheduler, part)))
 
 
 def _lines(device: JoinedDevice) -> list[str]:
-    """Return what `device list` prints: name and state, machine, versions, compilers, and why others are missing."""
+    """Return what `device list` prints: name and state, machine, health, versions, compilers, what is missing."""
     about = device.environment
     pool = f" of {device.pool}" if device.pool != device.name else ""
     machine = [about[fact] for fact in MACHINE if fact in about]
@@ -133,6 +136,7 @@ def _lines(device: JoinedDevice) -> list[str]:
     return [
         f"{device.name}{pool}  {device.state}  {device.address}  {about['fingerprint']}",
         f"  {', '.join(machine)}",
+        *fleet.health_lines(device),
         f"  {', '.join(versions)}",
         f"  compilers: {', '.join(device.installed)}",
         *(f"    {reason}" for reason in missing),
@@ -144,9 +148,13 @@ def _unit(parsed: argparse.Namespace, folder: Path, address: str) -> str:
     command = [
         *(sys.executable, "-m", "pytest_ngraph.cli", "device", "start", f"--scheduler={address}", f"--folder={folder}"),
         *(f"--{option}={value}" for option, value in options.items() if value),
+        *limits.as_typed(parsed),
         *credentials.as_typed(parsed),
     ]
-    return unit(parsed.name, getpass.getuser(), command)
+    writable = [folder, user_folder()]
+    for each in writable:  # the unit may write to them, but may not make them
+        make_private(each)
+    return unit(parsed.name, getpass.getuser(), command, writable)
 
 
 def _name(text: str) -> str:

@@ -46,6 +46,9 @@ class Assignment:
         path: folders to import modules from, also relative to it.
         settings: `Settings` as data.
         device: `Device` as data.
+        retries: how often a case is measured again whose process died while it ran.
+        retry_failed: whether cases are measured again that failed for an earlier client in a way that may have been
+            chance.
         threads: the most threads to compute with.
         base: what cases are compared with, if anything.
     """
@@ -57,6 +60,8 @@ class Assignment:
     path: tuple[str, ...]
     settings: dict[str, Any]
     device: dict[str, Any]
+    retries: int
+    retry_failed: bool
     threads: int | None = None
     base: BaseAssignment | None = None
 
@@ -72,8 +77,8 @@ class Assignment:
         It is the same for all assignments of a session whose results can replace each other, whichever process asks.
         """
         data = self.to_dict()
-        asked_by = data.pop("client")
-        assert asked_by == self.client
+        for of_the_client in ("client", "retries", "retry_failed"):
+            del data[of_the_client]
         if data["base"]:
             data["base"].pop("rule")  # decides when to stop, not what is measured
         return f"{self.session}-{hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]}"
@@ -102,7 +107,7 @@ class Task:
         served: indices of the cases of which it is measured what serving them costs.
         profiled: indices of the cases of which it is profiled where their time goes.
         figures: indices of the cases that are measured even if they equal their base's, because something reads them.
-        retry_failed: whether a case is measured again if its stored failure may have been chance.
+        by: who asks: the name in the client's certificate, or else `user@host`. It is what the client says.
     """
 
     assignment: Assignment
@@ -115,7 +120,7 @@ class Task:
     served: tuple[int, ...]
     profiled: tuple[int, ...]
     figures: tuple[int, ...]
-    retry_failed: bool
+    by: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as JSON-ready data."""
@@ -130,7 +135,7 @@ class Task:
             "served": list(self.served),
             "profiled": list(self.profiled),
             "figures": list(self.figures),
-            "retry_failed": self.retry_failed,
+            "by": self.by,
         }
 
     @classmethod
@@ -147,5 +152,5 @@ class Task:
             served=tuple(data["served"]),
             profiled=tuple(data["profiled"]),
             figures=tuple(data["figures"]),
-            retry_failed=data["retry_failed"],
+            by=data["by"],
         )

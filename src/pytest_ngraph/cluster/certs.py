@@ -1,4 +1,4 @@
-"""A private authority and the certificates that it issues. Whoever holds one may take any part in the cluster."""
+"""A private authority, the certificates that it issues with their roles, and those that it revokes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from pytest_ngraph.cluster.certificate import expiry
+from pytest_ngraph.cluster.revocation import CRL, serials
+from pytest_ngraph.cluster.roles import Role
 from pytest_ngraph.errors import UsageError
 
 CA, CA_KEY = "ca.pem", "ca-key.pem"
@@ -24,12 +27,14 @@ CLOCKS_DIFFER = datetime.timedelta(days=1)
 """Certificates are valid from this long ago on, for machines whose clock is behind."""
 
 
-def issue(folder: Path, names: Sequence[str]) -> list[Path]:
+def issue(folder: Path, names: Sequence[str], roles: Sequence[Role], passphrase: bytes | None = None) -> list[Path]:
     """Issue a certificate and a key for each name. Existing ones are replaced.
 
     Args:
         folder: holds the authority, which is made if there is none, and gets the certificates.
         names: host names or IP addresses.
+        roles: what the holders of the certificates may do.
+        passphrase: encrypts the authority's key; needed again whenever it is used.
 
     Returns:
         The files written. Only their owner can read the keys.
@@ -41,33 +46,82 @@ def issue(folder: Path, names: Sequence[str]) -> list[Path]:
         _check_name(name)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = [] if (folder / CA).exists() else _make_authority(folder)
-        authority = _Authority(folder)
-        return made + [path for name in names for path in authority.issue(name)]
+        made = [] if (folder / CA).exists() else _make_authority(folder, passphrase)
+        authority = _Authority(folder, passphrase)
+        return made + [path for name in names for path in authority.issue(name, roles)]
     except OSError as error:
         raise UsageError(f"cannot write certificates into {folder}: {error.strerror}. Give another folder.") from None
+
+
+def revoke(folder: Path, names: Sequence[str], passphrase: bytes | None = None) -> Path:
+    """Add the certificates of these names to the folder's list of revoked ones.
+
+    Returns:
+        The list. A head reads it again whenever it changes; other machines need a copy beside their `ca.pem`.
+
+    Raises:
+        UsageError: a name has no certificate here, the folder cannot be written or its authority cannot be read.
+    """
+    authority = _Authority(folder, passphrase)
+    added = []
+    for name in names:
+        _check_name(name)
+        try:
+            added.append(x509.load_pem_x509_certificate((folder / f"{name}.pem").read_bytes()).serial_number)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{name} has no certificate in {folder} that can be read: {error}.") from None
+    try:
+        return authority.revoke(added)
+    except OSError as error:
+        raise UsageError(f"cannot write {folder / CRL}: {error.strerror}.") from None
+
+
+def is_encrypted(folder: Path) -> bool:
+    """Return whether the key of the folder's authority needs a passphrase."""
+    try:
+        return b"ENCRYPTED" in (folder / CA_KEY).read_bytes()
+    except OSError:
+        return False
 
 
 class _Authority:
     """The authority of a folder. Raises `UsageError` if it cannot be read."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, passphrase: bytes | None) -> None:
         self._folder = folder
         try:
             self._certificate = x509.load_pem_x509_certificate((folder / CA).read_bytes())
-            key = serialization.load_pem_private_key((folder / CA_KEY).read_bytes(), password=None)
+            content = (folder / CA_KEY).read_bytes()
+            key = serialization.load_pem_private_key(content, passphrase if is_encrypted(folder) else None)
         except (OSError, ValueError, TypeError) as error:
+            hint = " Is the passphrase right?" if is_encrypted(folder) else ""
             raise UsageError(
-                f"cannot read the authority in {folder}: {error}. Issue certificates where it was made, or make "
+                f"cannot read the authority in {folder}: {error}.{hint} Issue certificates where it was made, or make "
                 "another in an empty folder."
             ) from None
         assert isinstance(key, ec.EllipticCurvePrivateKey)
         self._key = key
 
-    def issue(self, name: str) -> list[Path]:
+    def revoke(self, added: Sequence[int]) -> Path:
+        path = self._folder / CRL
+        before = serials(path, self._folder / CA) if path.exists() else frozenset()
+        now = datetime.datetime.now(datetime.timezone.utc)
+        builder = (
+            x509.CertificateRevocationListBuilder()
+            .issuer_name(self._certificate.subject)
+            .last_update(now)
+            .next_update(expiry(self._certificate))
+        )
+        for serial in sorted(before | set(added)):
+            revoked = x509.RevokedCertificateBuilder().serial_number(serial).revocation_date(now).build()
+            builder = builder.add_revoked_certificate(revoked)
+        _replace(path, builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+        return path
+
+    def issue(self, name: str, roles: Sequence[Role]) -> list[Path]:
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
-            _valid(_named(name), self._certificate.subject, key.public_key(), CERTIFICATE_DAYS)
+            _valid(_named(name, roles), self._certificate.subject, key.public_key(), CERTIFICATE_DAYS)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(x509.SubjectAlternativeName([_alternative(name)]), critical=False)
             .add_extension(x509.ExtendedKeyUsage(BOTH_ENDS), critical=False)
@@ -77,7 +131,7 @@ class _Authority:
         return _write(self._folder, f"{name}.pem", f"{name}-key.pem", certificate, key)
 
 
-def _make_authority(folder: Path) -> list[Path]:
+def _make_authority(folder: Path, passphrase: bytes | None) -> list[Path]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = _named("pytest-ngraph cluster")
     usage = dict.fromkeys(
@@ -99,7 +153,7 @@ def _make_authority(folder: Path) -> list[Path]:
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    return _write(folder, CA, CA_KEY, certificate, key)
+    return _write(folder, CA, CA_KEY, certificate, key, passphrase)
 
 
 def _valid(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int) -> x509.CertificateBuilder:
@@ -116,23 +170,37 @@ def _valid(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
 
 
 def _write(
-    folder: Path, name: str, key_name: str, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey
+    folder: Path,
+    name: str,
+    key_name: str,
+    certificate: x509.Certificate,
+    key: ec.EllipticCurvePrivateKey,
+    passphrase: bytes | None = None,
 ) -> list[Path]:
     (folder / name).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     (folder / key_name).unlink(missing_ok=True)  # an existing file may be readable by others
     descriptor = os.open(folder / key_name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(_pem(key))
+        file.write(_pem(key, passphrase))
     return [folder / name, folder / key_name]
 
 
-def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file at once, since a head may read it at any time."""
+    new = path.with_suffix(".new")
+    new.write_bytes(content)
+    new.replace(path)
+
+
+def _pem(key: ec.EllipticCurvePrivateKey, passphrase: bytes | None) -> bytes:
     encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    return key.private_bytes(encoding, form, serialization.NoEncryption())
+    way = serialization.BestAvailableEncryption(passphrase) if passphrase else serialization.NoEncryption()
+    return key.private_bytes(encoding, form, way)
 
 
-def _named(name: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+def _named(name: str, roles: Sequence[Role] = ()) -> x509.Name:
+    units = [x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, role) for role in roles]
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name), *units])
 
 
 def _alternative(name: str) -> x509.GeneralName:
@@ -143,5 +211,5 @@ def _alternative(name: str) -> x509.GeneralName:
 
 
 def _check_name(name: str) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,62}", name) or f"{name}.pem" in (CA, CA_KEY):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,62}", name) or f"{name}.pem" in (CA, CA_KEY, CRL):
         raise UsageError(f"{name!r} is not the name of a host or device. Write it as head, orin-1 or 10.0.0.7.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 
 from distributed import Client
 
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.versions import HERE, of_scheduler
 from pytest_ngraph.errors import UsageError
 
 TIMEOUT_S = 10.0
@@ -15,12 +17,25 @@ CERTIFICATES = "Its certificate and yours have to come from one folder of pytest
 
 
 def connect(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> Client:
-    """Return a client of the scheduler. Raises `UsageError` if there is none, or if it refuses this client."""
+    """Return a client of the scheduler.
+
+    Raises:
+        UsageError: there is none, or it refuses this client, or its engine does not understand this one.
+    """
     probe(endpoint, timeout_s)
     try:
         return Client(endpoint.address, security=endpoint.security, timeout=timeout_s, set_as_default=False)
     except OSError as error:
         raise UsageError(f"cannot connect to the scheduler at {endpoint.address}: {error}.") from None
+    except Exception as error:  # an engine of another version raises anything
+        theirs = asyncio.run(of_scheduler(endpoint))
+        if theirs in ("", HERE):
+            raise
+        raise UsageError(
+            f"the scheduler at {endpoint.address} has distributed {theirs}, this machine has {HERE}, and they do not "
+            f"understand each other ({type(error).__name__}: {error}). Install the same here: "
+            f"pip install distributed=={theirs}"
+        ) from None
 
 
 def probe(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> str:

@@ -9,6 +9,7 @@ import dask
 import distributed
 
 SETTINGS: dict[str, Any] = {
+    "distributed.scheduler.worker-ttl": "60s",  # a frozen device gives back what it has not measured
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "10s",
     "distributed.admin.tick.cycle": "10s",

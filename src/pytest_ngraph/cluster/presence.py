@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from distributed import Client
 
 from pytest_ngraph import compilers
-from pytest_ngraph.bench.lock import is_held
+from pytest_ngraph.cluster.versions import HERE
+from pytest_ngraph.machine.health import Health
 from pytest_ngraph.machine.machine import environment, this_machine
 
 KEY = "ngraph"
 """Name under which a device's worker reports about itself, and keeps what its tasks need."""
-State = Literal["free", "busy", "measured locally", "draining"]
+State = Literal["free", "busy", "measured locally", "draining", "refuses", "reserved"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,13 @@ class JoinedDevice:
         machine: its machine as data; readable as a `Machine` only if pytest-ngraph has the same version there.
         environment: versions and facts of the machine, as `machine.environment` returns them.
         compilers: for each compiler, why it cannot be loaded there; empty if it can.
+        last_seen: when the scheduler last heard of it, in seconds since 1970, by the scheduler's clock.
+        engine: its version of the engine.
+        health: how its machine was when nothing was measured last.
+        clock_skew_s: how far its clock is ahead of the scheduler's, and how long its last message took.
+        refuses: why it would refuse to measure; empty if it would not.
+        reserved_by: who it is reserved for; empty for nobody.
+        reserved_until: until when, in seconds since 1970.
     """
 
     name: str
@@ -38,6 +47,13 @@ class JoinedDevice:
     machine: dict[str, Any]
     environment: Mapping[str, str]
     compilers: Mapping[str, str]
+    last_seen: float = 0.0
+    engine: str = ""
+    health: Health = field(default_factory=Health)
+    clock_skew_s: float = 0.0
+    refuses: str = ""
+    reserved_by: str = ""
+    reserved_until: float = 0.0
 
     @property
     def installed(self) -> list[str]:
@@ -45,16 +61,20 @@ class JoinedDevice:
         return [name for name, missing in self.compilers.items() if not missing]
 
 
-def present(client: Client) -> list[JoinedDevice]:
-    """Return the devices of a cluster, sorted by name."""
+def present(client: Client, timeout_s: float | None = None) -> list[JoinedDevice]:
+    """Return the devices of a cluster, sorted by name. One whose report makes no sense is left out.
+
+    Args:
+        timeout_s: the most time for the scheduler's answer; None for as long as it takes.
+    """
     assert client.scheduler is not None
-    workers: dict[str, dict[str, Any]] = client.sync(client.scheduler.identity)["workers"]
-    processing = client.processing()
-    devices = [
-        _device(address, worker, busy=bool(processing.get(address)))
-        for address, worker in workers.items()
-        if KEY in worker
-    ]
+    workers: dict[str, dict[str, Any]] = client.sync(client.scheduler.identity, callback_timeout=timeout_s)["workers"]
+    processing = client.sync(client.scheduler.processing, callback_timeout=timeout_s)
+    devices = []
+    for address, worker in workers.items():
+        if KEY in worker:
+            with suppress(LookupError, TypeError, ValueError, AttributeError):
+                devices.append(_device(address, worker, busy=bool(processing.get(address))))
     return sorted(devices, key=lambda device: device.name)
 
 
@@ -66,30 +86,48 @@ def resource(device: str) -> str:
 def introduction(pool: str) -> dict[str, Any]:
     """Return what a device reports when it joins."""
     found = {name: compilers.missing_library(name) for name in compilers.names()}
-    return {"pool": pool, "machine": this_machine().to_dict(), "environment": environment(), "compilers": found}
-
-
-def condition(*, draining: bool) -> dict[str, bool]:
-    """Return what a device reports with each heartbeat."""
-    return {"draining": draining, "measuring": is_held()}
+    return {
+        "pool": pool,
+        "machine": this_machine().to_dict(),
+        "environment": environment(),
+        "compilers": found,
+        "engine": HERE,
+    }
 
 
 def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDevice:
     reported = worker[KEY]
+    now = worker["metrics"].get(KEY, {})
+    reserved = now.get("reserved") or {}
     return JoinedDevice(
-        name=worker["name"],
-        pool=reported["pool"],
+        name=str(worker["name"]),
+        pool=str(reported["pool"]),
         address=address,
-        state=_state(worker["metrics"].get(KEY, {}), busy=busy),
+        state=_state(now, busy=busy),
         machine=reported["machine"],
-        environment=reported["environment"],
-        compilers=reported["compilers"],
+        environment=_texts(reported["environment"]),
+        compilers=_texts(reported["compilers"]),
+        last_seen=worker["last_seen"],
+        engine=str(reported.get("engine", "")),
+        health=Health.from_dict(now.get("health", {})),
+        clock_skew_s=now.get("time", worker["last_seen"]) - worker["last_seen"],
+        refuses=str(now.get("refuses", "")),
+        reserved_by=str(reserved.get("by", "")),
+        reserved_until=float(reserved.get("until", 0.0)),
     )
 
 
-def _state(now: Mapping[str, bool], *, busy: bool) -> State:
+def _texts(reported: Mapping[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in reported.items()}
+
+
+def _state(now: Mapping[str, Any], *, busy: bool) -> State:
     if now.get("draining"):
         return "draining"
     if busy:
         return "busy"
-    return "measured locally" if now.get("measuring") else "free"
+    if now.get("measuring"):
+        return "measured locally"
+    if now.get("refuses"):
+        return "refuses"
+    return "reserved" if now.get("reserved") else "free"

@@ -6,12 +6,15 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import stat
 import tarfile
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+from pytest_ngraph.cluster import secrets
 from pytest_ngraph.cluster.files import project_files
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import counted
@@ -28,18 +31,32 @@ class Packed:
     Attributes:
         digest: SHA-256 of the uncompressed archive, which holds no times and no owners.
         content: the archive, compressed with gzip.
+        sizes: the size in bytes of each file that it holds, by its path in the project.
+        left_out: files that look like secrets and are not in it, each with the reason.
     """
 
     digest: str
     content: bytes
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-def pack(root: Path, leave_out: Collection[Path] = (), limit_bytes: int = LIMIT_BYTES) -> Packed:
+def is_digest(text: str) -> bool:
+    """Return whether a text can be the digest of an archive, which is also the name of a folder."""
+    return re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
+def pack(
+    root: Path, leave_out: Collection[Path] = (), send: Sequence[str] = (), limit_bytes: int = LIMIT_BYTES
+) -> Packed:
     """Return the project's files as one archive, which depends only on their names, contents and modes.
 
     Args:
         root: the project's top folder.
         leave_out: files and folders that are not packed, such as the store.
+        send: patterns of the files to pack, as `fnmatch` reads them, where `*` also stands for slashes; the name of a
+            folder stands for all in it. Without any, all files. A file that is named in full is packed even if it looks
+            like a secret.
         limit_bytes: the most that the files may have together.
 
     Raises:
@@ -47,20 +64,47 @@ def pack(root: Path, leave_out: Collection[Path] = (), limit_bytes: int = LIMIT_
     """
     root = root.resolve()
     stays = {path.resolve() for path in leave_out}
-    files = sorted(path for path in project_files(root) if stays.isdisjoint((path, *path.parents)))
+    candidates = sorted(path for path in project_files(root) if stays.isdisjoint((path, *path.parents)))
+    names = {path: path.relative_to(root).as_posix() for path in candidates}
     archive = io.BytesIO()
+    sizes: dict[str, int] = {}
     try:
+        left_out = {
+            name: reason
+            for path, name in names.items()
+            if _is_chosen(name, send) and name not in send and (reason := _secret(path, name))
+        }
+        files = [path for path, name in names.items() if _is_chosen(name, send) and name not in left_out]
         _check_size(root, files, limit_bytes)
         with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for path in files:
-                _add(tar, root, path)
+                sizes[names[path]] = _add(tar, root, path)
     except OSError as error:
         raise UsageError(
             f"{error.filename} cannot be sent to a device: {error.strerror}. Make it readable, or list it in "
             ".gitignore."
         ) from None
     plain = archive.getvalue()
-    return Packed(digest=hashlib.sha256(plain).hexdigest(), content=gzip.compress(plain, compresslevel=1, mtime=0))
+    return Packed(
+        digest=hashlib.sha256(plain).hexdigest(),
+        content=gzip.compress(plain, compresslevel=1, mtime=0),
+        sizes=sizes,
+        left_out=left_out,
+    )
+
+
+def _is_chosen(name: str, send: Sequence[str]) -> bool:
+    return not send or any(fnmatchcase(name, each) or name.startswith(f"{each.rstrip('/')}/") for each in send)
+
+
+def _secret(path: Path, name: str) -> str:
+    """Return why a file looks like a secret; empty if it does not."""
+    if reason := secrets.by_name(name):
+        return reason
+    if path.is_symlink() or path.stat().st_size > secrets.LOOKED_AT_BYTES:
+        return ""
+    found = secrets.by_content(path.read_bytes())
+    return f"it holds {found}" if found else ""
 
 
 def _check_size(root: Path, files: Sequence[Path], limit_bytes: int) -> None:
@@ -80,17 +124,19 @@ def _mebibytes(size_bytes: int) -> str:
     return f"{size_bytes / 2**20:.1f} MiB"
 
 
-def _add(tar: tarfile.TarFile, root: Path, path: Path) -> None:
+def _add(tar: tarfile.TarFile, root: Path, path: Path) -> int:
+    """Add a file or a link. Returns its size in bytes."""
     entry = tarfile.TarInfo(path.relative_to(root).as_posix())
     if path.is_symlink():
         entry.type = tarfile.SYMTYPE
         entry.linkname = _target(root, path)
         tar.addfile(entry)
-        return
+        return 0
     content = path.read_bytes()
     entry.size = len(content)
     entry.mode = 0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644
     tar.addfile(entry, io.BytesIO(content))
+    return entry.size
 
 
 def _target(root: Path, link: Path) -> str:

@@ -12,6 +12,7 @@ from distributed import Scheduler
 
 from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.topics import ForgottenTopics
 from pytest_ngraph.errors import UsageError
 
 DEATHS = 1
@@ -46,6 +47,7 @@ async def _serve(endpoint: Endpoint, say: Callable[[str], None]) -> None:
         dashboard=False,
         dashboard_address=engine_settings.NO_DASHBOARD,
     )
+    scheduler.add_plugin(ForgottenTopics(scheduler))
     try:
         await scheduler
     except RuntimeError as error:
@@ -53,6 +55,7 @@ async def _serve(endpoint: Endpoint, say: Callable[[str], None]) -> None:
             f"cannot listen on {endpoint.address}: {error.__cause__ or error}. Give another address: "
             "--address=HOST:PORT."
         ) from None
+    endpoint.security.guard.say = say
     try:
         say(f"scheduler at {scheduler.address}")
         await stopped.wait()

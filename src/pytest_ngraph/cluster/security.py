@@ -10,12 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from distributed import Security
-
+from pytest_ngraph.cluster import certificate, own_certificates
+from pytest_ngraph.cluster.guard import Guard
+from pytest_ngraph.cluster.guarded_comm import GuardedSecurity
+from pytest_ngraph.cluster.revocation import Revoked
+from pytest_ngraph.cluster.roles import Role
 from pytest_ngraph.errors import UsageError
 
 PORT = 8786
 SCHEMES = ("tls", "tcp")
+NAMED = 3
+"""How many other people a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +56,13 @@ class Endpoint:
 
     Attributes:
         address: as the engine writes it: `tls://head:8786`.
-        security: the engine's own settings for certificates.
+        security: the engine's own settings for certificates, with the rules of this end.
+        holder: the name in the certificate that was given; empty without one.
     """
 
     address: str
-    security: Security
+    security: GuardedSecurity
+    holder: str = ""
 
     @property
     def host(self) -> str:
@@ -105,20 +112,30 @@ def read_credentials(
 
 
 def endpoint(
-    address: str, credentials: Credentials | None, *, insecure: bool = False, spelling: Spelling = COMMAND
+    address: str,
+    credentials: Credentials | None,
+    *,
+    part: Role = "submit",
+    insecure: bool = False,
+    spelling: Spelling = COMMAND,
 ) -> Endpoint:
     """Return the endpoint of a scheduler's address.
 
     Args:
-        address: host, with or without a scheme and a port. Without a scheme it is `tls` if there are credentials, else
-            `tcp`; without a port it is 8786.
+        address: host, with or without a scheme and a port. Without a scheme it is `tls` if there are credentials, or if
+            it is this machine and others use it, too; else `tcp`. Without a port it is 8786.
         credentials: the certificates, if any.
+        part: the role that this process takes; its certificate has to allow that.
         insecure: allow an unencrypted address of another machine.
         spelling: how messages spell the options.
 
     Raises:
-        UsageError: the address is not valid, does not fit the credentials, or is not encrypted and not allowed.
+        UsageError: the address is not valid, does not fit the credentials, or is not encrypted and not allowed; or the
+            certificate does not allow the role.
     """
+    holder = certificate.name(credentials.cert) if credentials else ""
+    if credentials is None and not insecure:
+        credentials = _own(address)
     scheme, host, port = _split(address, default="tls" if credentials else "tcp")
     place = f"{f'[{host}]' if ':' in host else host}:{port}"
     if scheme == "tls" and credentials is None:
@@ -130,12 +147,21 @@ def endpoint(
         raise UsageError(f"tcp://{place} is not encrypted and takes no certificate. Write tls://{place}.")
     if credentials is None and not insecure:
         refuse_open(f"tcp://{place}", host, spelling)
-    return Endpoint(address=f"{scheme}://{place}", security=_security(credentials))
+    if credentials is not None:
+        certificate.check(credentials.cert, part)
+    return Endpoint(address=f"{scheme}://{place}", security=_security(credentials, part), holder=holder)
 
 
 def refuse_open(place: str, host: str, spelling: Spelling = COMMAND) -> None:
-    """Raise `UsageError` if other machines can reach this place, which is not encrypted."""
-    if not is_loopback(host):
+    """Raise `UsageError` if other machines or people can reach this place, which is not encrypted."""
+    if is_loopback(host):
+        if people := own_certificates.others():
+            raise UsageError(
+                f"{place} is not encrypted and does not check who connects, and others use this machine "
+                f"({', '.join(people[:NAMED])}): they could run code as you. Leave out tcp://: then your own "
+                f"certificates are used. Or give {spelling.insecure}."
+            )
+    else:
         raise UsageError(
             f"{place} is not encrypted and does not check who connects: whoever reaches it can run code as you, on "
             "every device of the cluster. pytest-ngraph cluster certs makes certificates; on a network where everybody "
@@ -156,9 +182,18 @@ def is_loopback(host: str) -> bool:
     return all(ipaddress.ip_address(each).is_loopback for each in found)
 
 
+def _own(address: str) -> Credentials | None:
+    """Return the user's own certificates, for a place on this machine where they are asked for or needed; else None."""
+    scheme, host, _ = _split(address, default="")
+    if not is_loopback(host) or scheme == "tcp" or not (scheme == "tls" or own_certificates.others()):
+        return None
+    folder, name = own_certificates.folder(), own_certificates.NAME
+    return Credentials(ca=folder / "ca.pem", cert=folder / f"{name}.pem", key=folder / f"{name}-key.pem")
+
+
 def _split(address: str, default: str) -> tuple[str, str, int]:
     """Return scheme, host and port."""
-    text = address if "://" in address else f"{default}://{address}"
+    text = address if "://" in address else f"{default or SCHEMES[0]}://{address}"
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -166,13 +201,15 @@ def _split(address: str, default: str) -> tuple[str, str, int]:
         parts, port = urlsplit(""), None
     if parts.scheme not in SCHEMES or not parts.hostname or parts.path or parts.username:
         raise UsageError(f"{address!r} is not the address of a scheduler. Write it as tls://head:{PORT}.")
-    return parts.scheme, parts.hostname, PORT if port is None else port
+    scheme = parts.scheme if "://" in address else default
+    return scheme, parts.hostname, PORT if port is None else port
 
 
-def _security(credentials: Credentials | None) -> Security:
+def _security(credentials: Credentials | None, part: Role) -> GuardedSecurity:
     """Return the engine's settings. Every part of the cluster shows a certificate and asks for one."""
     if credentials is None:
-        return Security(require_encryption=False)
+        return GuardedSecurity(Guard(part, None), require_encryption=False)
     shown = {f"tls_{role}_cert": str(credentials.cert) for role in ("client", "scheduler", "worker")}
     keys = {f"tls_{role}_key": str(credentials.key) for role in ("client", "scheduler", "worker")}
-    return Security(require_encryption=True, tls_ca_file=str(credentials.ca), **shown, **keys)
+    guard = Guard(part, Revoked(credentials.ca))
+    return GuardedSecurity(guard, require_encryption=True, tls_ca_file=str(credentials.ca), **shown, **keys)

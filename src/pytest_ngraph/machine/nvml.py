@@ -61,6 +61,11 @@ class Device:
                 return tuple(f"GPU {reason}" for bit, reason in THROTTLING.items() if bits & bit)
         return ()
 
+    def temperature_c(self) -> int | None:
+        """Return its temperature in degrees Celsius; None if it is not known."""
+        found = self._ask("nvmlDeviceGetTemperature", 0)  # NVML_TEMPERATURE_GPU
+        return None if found is None else int(found)
+
     def settings(self) -> dict[str, str]:
         """Return the settings that its speed depends on: its power limit and its clocks' upper ends, in W and MHz."""
         found = {}

@@ -24,6 +24,7 @@ from pytest_ngraph.plugin import (
     report_folder,
     summary_file,
     terminal,
+    travel,
 )
 from pytest_ngraph.plugin.assembly import SESSION
 
@@ -46,6 +47,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[SESSION] = assembly.assemble(config)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    return travel.listing(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

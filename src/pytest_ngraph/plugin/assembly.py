@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,8 +64,7 @@ def _cluster(chosen: Options, config: pytest.Config) -> Site:
     check_libraries()
     from pytest_ngraph.cluster.client.site import ClusterSite
 
-    written = [path for path in (chosen.store, chosen.report) if path]
-    cluster = ClusterSite(chosen.cluster.endpoint, config.rootpath, leave_out=written)
+    cluster = ClusterSite(chosen.cluster.endpoint, config.rootpath, written(chosen), chosen.cluster.send)
     devices = chosen.devices.command_line or chosen.devices.ini or ()
     machines = [machine for device in devices for machine in chosen.inventory[device].machines]
     try:
@@ -73,6 +73,11 @@ def _cluster(chosen: Options, config: pytest.Config) -> Site:
         cluster.close()
         raise
     return cluster
+
+
+def written(chosen: Options) -> list[Path]:
+    """Return what this run writes."""
+    return [path for path in (chosen.store, chosen.report) if path]
 
 
 def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:

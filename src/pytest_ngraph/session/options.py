@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +69,8 @@ class ClusterOptions:
         tls_key: The key of that certificate, a PEM file.
         insecure: Whether the connection to a scheduler on another machine may be unencrypted.
         wait_s: Seconds to wait for absent devices.
+        send: Patterns of the project's files that are sent to devices; without any, all.
+        dry_run: Whether it is only listed what would be sent.
     """
 
     scheduler: str = ""
@@ -76,13 +79,18 @@ class ClusterOptions:
     tls_key: str = ""
     insecure: bool = False
     wait_s: float = 0.0
+    send: tuple[str, ...] = ()
+    dry_run: bool = False
 
     @property
     def endpoint(self) -> Endpoint:
         """The scheduler. Raises `UsageError` where address and certificates do not fit."""
+        from pytest_ngraph.cluster.certificate import expiry_warning
         from pytest_ngraph.cluster.security import CLIENT, endpoint, read_credentials
 
         credentials = read_credentials(self.tls_ca, self.tls_cert, self.tls_key, CLIENT)
+        if credentials and (warning := expiry_warning(credentials.cert)):
+            warnings.warn(warning, stacklevel=2)
         return endpoint(self.scheduler, credentials, insecure=self.insecure, spelling=CLIENT)
 
 

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine import provenance
-from pytest_ngraph.machine.host import Host
+from pytest_ngraph.machine.standing import FollowsFrom, staleness
 from pytest_ngraph.record import Failure, Record
 from pytest_ngraph.session.options import NEWEST_UNFINISHED, ResumeOptions
-from pytest_ngraph.settings import Settings
-from pytest_ngraph.store import Journal, Run, conforms
+from pytest_ngraph.store import Journal, Run
 from pytest_ngraph.wording import counted
-
-FollowsFrom = Callable[[Record], dict[str, Any]]
-"""Returns what a record of a case would follow from if it were measured now."""
 
 
 class ResumedRun:
@@ -148,15 +141,6 @@ def _may_pass(run: Run) -> bool:
     return any(record.may_pass for record in run.records)
 
 
-def staleness(record: Record, follows_from: FollowsFrom) -> list[str]:
-    """Return why a record does not stand any more; empty when it does."""
-    before: Mapping[str, Any] = record.follows_from
-    if not (before.get("graph") and conforms(before.get("files"), dict[str, str])):
-        unknown = "it is not known what they follow from"
-        return [unknown if record.outcome == "measured" else "the workload could not be built"]
-    return provenance.changes(before, follows_from(record))
-
-
 def _lacking(record: Record, case: Case, asked: Asked) -> Iterator[str]:
     """Yield what is asked of a case that its record does not have."""
     if record.lacks_score(case):
@@ -172,29 +156,6 @@ def _lacking(record: Record, case: Case, asked: Asked) -> Iterator[str]:
         yield "head and base were not launched alone"
     if record.case in asked.tails and record.calls and not (compared.calls or compared.calls_problem):
         yield "single calls of head and base were not compared"
-
-
-def would_follow_from(
-    record: Record, target: Target, settings: Settings, against: str, host: Host, tails_s: float = 0.0
-) -> dict[str, Any]:
-    """Return what a record of an earlier session would follow from if its case were measured now.
-
-    Args:
-        against: identity of the base; empty for none.
-        host: machine that would measure.
-        tails_s: seconds of single calls; 0 where none are asked for.
-    """
-    return provenance.of_measuring(
-        record.case,
-        target,
-        settings,
-        graph=record.follows_from["graph"],
-        files=host.digests(record.follows_from["files"]),
-        against=against,
-        failure=record.failure,
-        tails_s=tails_s,
-        host=host,
-    )
 
 
 def _times(count: int) -> str:

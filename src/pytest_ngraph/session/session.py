@@ -256,7 +256,7 @@ class Session:
             problems=[*problems, *broken],
             unmeasured=self.unmeasured,
             bases=self._bases(),
-            notes=[*notes, *(self.resumed.notes if self.resumed else ())],
+            notes=[*notes, *(self.resumed.notes if self.resumed else ()), *self._bench.notes],
             saved=saved,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.plan import Plan
 from pytest_ngraph.session.recorder import Recorder
+from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
     from pytest_ngraph.against.live import LiveBase
@@ -55,6 +57,8 @@ class SessionBench:
         limits: Callable[[], tuple[Mapping[Case, Sequence[Limit]], int]] = lambda: ({}, 1),
     ) -> None:
         self.wanted: set[Case] = set()
+        self._again: dict[Case, str] = {}
+        self._noted: list[str] = []
         self._reads_figures = reads_figures
         self._limits = limits
         self._options = options
@@ -95,10 +99,17 @@ class SessionBench:
                 raise
         return self._measurer
 
+    @property
+    def notes(self) -> Iterator[str]:
+        """What the site noted, and which cases devices measured again although they had records: sentences."""
+        yield from self._noted
+        for (device, reason), count in Counter((case.device, why) for case, why in self._again.items()).items():
+            yield f"{counted(count, 'case')} measured again on device {device}: {reason}."
+
     def would_follow_from(self, record: Record, asked: Asked) -> dict[str, Any]:
         """Return what an earlier record would follow from if its case were measured now."""
         from pytest_ngraph.bench.conditions import Conditions
-        from pytest_ngraph.session.resume import would_follow_from
+        from pytest_ngraph.machine.standing import would_follow_from
 
         host = self._site.host(record.case.device)
         terms = Conditions(
@@ -133,7 +144,10 @@ class SessionBench:
             rule=self._against.rule if self._against and base else None,
             asked=asked,
             knowledge=self._knowledge(),
+            retries=self._options.resume.retries,
             retry_failed=self._options.resume.retry_failed,
+            measured_again=self._again.__setitem__,
+            note=self._noted.append,
             progress=self._progress,
             run_id=lambda: self._recorder.open().id,
             enter=self._recorder.enter,

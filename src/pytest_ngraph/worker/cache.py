@@ -146,7 +146,7 @@ class Cache:
                 building.rename(self.folder / key)  # complete or not at all, even if two processes compile the same
             finally:
                 shutil.rmtree(building, ignore_errors=True)
-            self._shrink()
+            self.bound()
         except OSError:  # the disk is full, or another process removes entries at the same time
             return
 
@@ -164,7 +164,8 @@ class Cache:
         for folder in [*self._folders(), *self.folder.glob(f"{BUILDING}*")]:
             self.discard(folder.name)
 
-    def _shrink(self) -> None:
+    def bound(self) -> None:
+        """Remove entries until the rest fits, and what a killed process left behind."""
         for folder in self.folder.glob(f"{BUILDING}*"):
             if time.time() - _used_at(folder) > ABANDONED_S:
                 self.discard(folder.name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,13 +13,15 @@ from cluster.devices import ORIN
 from distributed import Future
 from synthetic import case
 
-from pytest_ngraph.cluster.client import dispatch
+from pytest_ngraph.clock import Clock
+from pytest_ngraph.cluster.client import dispatch, watch
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.client.errands import SentGroup
+from pytest_ngraph.cluster.client.link import Answer
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.presence import JoinedDevice, resource
 from pytest_ngraph.cluster.project import Packed
-from pytest_ngraph.errors import DeviceAway
+from pytest_ngraph.errors import DeviceAway, NgraphError
 
 AWAY = "the connection to the scheduler is lost"
 PROJECT, OTHER = Packed(digest="d1", content=b"project"), Packed(digest="d2", content=b"other")
@@ -55,38 +58,54 @@ class Way:
         is_up: whether there is a scheduler.
         devices: those that have joined.
         has: digests of the projects that each device has, by address.
+        frozen: addresses of devices that answer nothing.
+        refuses: what each device answers to a project, by address.
 
     Attributes:
         arrived: what devices and their queues got, in order: an address with a digest and content, or a resource with
             a group's data.
+        open: what frozen devices were asked.
     """
 
     def __init__(
-        self, *, is_up: bool, devices: Sequence[JoinedDevice] = (), has: Mapping[str, Sequence[str]] | None = None
+        self,
+        *,
+        is_up: bool,
+        devices: Sequence[JoinedDevice] = (),
+        has: Mapping[str, Sequence[str]] | None = None,
+        frozen: Collection[str] = (),
+        refuses: Mapping[str, Exception] | None = None,
     ) -> None:
         self.arrived: list[tuple[Any, ...]] = []
+        self.open: list[Answer] = []
         self.restored = 0
         self.cancelled: list[str] = []
         self.gathered: list[list[Any]] = []
         self.futures: list[Done] = []
+        self.devices = list(devices)
+        self.frozen = set(frozen)
         self._is_up = is_up
-        self._devices = list(devices)
         self._has = has or {}
+        self._refuses = refuses or {}
 
     def present(self) -> list[JoinedDevice]:
         if not self._is_up:
             raise ConnectionError
-        return self._devices
+        return self.devices
 
-    def run(
-        self, function: Callable[..., Any], *arguments: Any, on: Sequence[str], timeout_s: float = 0.0
-    ) -> dict[str, Any]:
+    def ask(self, function: Callable[..., Any], *arguments: Any, of: str, timeout_s: float = 0.0) -> Answer:
+        if of in self.frozen:
+            self.open.append(Answer())
+            return self.open[-1]
         if function is task.lacking:
             (digests,) = arguments
-            return {address: [each for each in digests if each not in self._has.get(address, ())] for address in on}
-        assert function is task.receive
-        self.arrived += [(address, *arguments) for address in on]
-        return dict.fromkeys(on)
+            return answered([each for each in digests if each not in self._has.get(of, ())])
+        raise AssertionError(function)
+
+    def deliver(self, packed: Packed, sender: str, *, to: str, timeout_s: float) -> Answer:
+        assert sender == "client"
+        self.arrived.append((to, packed.digest, packed.content))
+        return answered(self._refuses.get(to))
 
     def submit(self, function: Callable[..., Any], data: Sequence[Any], resource: str) -> list[Any]:
         assert function is task.measure
@@ -95,9 +114,12 @@ class Way:
         self.futures += futures
         return futures
 
-    def gather(self, futures: Sequence[Any]) -> list[Any]:
+    def fetch(self, futures: Sequence[Any]) -> Answer:
         self.gathered.append([future.key for future in futures])
-        return self.gathered[-1]
+        if any(address in key for key in self.gathered[-1] for address in self.frozen):
+            self.open.append(Answer())
+            return self.open[-1]
+        return answered(self.gathered[-1])
 
     def listen(self, topic: str, hear: Callable[[Any], None]) -> None:
         """Do nothing: no device sends messages."""
@@ -110,32 +132,164 @@ class Way:
         raise DeviceAway(AWAY)
 
 
-def over(way: Any, *archives: Packed) -> Dispatch:
+class Time:
+    """A clock that the test sets."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def answered(result: Any) -> Answer:
+    answer = Answer()
+    if isinstance(result, Exception):
+        answer.set_exception(result)
+    else:
+        answer.set_result(result)
+    return answer
+
+
+def over(way: Any, *archives: Packed, clock: Clock = time.monotonic) -> Dispatch:
     errands: Any = SimpleNamespace(client="client", archives={each.digest: each for each in archives})
-    return Dispatch(way, errands)
+    return Dispatch(way, errands, clock)
+
+
+def until(ours: Dispatch, count: int) -> list[Arrival]:
+    """Return the next errands that are done."""
+    arrivals: list[Arrival] = []
+    while len(arrivals) < count:
+        arrivals += [came for came in ours.receive() if isinstance(came, Arrival)]
+    return arrivals
+
+
+def worked_off(ours: Dispatch, times: int = 4) -> list[dict[str, Any] | Arrival]:
+    """Return what comes while everything that was answered is worked off, which takes a few calls."""
+    return [came for _ in range(times) for came in ours.receive()]
+
+
+def group(number: int, device: str) -> SentGroup:
+    return SentGroup(number, (case(device=device),), {"group": number})
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("POLL_S", "LOOK_S", "AWAY_S"):
-        monkeypatch.setattr(dispatch, name, 0.001)
+    monkeypatch.setattr(dispatch, "POLL_S", 0.001)
 
 
 def test_a_device_gets_the_projects_that_it_lacks_and_then_its_groups() -> None:
     way = Way(is_up=True, devices=[ORIN, XEON], has={ORIN.address: [OTHER.digest]})
-    groups = [SentGroup(number, (case(device="orin"),), {"group": number}) for number in range(2)]
-    over(way, PROJECT, OTHER).send(groups)
+    ours = over(way, PROJECT, OTHER)
+    ours.send([group(0, "orin"), group(1, "orin")])
+    worked_off(ours)
     assert way.arrived == [
         ("tcp://orin", "d1", b"project"),
         (resource("orin"), {"group": 0}),
         (resource("orin"), {"group": 1}),
     ]
+    ours.send([group(2, "orin")])
+    assert way.arrived[3:] == [(resource("orin"), {"group": 2})]
 
 
-def test_a_project_is_delivered_to_the_device_that_asks_for_it() -> None:
+def test_a_project_is_delivered_to_the_device_that_asks_for_it_and_the_errand_is_sent_again() -> None:
     way = Way(is_up=True, devices=[ORIN, XEON])
-    over(way, PROJECT, OTHER).deliver_to("tcp://xeon", ["d2"])
-    assert way.arrived == [("tcp://xeon", "d2", b"other")]
+    ours = over(way, PROJECT, OTHER)
+    ours.deliver_to("tcp://xeon", ["d2"], group(0, "xeon"))
+    worked_off(ours)
+    assert way.arrived == [("tcp://xeon", "d2", b"other"), (resource("xeon"), {"group": 0})]
+
+
+@pytest.mark.parametrize("answer", [7, ["d9", 7, ["d1"]], "d1", None])
+def test_a_device_that_asks_for_what_there_is_not_gets_nothing(answer: Any) -> None:
+    class Odd(Way):
+        def ask(self, function: Callable[..., Any], *arguments: Any, of: str, timeout_s: float = 0.0) -> Answer:
+            return answered(answer)
+
+    way = Odd(is_up=True, devices=[XEON])
+    ours = over(way, PROJECT)
+    ours.send([group(0, "xeon")])
+    worked_off(ours)
+    assert way.arrived == [(resource("xeon"), {"group": 0})]
+
+
+def test_a_device_without_room_ends_the_errand_that_asks() -> None:
+    way = Way(is_up=True, devices=[XEON], refuses={XEON.address: NgraphError("no space left")})
+    ours = over(way, PROJECT)
+    errand = group(0, "xeon")
+    ours.send([errand])
+    worked_off(ours)
+    assert way.arrived[1:] == [(resource("xeon"), {"group": 0})], "it is sent all the same"
+    ours.deliver_to(XEON.address, ["d1"], errand)
+    (arrival,) = until(ours, 1)
+    assert (arrival.errand, str(arrival.error)) == (errand, "no space left")
+
+
+def test_a_frozen_device_delays_no_other() -> None:
+    way = Way(is_up=True, devices=[ORIN, XEON], frozen=[ORIN.address])
+    ours = over(way, PROJECT)
+    ours.send([group(0, "orin"), group(1, "xeon")])
+    worked_off(ours)
+    assert way.arrived == [("tcp://xeon", "d1", b"project"), (resource("xeon"), {"group": 1})]
+    (question,) = way.open
+    question.set_exception(TimeoutError())
+    worked_off(ours)
+    assert way.arrived[2:] == [(resource("orin"), {"group": 0})], "its task asks for what it lacks"
+
+
+def test_a_frozen_device_keeps_only_its_own_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    way = Way(is_up=True, frozen=["orin"])
+    ours = over(way)
+    ours.send([group(0, "orin"), group(1, "xeon"), group(2, "orin")])
+    for future in way.futures:
+        future.become("finished")
+    (arrival,) = until(ours, 1)
+    assert arrival.errand.device == "xeon"
+    assert worked_off(ours) == []
+    assert way.gathered == [["ngraph:orin {'group': 0}", "ngraph:orin {'group': 2}"], ["ngraph:xeon {'group': 1}"]]
+    way.frozen.clear()
+    way.open[0].set_exception(TimeoutError())
+    assert [each.errand.number for each in until(ours, 2)] == [0, 2], "it is asked again"
+
+
+def test_a_frozen_device_is_named() -> None:
+    now = Time()
+    way = Way(is_up=True, devices=[ORIN, XEON])
+    ours = over(way, clock=now)
+    ours.send([group(0, "orin"), group(1, "xeon")])
+    for _ in range(5):
+        now.now += watch.LOOK_S
+        way.devices = [ORIN, dataclasses.replace(XEON, last_seen=now.now)]
+        messages = ours.receive()
+    assert messages == [{"waiting": "device orin-1 has not been heard of for 40 s", "worker": "orin-1"}]
+
+
+def test_an_absence_of_a_quarter_of_an_hour() -> None:
+    now = Time()
+    way = Way(is_up=True, devices=[XEON])
+    ours = over(way, clock=now)
+    ours.send([group(0, "orin"), group(1, "xeon")])
+
+    def passes(minutes: int, *there: JoinedDevice) -> list[Any]:
+        came: list[Any] = []
+        for _ in range(minutes * 6):
+            now.now += watch.LOOK_S
+            way.devices = [dataclasses.replace(each, last_seen=now.now) for each in there]
+            came += ours.receive()
+        return came
+
+    messages = passes(15, XEON)
+    assert messages[0] == {"waiting": "device orin is away, and is waited for up to 15 minutes more", "worker": "orin"}
+    assert not ours.gone
+    assert passes(1, ORIN, XEON) == []
+    passes(15, XEON)
+    assert not ours.gone, "it was back for a minute"
+    passes(1, XEON)
+    assert list(ours.gone) == ["orin"]
+    assert "device orin has been away for 15 minutes" in ours.gone["orin"]
+    assert way.cancelled == ["ngraph:orin {'group': 0}"]
+    way.futures[1].become("finished")
+    assert [each.errand.number for each in until(ours, 1)] == [1], "the rest goes on"
 
 
 def test_a_scheduler_that_stays_away_is_waited_for_once() -> None:
@@ -150,16 +304,6 @@ def test_a_scheduler_that_stays_away_is_waited_for_once() -> None:
     assert way.arrived == []
 
 
-def test_a_device_that_stays_away_is_given_up() -> None:
-    way = Way(is_up=True)
-    ours = over(way)
-    ours.send([SentGroup(0, (case(device="xeon"),), {"group": 0}), SentGroup(1, (case(device="orin"),), {"group": 1})])
-    while len(ours.gone) < 2:
-        assert ours.receive() == []
-    assert "device orin has been away" in ours.gone["orin"]
-    assert sorted(way.cancelled) == ["ngraph:orin {'group': 1}", "ngraph:xeon {'group': 0}"]
-
-
 def test_what_comes_together_is_fetched_in_one_request() -> None:
     way = Way(is_up=True)
     ours = over(way)
@@ -167,21 +311,28 @@ def test_what_comes_together_is_fetched_in_one_request() -> None:
     ours.send(errands)
     for future, status in zip(way.futures, ("finished", "error", "finished"), strict=True):
         future.become(status)
-    first, second, third = [came for came in ours.receive() if isinstance(came, Arrival)]
+    third, first, second = until(ours, 3)
     assert (first.errand, second.errand, third.errand) == (errands[0], errands[2], errands[1])
     assert way.gathered == [[first.answer, second.answer]]
     assert isinstance(third.error, ValueError)
 
 
 def test_what_finished_beside_something_lost_is_not_lost() -> None:
-    way = Way(is_up=True)
+    class Restored(Way):
+        def restore(self, patience_s: float) -> None:
+            self.restored += 1
+
+    way = Restored(is_up=True)
     ours = over(way)
     ours.send([SentGroup(number, (case(),), {"group": number}) for number in range(2)])
     way.futures[0].become("lost")
     way.futures[1].become("finished")
-    assert len(ours.receive()) == 1
-    with pytest.raises(DeviceAway):
-        ours.receive()
+    worked_off(ours)
+    assert way.restored == 1
+    assert [data for _, data in way.arrived[2:]] == [{"group": 0}, {"group": 1}], "the device has stored it"
+    for future in way.futures[2:]:
+        future.become("finished")
+    assert [each.errand.number for each in until(ours, 2)] == [0, 1]
 
 
 def test_what_was_submitted_before_the_way_was_lost_is_sent_once() -> None:

@@ -10,11 +10,15 @@ from typing import Any, cast
 import pytest
 from cluster.devices import ORIN
 
+from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.cluster.client.site import ClusterSite
 from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.versions import HERE
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.settings import Settings
 from pytest_ngraph.wording import counted
 
 
@@ -22,6 +26,7 @@ class Broken:
     """A link that shows a device, but fails on every question to it."""
 
     address = "tcp://head:8786"
+    engine = ""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -40,6 +45,19 @@ class Mixed(Broken):
         late = {**ORIN.environment, "pytest-ngraph": "9.0"}
         machine: dict[str, list[str]] = {"accelerators": []}
         return [ORIN, dataclasses.replace(ORIN, name="nano", pool="nano", machine=machine, environment=late)]
+
+
+class OtherEngines(Broken):
+    """A link to a scheduler and a device with other versions of the engine."""
+
+    engine = "2025.1.0"
+    user = "anna@head"
+
+    def listen(self, topic: str, hear: Any) -> None:
+        """Do nothing: no device sends messages."""
+
+    def present(self) -> list[JoinedDevice]:
+        return [dataclasses.replace(ORIN, engine="2024.8.0")]
 
 
 @pytest.fixture
@@ -61,6 +79,32 @@ def test_a_device_of_another_version_is_one_message(connected: Callable[[type], 
         UsageError, match=r"device nano has pytest-ngraph 9\.0, but this machine has .* Install the same there"
     ):
         cluster.host("nano")
+
+
+def test_other_versions_of_the_engine_are_named(
+    connected: Callable[[type], ClusterSite], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    noted: list[str] = []
+
+    def unused(*arguments: object) -> Any:
+        raise AssertionError(arguments)
+
+    work = WorkOrder(
+        settings=Settings(smoke=True),
+        profiles={},
+        groups=[],
+        progress=Silent(),
+        run_id=unused,
+        enter=unused,
+        describe_device=unused,
+        note=noted.append,
+    )
+    connected(OtherEngines).open(work)
+    assert noted == [
+        f"distributed is {HERE} here and 2025.1.0 on the scheduler, 2024.8.0 on orin-1: if the cluster misbehaves, "
+        "install one version everywhere."
+    ]
 
 
 def test_a_device_that_does_not_answer_is_one_message(connected: Callable[[type], ClusterSite]) -> None:

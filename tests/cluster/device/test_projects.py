@@ -149,3 +149,19 @@ def test_a_link_is_not_made_through_another(tmp_path: Path) -> None:
     with pytest.raises(NgraphError, match="leads out of it"):
         Projects(tmp_path / "projects").unpack(packed)
     assert not list(tmp_path.rglob("planted"))
+
+
+def test_a_project_is_removed_unless_it_is_in_use(tmp_path: Path) -> None:
+    packed, other = project(tmp_path / "project"), project(tmp_path / "other", "other")
+    projects = Projects(tmp_path / "projects")
+    for each in (packed, other):
+        projects.unpack(each)
+    (tmp_path / "projects" / f"{UNFINISHED}left").mkdir()
+    with projects.held(packed.digest):
+        projects.remove(packed.digest)
+        projects.clear()
+        assert [path.name for path in (tmp_path / "projects").iterdir()] == [packed.digest]
+    projects.remove(packed.digest)
+    projects.remove("never was there")
+    assert list((tmp_path / "projects").iterdir()) == []
+    Projects(tmp_path / "nowhere").clear()

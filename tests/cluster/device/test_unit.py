@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.cluster.device.unit import unit
+from pytest_ngraph.cluster.device.unit import MARGIN_S, STOP_S, unit
 
 COMMAND = ["/bin/echo", "--folder=/srv/a b", "--name=50%", 'say "$x"']
 
@@ -14,7 +14,25 @@ COMMAND = ["/bin/echo", "--folder=/srv/a b", "--name=50%", 'say "$x"']
 def test_arguments_are_quoted_as_systemd_reads_them() -> None:
     text = unit("orin", "bench", COMMAND)
     assert "User=bench\n" in text
+    assert f"TimeoutStopSec={STOP_S + MARGIN_S:.0f}\n" in text, "systemd waits for longer than the device"
     assert 'ExecStart=/bin/echo "--folder=/srv/a b" --name=50%% "say \\"$$x\\""\n' in text
+
+
+def test_a_unit_writes_to_its_own_folders_alone() -> None:
+    text = unit("orin", "bench", COMMAND, [Path("/srv/a b")])
+    assert 'ReadWritePaths=-/tmp -/var/tmp -/dev/shm "-/srv/a b"\n' in text
+    assert "PrivateTmp" not in text, "measurements of several users share a lock in /tmp"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+def test_systemd_finds_little_exposed(tmp_path: Path) -> None:
+    path = tmp_path / "device.service"
+    path.write_text(unit("orin", "bench", COMMAND))
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=30", "--no-pager", str(path)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "unrecognized option" in checked.stderr:
+        pytest.skip("systemd-analyze has no --offline before version 250")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")

@@ -15,6 +15,7 @@ from typing import Protocol
 from fault_project import wait_until
 
 COMMAND = (sys.executable, "-m", "pytest_ngraph.cli")
+AT_NORMAL_PRIORITY = (sys.executable, "-m", "cluster.normal_priority")
 HEAD, CLIENT = "head", "client"
 SUPPORT = Path(__file__).parents[1]
 
@@ -47,12 +48,25 @@ class Cluster:
     """A cluster whose processes are started and ended one by one; `close` kills those that are left.
 
     Each device has its own temporary folder, and therefore its own lock, so devices on one machine measure in parallel.
+
+    Args:
+        root: folder for the folders of its machines.
+        place: where its machines are.
+        options: of each of its processes.
+        start: the command that starts devices.
     """
 
-    def __init__(self, root: Path, place: Place | None = None, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        place: Place | None = None,
+        options: Sequence[str] = (),
+        start: Sequence[str] = AT_NORMAL_PRIORITY,
+    ) -> None:
         self.root = root
         self.place = place or Loopback()
-        self._options = tuple(options)
+        self._options = tuple(options) or ("--insecure",)  # other people may have accounts on the machine that tests
+        self._device_command = start
         self._port = _free_port()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -66,10 +80,11 @@ class Cluster:
     def client_options(self) -> Sequence[str]:
         """Options of a pytest run that measures on this cluster."""
         tls = (option.replace("--tls", "--ngraph-tls", 1) for option in self._options)
+        tls = ("--ngraph-insecure-cluster" if option == "--insecure" else option for option in tls)
         return (f"--ngraph-scheduler={self.address}", *tls)
 
     def start_scheduler(self) -> None:
-        self._start(HEAD, "cluster", "scheduler", f"--address={self.address}")
+        self._start(HEAD, COMMAND, "cluster", "scheduler", f"--address={self.address}")
         self.wait_for(HEAD, "scheduler at")
 
     def start(self, *devices: str) -> None:
@@ -82,13 +97,16 @@ class Cluster:
 
     def start_device(self, name: str, *options: str, joins: bool = True) -> None:
         """Start a device. If `joins`, wait until it has joined."""
-        self._start(name, "device", "start", f"--name={name}", f"--scheduler={self.address}", *options)
+        self._start(
+            name, self._device_command, "device", "start", f"--name={name}", f"--scheduler={self.address}", *options
+        )
         if joins:
             self.wait_for(name, "joined")
 
     def run(self, *arguments: str, machine: str = HEAD) -> subprocess.CompletedProcess[str]:
         """Run a command of `pytest-ngraph` with this cluster's scheduler until it ends."""
-        command = [*self.place.on(machine), *COMMAND, *arguments, f"--scheduler={self.address}", *self._options]
+        options = (f"--scheduler={self.address}", *self._options)
+        command = [*self.place.on(machine), *COMMAND, *arguments[:2], *options, *arguments[2:]]
         return subprocess.run(command, env=self.environment(machine), capture_output=True, text=True, timeout=60)
 
     def environment(self, machine: str) -> dict[str, str]:
@@ -133,11 +151,19 @@ class Cluster:
         """Wait for the machine's process to end by itself, and return its exit status."""
         return self._processes[machine].wait(timeout=60)
 
-    def _start(self, machine: str, *arguments: str) -> None:
+    def start_other(self, machine: str, *command: str) -> None:
+        """Start any other program, and wait until it says that it has joined."""
+        self._run(machine, command)
+        self.wait_for(machine, "joined")
+
+    def _start(self, machine: str, command: Sequence[str], *arguments: str) -> None:
+        self._run(machine, [*command, *arguments[:2], *self._options, *arguments[2:]])
+
+    def _run(self, machine: str, command: Sequence[str]) -> None:
         environment = self.environment(machine)
         with self._log(machine).open("w") as log:
             self._processes[machine] = subprocess.Popen(
-                [*self.place.on(machine), *COMMAND, *arguments[:2], *self._options, *arguments[2:]],
+                [*self.place.on(machine), *command],
                 env=environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,

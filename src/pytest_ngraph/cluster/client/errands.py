@@ -40,14 +40,21 @@ class SentGroup:
 class Errands:
     """Makes the errands of one session. Raises `UsageError` if the base cannot be packed.
 
+    Args:
+        work: what is to be measured.
+        client: id of this process for the devices.
+        project: the project under test.
+        by: who asks.
+
     Attributes:
         client: id of this process for the devices.
     """
 
-    def __init__(self, work: WorkOrder, client: str, project: LocalProject) -> None:
+    def __init__(self, work: WorkOrder, client: str, project: LocalProject, by: str = "") -> None:
         self.client = client
         self._work = work
         self._project = project
+        self._by = by
         self._made: list[SentGroup] = []
         self._archives = {project.packed.digest: project.packed}
         self._common: dict[str, Any] = {
@@ -57,6 +64,8 @@ class Errands:
             "folder": project.folder,
             "path": project.path,
             "settings": work.settings.to_dict(),
+            "retries": work.retries,
+            "retry_failed": work.retry_failed,
             "threads": work.threads,
             "base": self._base(work.base) if work.base else None,
         }
@@ -87,7 +96,7 @@ class Errands:
             served=tuple(place for place, case in enumerate(cases) if case in asked.served),
             profiled=tuple(place for place, case in enumerate(cases) if case in asked.profiled),
             figures=tuple(place for place, case in enumerate(cases) if is_read(case)),
-            retry_failed=self._work.retry_failed,
+            by=self._by,
         )
         errand = SentGroup(len(self._made), tuple(cases), task.to_dict())
         self._made.append(errand)
@@ -99,8 +108,14 @@ class Errands:
         return None if place is None else self._made[message["group"]].cases[place]
 
     def record(self, errand: SentGroup, place: int, data: dict[str, Any]) -> Record:
-        """Return the record that a device sent, with this machine's paths."""
+        """Return the record that a device sent, with this machine's paths.
+
+        Raises:
+            ValueError: it is the record of another case. Other exceptions: it is no record.
+        """
         case, record = errand.cases[place], Record.from_dict(data)
+        if record.case != self._project.away(case):
+            raise ValueError(f"it sent the record of {record.case.id} for {case.id}")
         follows_from = dict(record.follows_from)
         if follows_from:
             follows_from["workload"] = case.model_label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,12 +32,13 @@ class LocalProject:
     packed: Packed
 
     @classmethod
-    def read(cls, root: Path, leave_out: Collection[Path]) -> LocalProject:
+    def read(cls, root: Path, leave_out: Collection[Path], send: Sequence[str] = ()) -> LocalProject:
         """Pack the project as it is now.
 
         Args:
             root: its top folder.
             leave_out: files and folders that are not packed.
+            send: patterns of the files that are packed; without any, all.
 
         Raises:
             UsageError: the current folder is not in the project, or the project cannot be packed.
@@ -50,7 +51,7 @@ class LocalProject:
             root=root,
             folder=str(folder.relative_to(root)),
             path=tuple(dict.fromkeys(entries)),
-            packed=pack(root, leave_out),
+            packed=pack(root, leave_out, send),
         )
 
     def away(self, case: Case) -> Case:

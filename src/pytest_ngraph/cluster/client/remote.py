@@ -4,29 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
-
-from distributed.scheduler import KilledWorker
 
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
+from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.client.errands import Errands, SentGroup
+from pytest_ngraph.cluster.client.turns import Turns
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
+from pytest_ngraph.machine.machine import CXX
 from pytest_ngraph.record import Failure, FailureKind, Record
+from pytest_ngraph.system.installed import variables
 
 TRIES = 5
 """How often a group is sent before it fails, if it comes back without records."""
 
 
 class RemoteBench:
-    """Sends all groups, in the order of the tests, as soon as the first one is asked for.
+    """Sends groups in the order of the tests: the first ones as soon as one is asked for, others as these are measured.
 
     Args:
         dispatch: sends them.
         errands: turns groups into tasks and answers into records.
         work: what is to be measured.
         environment: returns the environment of a device's machine.
+        machines: returns how many machines a device has.
     """
 
     def __init__(
@@ -35,13 +39,16 @@ class RemoteBench:
         errands: Errands,
         work: WorkOrder,
         environment: Callable[[str], dict[str, str]],
+        machines: Callable[[str], int] = lambda device: 1,
     ) -> None:
         self._dispatch = dispatch
         self._errands = errands
         self._work = work
         self._environment = environment
+        self._turns = Turns(machines)
         self._to_send: Sequence[Sequence[Case]] = work.groups
         self._pending: set[Case] = set()
+        self._tried: dict[int, SentGroup] = {}
         self._described: set[str] = set()
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
@@ -70,8 +77,9 @@ class RemoteBench:
         errands = [self._errands.make(group) for group in groups if group]
         for errand in errands:
             self._describe(errand.device)
-        if errands:
-            self._dispatch.send(errands)
+        self._turns.add(errands)
+        if first := self._turns.take():
+            self._dispatch.send(first)
         self._pending.update(case for errand in errands for case in errand.cases)
 
     def _describe(self, device: str) -> None:
@@ -90,25 +98,68 @@ class RemoteBench:
                 received += self._records(each)
             else:
                 self._show(each)
+        if following := self._turns.take():
+            self._dispatch.follow(following)
         return received
 
     def _records(self, arrival: Arrival) -> list[Record]:
-        errand, answer = arrival.errand, arrival.answer
-        if "rows" in answer:
-            found = [self._of(errand, self._errands.record(errand, place, data)) for place, data in answer["rows"]]
-            missing = set(errand.cases) - {record.case for record in found}
-            return found + _failed(missing, "raised", f"device {errand.device} returned no record")
-        errand.tries += 1
-        again = arrival.error is None or isinstance(arrival.error, KilledWorker)
-        if again and errand.tries < TRIES:
-            try:
+        """Return the records of an arrival; none if its group is sent again, or its device is given up."""
+        records = self._measured(arrival)
+        if records:
+            self._turns.done(arrival.errand)
+        return records
+
+    def _measured(self, arrival: Arrival) -> list[Record]:
+        errand = arrival.errand
+        try:
+            if isinstance(arrival.error, NgraphError):
+                raise arrival.error
+            answer = answers.read(arrival.answer) if arrival.error is None else {}
+            if "rows" in answer:
+                return self._found(errand, answer)
+            if "failed" in answer:
+                raise NgraphError(str(answer["failed"]))
+            if "reserved" in answer:
+                self._work.progress.waiting(_reserved(errand.device, answer["reserved"]))
+                self._turns.put_back(errand)
+                return []
+            if "refused" in answer:
+                self._dispatch.gone[errand.device] = (
+                    f"device {errand.device} refuses to measure: {answer['refused']}. Once that is over, "
+                    "--ngraph-resume continues this run"
+                )
+                return []
+            errand.tries += 1
+            if errand.tries < TRIES:
+                self._tried[errand.number] = errand
                 if "needs" in answer:
-                    self._dispatch.deliver_to(answer["worker"], answer["needs"])
-            except NgraphError as error:
-                return _failed(errand.cases, *_problem(errand, error))
-            self._dispatch.send([errand])
-            return []
+                    self._dispatch.deliver_to(*_needed(answer), errand)
+                else:
+                    self._dispatch.send([errand])
+                return []
+        except NgraphError as error:
+            return _failed(errand.cases, "raised", f"device {errand.device}: {error}")
         return _failed(errand.cases, *_problem(errand, arrival.error))
+
+    def _found(self, errand: SentGroup, answer: Mapping[str, Any]) -> list[Record]:
+        """Return the records of a group, and failed ones for cases without. Raises `NgraphError` for other rows."""
+        try:
+            read = [self._errands.record(errand, place, data) for place, data in answer["rows"]]
+            again = [(errand.cases[place], str(reason)) for place, reason in answer.get("again", ())]
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise answers.Unreadable(f"its records cannot be read: {type(error).__name__}: {error}") from None
+        self._progressed(errand.device)
+        for case, reason in again:
+            self._work.measured_again(case, reason)
+        found = [self._of(errand, record) for record in read]
+        missing = set(errand.cases) - {record.case for record in found}
+        return found + _failed(missing, "raised", f"device {errand.device} returned no record")
+
+    def _progressed(self, device: str) -> None:
+        """Forgive errands of a device that came back: it left while they only waited for one that is done now."""
+        for errand in [each for each in self._tried.values() if each.device == device]:
+            errand.tries = 0
+            del self._tried[errand.number]
 
     def _of(self, errand: SentGroup, record: Record) -> Record:
         """Return the record, or a failed one if its machine differs from the device's when the run began.
@@ -122,36 +173,55 @@ class RemoteBench:
         return Record.failed(record.case, Failure(phase="build", kind="raised", message=message))
 
     def _show(self, message: Mapping[str, Any]) -> None:
-        """Show a message about the progress of a device's bench."""
-        progress, case = self._work.progress, self._errands.case(message)
-        if case is None:
-            progress.waiting(f"{message['waiting']} ({message['worker']})")
-        elif "phase" in message:
-            progress.phase(case, message["phase"])
-        elif "compiling" in message:
-            progress.compiling(case, message["compiling"])
-        else:
-            progress.measuring(case, message["measuring"])
+        """Show a message about the progress of a device's bench. One that makes no sense is left out."""
+        with suppress(LookupError, TypeError, ValueError, AttributeError):
+            progress, case = self._work.progress, self._errands.case(message)
+            if case is None:
+                progress.waiting(f"{message['waiting']} ({message['worker']})")
+            elif "phase" in message:
+                progress.phase(case, message["phase"])
+            elif "compiling" in message:
+                progress.compiling(case, str(message["compiling"]))
+            else:
+                progress.measuring(case, float(message["measuring"]))
 
 
 def _difference(follows_from: Mapping[str, Any], environment: Mapping[str, str]) -> str:
     """Return in words how a record's machine differs from this environment; empty if it does not."""
     made_by = {"fingerprint": follows_from.get("machine"), "python": follows_from.get("python")}
-    made_by |= follows_from.get("libraries", {})
-    known = {name: value for name, value in made_by.items() if value is not None and name in environment}
-    differing = [name for name, value in known.items() if environment[name] != value]
-    return ", ".join(f"{name} is {known[name]}, was {environment[name]}" for name in differing)
+    made_by |= {CXX: follows_from.get(CXX)} | follows_from.get("libraries", {})
+    now = {name: value for name, value in made_by.items() if value is not None and name in environment}
+    before = {name: environment[name] for name in now}
+    if "variables" in follows_from:
+        now |= follows_from["variables"]
+        before |= variables(environment)
+    differing = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    return ", ".join(f"{name} is {now.get(name, 'unset')}, was {before.get(name, 'unset')}" for name in differing)
+
+
+def _needed(answer: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Return the address of a device, and the projects that it lacks."""
+    address, digests = answer.get("worker"), answer["needs"]
+    if not isinstance(address, str) or not isinstance(digests, list):
+        raise answers.Unreadable("its answer cannot be read: it does not say which projects it lacks")
+    return address, [digest for digest in digests if isinstance(digest, str)]
+
+
+def _reserved(device: str, reservation: Any) -> str:
+    """Return in words who a device is reserved for."""
+    try:
+        left = timedelta(seconds=round(reservation["left_s"]))
+        return f"{device} is reserved for {reservation['by']} for another {left}"
+    except (LookupError, TypeError, ValueError, ArithmeticError):
+        raise answers.Unreadable("its answer cannot be read: it does not say for how long it is reserved") from None
 
 
 def _problem(errand: SentGroup, error: BaseException | None) -> tuple[FailureKind, str]:
     """Return why there are no records of a group, in words."""
     where = f"device {errand.device}"
-    if isinstance(error, KilledWorker):
+    if error is not None:  # only the engine fails a task: `task.measure` answers
         return "crashed", f"{where} left the cluster again and again while it had this group"
-    if error is None:
-        return "raised", f"{where} started this group {TRIES} times without finishing it"
-    reason = str(error) if isinstance(error, NgraphError) else f"{type(error).__name__}: {error}"
-    return "raised", f"{where}: {reason}"
+    return "raised", f"{where} started this group {TRIES} times without finishing it"
 
 
 def _failed(cases: Iterable[Case], kind: FailureKind, message: str) -> list[Record]:

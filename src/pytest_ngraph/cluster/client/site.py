@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.cluster import engine_settings
+from pytest_ngraph.cluster.client import travel
 from pytest_ngraph.cluster.client.dispatch import Dispatch
 from pytest_ngraph.cluster.client.errands import Errands
 from pytest_ngraph.cluster.client.link import LOST, Link
@@ -19,6 +21,7 @@ from pytest_ngraph.cluster.client.remote_host import RemoteHost
 from pytest_ngraph.cluster.files import top
 from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.versions import difference
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.machine import environment_in_words
 from pytest_ngraph.system.installed import LIBRARIES, library_versions
@@ -36,6 +39,7 @@ class ClusterSite:
         endpoint: the scheduler's.
         rootdir: pytest's root folder.
         leave_out: files and folders of the project that are not sent.
+        send: patterns of the files that are sent; without any, all.
 
     Raises:
         UsageError: the scheduler cannot be reached.
@@ -43,11 +47,14 @@ class ClusterSite:
 
     is_here = False
 
-    def __init__(self, endpoint: Endpoint, rootdir: Path, leave_out: Collection[Path] = ()) -> None:
+    def __init__(
+        self, endpoint: Endpoint, rootdir: Path, leave_out: Collection[Path] = (), send: Sequence[str] = ()
+    ) -> None:
         engine_settings.settle()
         self._link = Link(endpoint)
         self._project = top(rootdir).resolve()
         self._leave_out = leave_out
+        self._send = send
         self._travelling: LocalProject | None = None
         self._pools: dict[str, list[JoinedDevice]] = {}
         self._hosts: dict[str, RemoteHost] = {}
@@ -87,12 +94,23 @@ class ClusterSite:
         return self.host(device).environment if device in self._pools else None
 
     def check(self) -> None:
-        self._travelling = LocalProject.read(self._project, self._leave_out)
+        self._travelling = LocalProject.read(self._project, self._leave_out, self._send)
 
     def open(self, work: WorkOrder) -> RemoteBench:
-        project = self._travelling or LocalProject.read(self._project, self._leave_out)
-        errands = Errands(work, uuid.uuid4().hex, project)
-        return RemoteBench(Dispatch(self._link, errands), errands, work, lambda device: self.host(device).environment)
+        project = self._travelling or LocalProject.read(self._project, self._leave_out, self._send)
+        versions = {each.name: each.engine for members in self._pools.values() for each in members}
+        if differing := difference({"the scheduler": self._link.engine, **versions}):
+            work.note(f"{differing}: if the cluster misbehaves, install one version everywhere.")
+        errands = Errands(work, uuid.uuid4().hex, project, self._link.user)
+        if project.packed.left_out:
+            warnings.warn(travel.left_out(project.packed), stacklevel=2)
+        return RemoteBench(
+            Dispatch(self._link, errands),
+            errands,
+            work,
+            environment=lambda device: self.host(device).environment,
+            machines=lambda device: max(len(self._pools.get(device, ())), len(work.profiles[device].pool), 1),
+        )
 
     def close(self) -> None:
         self._link.close()

@@ -1,9 +1,10 @@
 """The child process of a device that measures for one session: `python -m pytest_ngraph.cluster.device.agent`.
 
 It reads JSON lines: first its folders and its `Assignment`, then a `Task` for each group. For each task it writes
-`{"case": place, "record": {...}}` once a record is on disk, in between the progress of its bench (`"phase"`,
-`"compiling"`, `"measuring"`, `"waiting"`), and at last `{"done": true}` or `{"failed": reason}`. It owns an ordinary
-bench, so cases are measured exactly as in a run on the device itself. It ends when its input ends, or on SIGTERM.
+`{"case": place, "record": {...}}` once a record is on disk, `{"case": place, "again": reason}` for a stored record that
+does not stand any more, in between the progress of its bench (`"phase"`, `"compiling"`, `"measuring"`, `"waiting"`),
+and at last `{"done": true}` or `{"failed": reason}`. It owns an ordinary bench, so cases are measured exactly as in a
+run on the device itself. It ends when its input ends, or on SIGTERM.
 """
 
 from __future__ import annotations
@@ -35,11 +36,12 @@ from pytest_ngraph.gate import Rule, is_enough
 from pytest_ngraph.gate.decision import is_regressed
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.machine.standing import would_follow_from
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.system.child import die_with_parent, own_standard_streams
 from pytest_ngraph.system.files import compiled_folder
-from pytest_ngraph.system.installed import library_versions
+from pytest_ngraph.system.installed import library_versions, variables
 from pytest_ngraph.system.relocation import import_path, moved, with_paths
 
 Say = Callable[[Mapping[str, Any]], None]
@@ -101,7 +103,19 @@ class Agent:
             threads=assignment.threads,
         )
         self._progress = SentProgress(say)
-        self._kept = DeviceResults(store, f"{assignment.run_id}-{_installed()}") if assignment.session else None
+        self._terms = terms
+        self._against = assignment.base.name if assignment.base else ""
+        self._kept = (
+            DeviceResults(
+                store,
+                assignment.run_id,
+                _installed(),
+                retry=assignment.client if assignment.retry_failed else "",
+                retries=assignment.retries,
+            )
+            if assignment.session
+            else None
+        )
         progress: Progress = JournaledProgress(self._progress, self._kept.enter) if self._kept else self._progress
         self._bench = Bench(
             terms.settings,
@@ -135,13 +149,15 @@ class Agent:
             chosen.update(cases[place] for place in places)
         left = []
         for case in cases:
-            record = self._kept.of(case, retry_failed=task.retry_failed) if self._kept else None
+            record = self._kept.of(case, self._would_follow_from) if self._kept else None
             if record is not None and self._lacks(record, case):
                 record = None
-            if record is None:
-                left.append(case)
-            else:
+            if record is not None:
                 self._send(record)
+                continue
+            left.append(case)
+            if self._kept and case in self._kept.again:
+                self._say({"case": self._progress.numbers[case], "again": self._kept.again.pop(case)})
         if left:
             for record in self._bench.run(left):
                 if self._kept:
@@ -153,6 +169,13 @@ class Agent:
         self._bench.close()
         if self._kept:
             self._kept.close()
+
+    def _would_follow_from(self, record: Record) -> dict[str, Any]:
+        """Return what a stored record would follow from if its case were measured now."""
+        settings = self._terms.settings
+        has_calls = record.case in self._calls and record.case.runs_single_calls and record.outcome == "measured"
+        tails_s = settings.tails_s if has_calls else 0.0
+        return would_follow_from(record, self._terms.target(record.case), settings, self._against, tails_s=tails_s)
 
     def _lacks(self, record: Record, case: Case) -> bool:
         """Return whether more is asked of a case than an earlier task has measured."""
@@ -183,18 +206,23 @@ class Agent:
     def _here(self, text: str) -> str:
         return moved(text, PLACE, self._project)
 
+    def _away(self, text: str) -> str:
+        return moved(text, self._project, PLACE)
+
     def _send(self, record: Record) -> None:
         """Send a record, with `PLACE` instead of the project's folder in its paths."""
+        place = self._progress.numbers[record.case]
+        record = replace(record, case=with_paths(record.case, self._away))
         files: dict[str, str] = record.follows_from.get("files", {})
         if files:
-            files = {moved(path, self._project, PLACE): digest for path, digest in files.items()}
+            files = {self._away(path): digest for path, digest in files.items()}
             record = replace(record, follows_from=record.follows_from | {"files": files})
-        self._say({"case": self._progress.numbers[record.case], "record": record.to_dict()})
+        self._say({"case": place, "record": record.to_dict()})
 
 
 def _installed() -> str:
-    """Return a digest of what is installed here: after an upgrade, earlier results are not used."""
-    text = json.dumps([library_versions(), platform.python_version(), this_machine().driver])
+    """Return a digest of what this device runs cases with. After a change, a case that crashed is tried again."""
+    text = json.dumps([library_versions(), platform.python_version(), this_machine().driver, variables()])
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

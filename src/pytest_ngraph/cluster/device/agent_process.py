@@ -69,8 +69,7 @@ class AgentProcess:
             AgentEnded: the agent died or was stopped before the task was done.
         """
         self._send(task.to_dict())
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        for line in self._lines():
             if not line.endswith(b"\n"):  # killed while it wrote
                 break
             message: dict[str, Any] = json.loads(line)
@@ -91,7 +90,8 @@ class AgentProcess:
         except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            with suppress(subprocess.TimeoutExpired):  # stuck in the kernel, in a driver: no signal ends it
+                self._process.wait(GRACE_S)
 
     def close(self) -> None:
         """End the agent, and release its projects."""
@@ -101,6 +101,12 @@ class AgentProcess:
             with suppress(OSError):
                 pipe.close()
         self._held.close()
+
+    def _lines(self) -> Iterator[bytes]:
+        """Yield what the agent writes, until it ends or `close` is called from another thread."""
+        assert self._process.stdout is not None
+        with suppress(ValueError):  # closed between two lines
+            yield from iter(self._process.stdout.readline, b"")
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from distributed import Status, Worker, WorkerPlugin
@@ -15,10 +15,20 @@ from distributed import Status, Worker, WorkerPlugin
 from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.connection import probe
 from pytest_ngraph.cluster.device import task
+from pytest_ngraph.cluster.device.background import step_back
+from pytest_ngraph.cluster.device.condition import Condition
 from pytest_ngraph.cluster.device.folder import DeviceFolder
-from pytest_ngraph.cluster.presence import KEY, condition, introduction, resource
+from pytest_ngraph.cluster.device.policy import Policy
+from pytest_ngraph.cluster.device.projects import Projects
+from pytest_ngraph.cluster.device.quotas import Quotas
+from pytest_ngraph.cluster.device.unit import STOP_S
+from pytest_ngraph.cluster.presence import KEY, introduction, resource
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.versions import difference, of_scheduler
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine import nvml
+from pytest_ngraph.machine.health import Health, read
+from pytest_ngraph.machine.machine import this_machine
 
 JOIN_S = 60.0
 """Time for a worker to join before a new one tries."""
@@ -41,6 +51,8 @@ class Membership:
         folder: what the device keeps on disk.
         host: address to listen on; None for the one from which this machine reaches the scheduler.
         port: port to listen on; 0 for any free port.
+        policy: when nothing is measured.
+        quotas: how much is kept on disk.
     """
 
     name: str
@@ -49,17 +61,20 @@ class Membership:
     folder: DeviceFolder
     host: str | None = None
     port: int = 0
+    policy: Policy = field(default_factory=Policy)
+    quotas: Quotas = field(default_factory=Quotas)
 
 
 class MeasuringThreadPoolExecutor(ThreadPoolExecutor):
     """The only thread that measures, for the life of the process.
 
-    If the connection to the scheduler is lost, the measurement under way continues, and tasks of the next worker wait
-    until it ends.
+    Its priority is that of the thread that makes it. If the connection to the scheduler is lost, the measurement under
+    way continues, and tasks of the next worker wait until it ends.
     """
 
     def __init__(self) -> None:
         super().__init__(max_workers=1, thread_name_prefix="measuring")
+        self.submit(int).result()  # the thread exists from here on, with the priority of its maker
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Do nothing: a worker that closes shuts down its executors, but this one is used again."""
@@ -76,6 +91,8 @@ class DevicePlugin(WorkerPlugin):
         device: the device's own name.
         pool: the device that tests ask for.
         folder: what the device keeps on disk.
+        policy: when nothing is measured.
+        quotas: how much is kept on disk.
         stop: begins to leave the cluster; the second call does not wait for the measurement under way.
     """
 
@@ -85,11 +102,18 @@ class DevicePlugin(WorkerPlugin):
         self.device = membership.name
         self.pool = membership.pool
         self.folder = membership.folder
+        self.policy = membership.policy
+        self.quotas = membership.quotas
         self.stop = stop
+
+    def health(self) -> Health:
+        """Return how the machine is now."""
+        gpus = [nvml.Device(gpu.bus) for gpu in this_machine().gpus]
+        return read(self.folder.path, gpus=gpus)
 
 
 def stop(dask_worker: Worker) -> None:
-    """Make a device leave the cluster. Called on its worker, through `Client.run`."""
+    """Make a device leave the cluster. Called on its worker, through `Link.run`."""
     plugin = dask_worker.plugins[KEY]
     assert isinstance(plugin, DevicePlugin)
     plugin.stop()
@@ -98,8 +122,8 @@ def stop(dask_worker: Worker) -> None:
 def serve(membership: Membership, say: Say) -> None:
     """Take part in the cluster until SIGTERM, SIGINT or `stop`, joining again whenever the scheduler is lost.
 
-    After the first of these, the device starts nothing more, finishes its measurement and leaves; after the second, it
-    leaves at once. No process that it started is left running.
+    After the first of these, the device starts nothing more, finishes its measurement if it ends within `STOP_S`, and
+    leaves; after the second, it leaves at once. No process that it started is left running.
 
     Args:
         membership: the device's place in the cluster.
@@ -109,10 +133,20 @@ def serve(membership: Membership, say: Say) -> None:
         UsageError: a device of this name already runs on this machine.
     """
     with membership.folder.occupied():
+        _clear(membership.folder)  # a device that was killed has left it
         try:
-            asyncio.run(Member(membership, say).run())
+            member = Member(membership, say)
+            step_back()
+            asyncio.run(member.run())
         finally:
             task.close()
+            _clear(membership.folder)
+
+
+def _clear(folder: DeviceFolder) -> None:
+    """Remove what devices have of clients' projects."""
+    Projects(folder.projects).clear()
+    folder.arriving.unlink(missing_ok=True)
 
 
 class Member:
@@ -126,17 +160,20 @@ class Member:
     def __init__(self, membership: Membership, say: Say) -> None:
         self._membership = membership
         self._print = say
+        membership.scheduler.security.guard.say = self._say
         self._last_said = ""
+        self._differing = ""
         self._leaving = asyncio.Event()
         self._hurried = asyncio.Event()
         self._executor = MeasuringThreadPoolExecutor()
 
     def stop(self) -> None:
-        """Begin to leave. The second call leaves at once."""
+        """Begin to leave, within `STOP_S`. The second call leaves at once."""
         if self._leaving.is_set():
-            self._hurried.set()
-            task.close()
-        self._leaving.set()
+            self._hurry()
+        else:
+            self._leaving.set()
+            asyncio.get_running_loop().call_later(STOP_S, self._lose_patience)
 
     async def run(self) -> None:
         """Join, again and again, until `stop` is called."""
@@ -147,7 +184,8 @@ class Member:
                 try:
                     await self._take_part()
                 except (UsageError, OSError, RuntimeError, asyncio.TimeoutError) as error:
-                    self._say(f"cannot join: {_reason(self._membership, error)}")
+                    differing = f" ({self._differing})" if self._differing else ""
+                    self._say(f"cannot join: {_reason(self._membership, error)}{differing}")
                     await self._unless_leaving(asyncio.sleep(AGAIN_S))
         finally:
             await asyncio.to_thread(self._executor.end)
@@ -157,11 +195,12 @@ class Member:
         """Join, and return when the scheduler is lost or the device has left."""
         at = self._membership.scheduler
         own_address = await asyncio.to_thread(probe, at)
+        self._differing = difference({"the scheduler": await of_scheduler(at)})
         worker = self._worker(self._membership.host or own_address)
         try:
             await self._unless_leaving(worker.start())
             if worker.status == Status.running:
-                self._say(f"joined {at.address}")
+                self._say(f"joined {at.address}" + (f"; {self._differing}" if self._differing else ""))
                 await self._unless_leaving(worker.finished())
             if self._leaving.is_set():
                 await self._leave(worker)
@@ -172,6 +211,8 @@ class Member:
 
     def _worker(self, host: str) -> Worker:
         membership = self._membership
+        plugin = DevicePlugin(membership, self.stop)
+        condition = Condition(plugin.health, membership.policy, membership.folder)
         return Worker(
             membership.scheduler.address,
             name=membership.name,
@@ -186,9 +227,9 @@ class Member:
             dashboard=False,
             dashboard_address=engine_settings.NO_DASHBOARD,
             local_directory=str(membership.folder.scratch),
-            plugins=(DevicePlugin(membership, self.stop),),
+            plugins=(plugin,),
             startup_information={KEY: lambda _: introduction(membership.pool)},
-            metrics={KEY: lambda _: condition(draining=self._leaving.is_set())},
+            metrics={KEY: lambda _: condition.now(draining=self._leaving.is_set())},
         )
 
     async def _leave(self, worker: Worker) -> None:
@@ -217,6 +258,16 @@ class Member:
         await asyncio.gather(*tasks, return_exceptions=True)
         if done:
             tasks[0].result()
+
+    def _lose_patience(self) -> None:
+        if not self._hurried.is_set():
+            self._say(f"the measurement under way took more than {STOP_S / 60:.0f} minutes, and is given back")
+            self._hurry()
+
+    def _hurry(self) -> None:
+        """Stop the measurement under way."""
+        self._hurried.set()
+        task.close()
 
     def _say(self, text: str) -> None:
         """Print a line, unless it is the same as the last one."""

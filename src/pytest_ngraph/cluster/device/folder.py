@@ -19,6 +19,9 @@ class DeviceFolder:
     Attributes:
         store: results measured here, kept so that none is measured twice.
         projects: unpacked projects.
+        arriving: the archive that arrives.
+        audit: who ran which project, when.
+        reservation: who the device is reserved for.
         scratch: the engine's temporary files.
     """
 
@@ -31,6 +34,18 @@ class DeviceFolder:
     @property
     def projects(self) -> Path:
         return self.path / "projects"
+
+    @property
+    def arriving(self) -> Path:
+        return self.path / "arriving"
+
+    @property
+    def audit(self) -> Path:
+        return self.path / "audit.jsonl"
+
+    @property
+    def reservation(self) -> Path:
+        return self.path / "reservation.json"
 
     @property
     def scratch(self) -> Path:

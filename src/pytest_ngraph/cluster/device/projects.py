@@ -12,7 +12,7 @@ import tempfile
 import threading
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from pytest_ngraph.cluster.project import Packed
@@ -55,6 +55,17 @@ class Projects:
                 raise NgraphError(f"the project cannot be unpacked on this device: {error}.") from None
             self._shrink()
 
+    def remove(self, digest: str) -> None:
+        """Remove a project, unless a process holds it."""
+        with _UNPACKING:
+            self._remove(self._folder / digest)
+
+    def clear(self) -> None:
+        """Remove all projects that no process holds, and what an interrupted unpacking left."""
+        with _UNPACKING, suppress(FileNotFoundError):
+            for folder in list(self._folder.iterdir()):
+                self._remove(folder)
+
     @contextmanager
     def held(self, digest: str) -> Iterator[Path]:
         """Yield the project's folder, and keep it from being removed. Raises `NgraphError` if there is none."""
@@ -64,6 +75,23 @@ class Projects:
                 raise NgraphError(f"project {digest[:12]} is not on this device any more: run the case again.")
             os.utime(folder)
             yield folder
+
+    def bound(self, limit_bytes: int) -> None:
+        """Remove the least recently used projects until the rest has at most so many bytes."""
+        if not self._folder.is_dir():
+            return
+        with _UNPACKING:
+            sizes = {folder: _size_bytes(folder) for folder in self._oldest_first()}
+            excess = sum(sizes.values()) - limit_bytes
+            for folder, size in sizes.items():
+                if excess <= 0:
+                    return
+                if self._remove(folder):
+                    excess -= size
+
+    def _oldest_first(self) -> list[Path]:
+        folders = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
+        return sorted(folders, key=lambda path: path.stat().st_mtime_ns)
 
     def _unpack(self, packed: Packed) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -77,12 +105,20 @@ class Projects:
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def _shrink(self) -> None:
-        folders = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
-        folders.sort(key=lambda path: path.stat().st_mtime_ns)
-        for folder in folders[: -self._kept]:
-            with _locked(folder) as locked:
-                if locked:
-                    shutil.rmtree(folder, ignore_errors=True)
+        for folder in self._oldest_first()[: -self._kept]:
+            self._remove(folder)
+
+    @staticmethod
+    def _remove(folder: Path) -> bool:
+        """Remove a project, unless a process holds it. Returns whether it was removed."""
+        with _locked(folder) as locked:
+            if locked:
+                shutil.rmtree(folder, ignore_errors=True)
+            return locked
+
+
+def _size_bytes(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*"))
 
 
 @contextmanager

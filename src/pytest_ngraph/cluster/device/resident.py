@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_ngraph.cluster.assignment import Assignment, Task
 from pytest_ngraph.cluster.device.agent_process import AgentEnded, AgentProcess
@@ -14,9 +14,24 @@ from pytest_ngraph.errors import NgraphError
 IDLE_S = 60.0
 """Time after which an agent with nothing to do is ended."""
 DEATHS = 4
-"""How many agents may die during one task before it fails. A case that kills them is given up earlier."""
+"""How many agents may die one after another without a new record before a task fails. A case that kills them is given
+up earlier, after as many deaths as its client allows."""
+CLIENTS = 1000
+"""How many clients that want nothing more are remembered, the latest ones."""
 Row = tuple[int, dict[str, Any]]
 """A case's index in its task, and its record as data."""
+
+
+class Measured(NamedTuple):
+    """What came of a task.
+
+    Attributes:
+        rows: its records.
+        again: why stored records of cases did not stand any more, by the case's index.
+    """
+
+    rows: list[Row]
+    again: list[tuple[int, str]]
 
 
 class Stopped(Exception):
@@ -32,11 +47,11 @@ class Resident:
     def __init__(self) -> None:
         self._agent: AgentProcess | None = None
         self._lock = threading.Lock()
-        self._unwanted: set[str] = set()
+        self._unwanted: dict[str, None] = {}
         self._idle: threading.Timer | None = None
 
-    def measure(self, task: Task, folder: DeviceFolder, report: Callable[[dict[str, Any]], None]) -> list[Row]:
-        """Return the records of a task.
+    def measure(self, task: Task, folder: DeviceFolder, report: Callable[[dict[str, Any]], None]) -> Measured:
+        """Return the records of a task, and why stored ones did not stand.
 
         Args:
             task: what to measure.
@@ -48,39 +63,54 @@ class Resident:
             NgraphError: the agent cannot do the task, or `DEATHS` agents died.
         """
         rows: dict[int, dict[str, Any]] = {}
-        reason = ""
-        for _ in range(DEATHS):
+        again: dict[int, str] = {}
+        allowed = max(DEATHS, task.assignment.retries + 2)
+        deaths = 0
+        while deaths < allowed:
+            known = len(rows)
             agent = self._started(task.assignment, folder)
             try:
                 for message in agent.measure(task):
                     if "record" in message:
                         rows[message["case"]] = message["record"]
+                    elif "again" in message:
+                        again.setdefault(message["case"], message["again"])
                     else:
                         report(message)
-                return list(rows.items())
+                return Measured(list(rows.items()), list(again.items()))
             except AgentEnded as end:
                 reason = str(end)
                 self._end(agent)
                 if task.assignment.client in self._unwanted:
                     raise Stopped from None
+                deaths = 1 if len(rows) > known else deaths + 1
             finally:
                 self._end_when_idle()
-        raise NgraphError(f"the measuring process died {DEATHS} times: {reason or 'it printed nothing'}")
+        raise NgraphError(f"the measuring process died {deaths} times: {reason or 'it printed nothing'}")
 
     def stop(self, client: str) -> None:
         """Stop measuring for this client, now and from now on."""
-        self._unwanted.add(client)
         with self._lock:
+            self._refuse(client)
             agent = self._agent
         if agent is not None and agent.assignment.client == client:
             agent.stop()
+
+    def release(self, client: str) -> None:
+        """End the agent of this client, so that it holds no projects."""
+        self.stop(client)
+        with self._lock:
+            agent = self._agent
+        if agent is not None and agent.assignment.client == client:
+            self._end(agent)
 
     def close(self) -> None:
         """End the agent, whatever it is measuring."""
         with self._lock:
             agent, self._agent = self._agent, None
+            if agent is not None:
+                self._refuse(agent.assignment.client)
         if agent is not None:
-            self._unwanted.add(agent.assignment.client)
             agent.close()
 
     def _started(self, assignment: Assignment, folder: DeviceFolder) -> AgentProcess:
@@ -88,8 +118,7 @@ class Resident:
         with self._lock:
             if assignment.client in self._unwanted:
                 raise Stopped
-            if self._idle is not None:
-                self._idle.cancel()
+            self._keep_timer(None)
             agent = self._agent
             if agent is None or not agent.alive or agent.assignment != assignment:
                 if agent is not None:
@@ -106,6 +135,28 @@ class Resident:
     def _end_when_idle(self) -> None:
         with self._lock:
             if self._agent is not None:
-                self._idle = threading.Timer(IDLE_S, self._end, [self._agent])
-                self._idle.daemon = True
-                self._idle.start()
+                timer = threading.Timer(IDLE_S, lambda: self._end_idle(timer))
+                timer.daemon = True
+                self._keep_timer(timer)
+                timer.start()
+
+    def _end_idle(self, timer: threading.Timer) -> None:
+        """End the agent, unless a task began when the time was just over: it can no longer cancel the timer then."""
+        with self._lock:
+            if self._idle is not timer:
+                return
+            agent, self._agent, self._idle = self._agent, None, None
+        if agent is not None:
+            agent.close()
+
+    def _keep_timer(self, timer: threading.Timer | None) -> None:
+        """Replace the timer that ends the agent. What it began to do before is void. The lock is held."""
+        if self._idle is not None:
+            self._idle.cancel()
+        self._idle = timer
+
+    def _refuse(self, client: str) -> None:
+        """Note that a client wants nothing more. The lock is held."""
+        self._unwanted[client] = None
+        if len(self._unwanted) > CLIENTS:
+            del self._unwanted[next(iter(self._unwanted))]

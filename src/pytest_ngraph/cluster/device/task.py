@@ -6,23 +6,38 @@ The engine sends only a function's name and plain data, so the device uses the c
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from distributed import Worker, get_worker
 
+from pytest_ngraph.bench.lock import OTHERS_MEASURE
+from pytest_ngraph.cluster.answers import as_text
 from pytest_ngraph.cluster.assignment import Task
+from pytest_ngraph.cluster.audit import AuditLog
+from pytest_ngraph.cluster.device.arriving import Arriving
+from pytest_ngraph.cluster.device.background import aside
 from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.policy import await_fitness
 from pytest_ngraph.cluster.device.projects import Projects
+from pytest_ngraph.cluster.device.quiet import Quiet, Unwanted
+from pytest_ngraph.cluster.device.quotas import Enforcer
+from pytest_ngraph.cluster.device.reservation import Reservations
 from pytest_ngraph.cluster.device.resident import Resident, Stopped
 from pytest_ngraph.cluster.presence import KEY
-from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.project import is_digest
+from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.machine.machine import this_machine
 
 MESSAGE_S = 1.0
 """Time between two messages on how far the rounds are."""
 
 _RESIDENT = Resident()
+_QUIET = Quiet()
+_ENFORCER = Enforcer()
 
 
 def topic(client: str) -> str:
@@ -30,21 +45,50 @@ def topic(client: str) -> str:
     return f"{KEY}-{client}"
 
 
-def measure(data: dict[str, Any]) -> dict[str, Any]:
+def measure(data: dict[str, Any]) -> str:
     """Measure the cases of a `Task`, except those whose records an earlier run of the same task has stored.
 
     Returns:
-        One of `{"rows": [(index, record), ...]}`; `{"needs": digests, "worker": address}`, if these projects are not on
-        this device; and `{"stopped": True}`.
+        JSON: one of `{"rows": [[index, record], ...], "again": [[index, reason], ...]}`, where `again` says why stored
+        records did not stand any more; `{"reserved": {"by": user, "left_s": seconds}}`, if the device is reserved for
+        somebody else; `{"refused": reason}`, if its policy does not allow to measure now; `{"needs": digests,
+        "worker": address}`, if these projects are not on this device; `{"stopped": true}`; and `{"failed": why}`.
     """
+    try:
+        return as_text(_measured(data))
+    except NgraphError as error:
+        return as_text({"failed": str(error)})
+    except Exception as error:  # an exception itself would travel as a pickle
+        return as_text({"failed": f"{type(error).__name__}: {error}"})
+
+
+def _measured(data: dict[str, Any]) -> dict[str, Any]:
     worker, task = get_worker(), Task.from_dict(data)
     folder = _folder(worker)
-    if needed := lacking(task.assignment.projects, worker):
-        return {"needs": needed, "worker": worker.address}
+    say = _Messages(worker, task)
+    if held := Reservations(folder.reservation).against(task.by):
+        return {"reserved": {"by": held.by, "left_s": held.until - time.time()}}
     try:
-        return {"rows": _RESIDENT.measure(task, folder, _Messages(worker, task))}
-    except Stopped:
+        if lacking(task.assignment.projects, worker):
+            _QUIET.reserve(task.assignment.client, lambda: say({"waiting": OTHERS_MEASURE}))
+            if needed := lacking(task.assignment.projects, worker):
+                return {"needs": needed, "worker": worker.address}
+            _QUIET.end(task.assignment.client)  # they came while this waited
+        if refusal := _refusal(worker, task, say):
+            return {"refused": refusal}
+        with _QUIET.measuring(), aside(os.getpid(), measured_cores(task)):
+            _log(worker, task)
+            measured = _RESIDENT.measure(task, folder, say)
+        _ENFORCER.enforce(_device(worker).quotas, folder)
+        return measured._asdict()
+    except (Stopped, Unwanted):
         return {"stopped": True}
+
+
+def measured_cores(task: Task) -> set[int]:
+    """Return the logical CPUs that the cases of a task compute on."""
+    device, threads = Device.from_dict(task.assignment.device), task.assignment.threads
+    return {core for case in task.cases for core in device.target(case, this_machine(), threads).cores}
 
 
 def lacking(digests: Sequence[str], dask_worker: Worker) -> list[str]:
@@ -53,25 +97,94 @@ def lacking(digests: Sequence[str], dask_worker: Worker) -> list[str]:
     return [digest for digest in digests if not projects.has(digest)]
 
 
-async def receive(digest: str, content: bytes, dask_worker: Worker) -> None:
-    """Unpack a project on this device."""
-    projects = Projects(_folder(dask_worker).projects)
-    await asyncio.to_thread(projects.unpack, Packed(digest=digest, content=content))
+async def receive(digest: str, client: str, number: int, count: int, content: bytes, dask_worker: Worker) -> bool:
+    """Take a part of a project's archive, and after the last one unpack the project on this device.
+
+    Args:
+        digest: the archive's.
+        client: who sends it.
+        number: the part's, from 0.
+        count: how many parts the archive has.
+        content: the part.
+
+    Returns:
+        Whether the part was taken. It is refused while something is measured on this machine.
+    """
+    if not _QUIET.begin(client):
+        return False
+    try:
+        await asyncio.to_thread(_take, digest, number, count, content, _folder(dask_worker))
+    except NgraphError:
+        _QUIET.end(client)
+        raise
+    if number + 1 == count:
+        _QUIET.end(client)
+    return True
 
 
-async def stop(client: str) -> None:
-    """Stop what is measured on this device for a client."""
-    await asyncio.to_thread(_RESIDENT.stop, client)
+async def stop(client: str, digests: Sequence[str], dask_worker: Worker) -> None:
+    """Stop what is measured on this device for a client, and remove its projects.
+
+    A project that is measured for another client stays; if another client is yet to use it, it sends it again.
+    """
+    _QUIET.stop(client)
+    await asyncio.to_thread(_leave, client, [each for each in digests if is_digest(each)], _folder(dask_worker))
+
+
+def _leave(client: str, digests: Sequence[str], folder: DeviceFolder) -> None:
+    _RESIDENT.release(client)
+    projects = Projects(folder.projects)
+    for digest in digests:
+        projects.remove(digest)
 
 
 def close() -> None:
     """Stop what is measured on this device for any client. Must be called in the device's own process."""
+    _QUIET.close()
     _RESIDENT.close()
 
 
+def _refusal(worker: Worker, task: Task, say: _Messages) -> str:
+    device = _device(worker)
+    client = task.assignment.client
+    return await_fitness(
+        device.policy,
+        device.health,
+        lambda reason: say({"waiting": reason}),
+        lambda: not _QUIET.is_unwanted(client),
+    )
+
+
+def _log(worker: Worker, task: Task) -> None:
+    """Write who runs what into the audit log. Raises `NgraphError` if that is not possible: then nothing is run."""
+    assignment = task.assignment
+    try:
+        AuditLog(_folder(worker).audit).write(
+            by=task.by,
+            device=str(worker.name),
+            projects=assignment.projects,
+            session=assignment.session,
+            client=assignment.client,
+            cases=[case.id for case in task.cases],
+        )
+    except OSError as error:
+        raise NgraphError(f"nothing is run here, because the audit log cannot be written: {error}.") from None
+
+
+def _take(digest: str, number: int, count: int, content: bytes, folder: DeviceFolder) -> None:
+    arriving = Arriving(folder.arriving)
+    arriving.add(number, content)
+    if number + 1 == count:
+        Projects(folder.projects).unpack(arriving.whole(digest))
+
+
+def _device(worker: Worker) -> Any:
+    """Return the `DevicePlugin` of a worker."""
+    return worker.plugins[KEY]
+
+
 def _folder(worker: Worker) -> DeviceFolder:
-    device: Any = worker.plugins[KEY]
-    folder: DeviceFolder = device.folder
+    folder: DeviceFolder = _device(worker).folder
     return folder
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, path, positive, single
+from pytest_ngraph.plugin.options.reading import ONE, Declare, lines, path, positive, single
 from pytest_ngraph.session.options import ClusterOptions
 
 DEFAULTS = ClusterOptions()
@@ -37,6 +37,22 @@ def declare(add: Declare) -> None:
         metavar="SECONDS",
         **ONE,
     )
+    add(
+        "--ngraph-send",
+        "ngraph_send",
+        "Send only those files to devices whose path in the project matches this pattern; may be given several times. "
+        "A file named in full is sent even if it looks like a secret. Default: what git would track, except secrets",
+        kind="linelist",
+        action="append",
+        metavar="PATTERN",
+    )
+    add(
+        "--ngraph-dry-run",
+        "ngraph_dry_run",
+        "List the files that would be sent to devices, and those that look like secrets and would not, and exit",
+        kind="bool",
+        action="store_true",
+    )
 
 
 def read(config: pytest.Config, gate: GateOptions) -> ClusterOptions:
@@ -52,6 +68,8 @@ def read(config: pytest.Config, gate: GateOptions) -> ClusterOptions:
         tls_key=_file(config, "tls_key"),
         insecure=bool(config.getoption("ngraph_insecure_cluster") or config.getini("ngraph_insecure_cluster")),
         wait_s=positive(config, "wait_for_devices", DEFAULTS.wait_s, or_zero=True),
+        send=tuple(lines(config, "ngraph_send")),
+        dry_run=bool(config.getoption("ngraph_dry_run") or config.getini("ngraph_dry_run")),
     )
 
 

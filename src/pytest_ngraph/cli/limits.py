@@ -1,0 +1,80 @@
+"""Options of a device's limits: when it refuses to measure, and how much it keeps on disk."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.requirement import parse_size
+
+if TYPE_CHECKING:
+    from pytest_ngraph.cluster.device.policy import Policy
+    from pytest_ngraph.cluster.device.quotas import Quotas
+
+OPTIONS = {
+    "max_temperature": ("CELSIUS", "refuse to measure above this temperature, after ten minutes of cooling down"),
+    "min_disk": ("SIZE", "refuse to measure with less free disk space, such as 2GiB"),
+    "min_memory": ("SIZE", "refuse to measure with less available memory, such as 512MiB"),
+    "min_battery": ("PERCENT", "refuse to measure with less charge, if the machine runs on its battery"),
+    "keep_results": ("SIZE", "the most that kept results may have; the oldest runs go first; default: 1GiB"),
+    "keep_projects": ("SIZE", "the most that unpacked projects may have; default: 4GiB"),
+    "keep_compiled": ("SIZE", "the most that the user's cache of compiled artifacts may have; default: 10GiB"),
+}
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    for name, (unit, help_) in OPTIONS.items():
+        type_ = _size if unit == "SIZE" else _positive
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar=unit, type=type_, help=help_)
+
+
+def policy(parsed: argparse.Namespace) -> Policy:
+    """Return when the device refuses to measure."""
+    from pytest_ngraph.cluster.device.policy import Policy
+
+    return Policy(
+        max_temperature_c=parsed.max_temperature,
+        min_disk_bytes=parsed.min_disk,
+        min_memory_bytes=parsed.min_memory,
+        min_battery_percent=parsed.min_battery,
+    )
+
+
+def quotas(parsed: argparse.Namespace) -> Quotas:
+    """Return how much the device keeps on disk."""
+    from pytest_ngraph.cluster.device.quotas import Quotas
+
+    given = {
+        "results_bytes": parsed.keep_results,
+        "projects_bytes": parsed.keep_projects,
+        "compiled_bytes": parsed.keep_compiled,
+    }
+    return Quotas(**{name: value for name, value in given.items() if value is not None})
+
+
+def as_typed(parsed: argparse.Namespace) -> list[str]:
+    """Return the options as they would be typed again."""
+    given = {name: getattr(parsed, name) for name in OPTIONS}
+    return [f"--{name.replace('_', '-')}={_typed(value)}" for name, value in given.items() if value is not None]
+
+
+def _typed(value: float) -> str:
+    return f"{value}B" if isinstance(value, int) else f"{value:g}"
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value

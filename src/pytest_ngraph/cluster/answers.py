@@ -1,0 +1,55 @@
+"""Answers of devices: JSON, as text. A client reads nothing else from them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+from distributed import Worker
+
+from pytest_ngraph.errors import NgraphError
+
+
+class Unreadable(NgraphError):
+    """A device's answer that is not what was asked for."""
+
+
+def as_text(answer: dict[str, Any]) -> str:
+    """Return an answer as it is sent."""
+    return json.dumps(answer)
+
+
+def read(text: Any) -> dict[str, Any]:
+    """Return the answer in a text. Raises `Unreadable`."""
+    try:
+        if not isinstance(text, str):
+            raise ValueError(f"it is no text, but {type(text).__name__}")
+        answer = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"its answer cannot be read: {error}") from None
+    if not isinstance(answer, dict):
+        raise Unreadable(f"its answer cannot be read: it is a {type(answer).__name__}, not an object")
+    return answer
+
+
+async def answer(function: Callable[..., Any], *arguments: Any, dask_worker: Worker) -> str:
+    """Call a function on a device, outside of its tasks. Runs on the device.
+
+    Args:
+        function: a function or a coroutine function; it gets the worker if it has an argument `dask_worker`.
+        arguments: its arguments.
+        dask_worker: the engine fills it in.
+
+    Returns:
+        `{"answer": result}`, or `{"failed": why}`, as text.
+    """
+    has_worker = "dask_worker" in inspect.signature(function).parameters
+    try:
+        result = function(*arguments, **({"dask_worker": dask_worker} if has_worker else {}))
+        return as_text({"answer": await result if inspect.isawaitable(result) else result})
+    except NgraphError as error:
+        return as_text({"failed": str(error)})
+    except Exception as error:
+        return as_text({"failed": f"{type(error).__name__}: {error}"})

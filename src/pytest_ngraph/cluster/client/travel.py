@@ -1,0 +1,47 @@
+"""What of a project is sent to devices, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from pytest_ngraph.cluster.client.local_project import LocalProject
+from pytest_ngraph.cluster.files import top
+from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.wording import counted
+
+MANY = 10
+"""How many files a warning names."""
+
+
+def listed(rootdir: Path, leave_out: Collection[Path], send: Sequence[str]) -> list[str]:
+    """Return lines that list what would be sent, and what looks like a secret and would not.
+
+    Args:
+        rootdir: pytest's root folder.
+        leave_out: files and folders of the project that are not sent.
+        send: patterns of the files that are sent; without any, all.
+
+    Raises:
+        UsageError: the project cannot be packed.
+    """
+    root = top(rootdir).resolve()
+    packed = LocalProject.read(root, leave_out, send).packed
+    lines = [f"{size:>12,}  {name}" for name, size in packed.sizes.items()]
+    lines += [f"    not sent  {name}: {reason}" for name, reason in packed.left_out.items()]
+    size = sum(packed.sizes.values())
+    lines.append(
+        f"{root} would be sent to devices: {counted(len(packed.sizes), 'file')}, {size / 2**20:.1f} MiB, "
+        f"{len(packed.content) / 2**20:.1f} MiB compressed, digest {packed.digest[:12]}"
+    )
+    return lines
+
+
+def left_out(packed: Packed) -> str:
+    """Return a warning that names the files that are not sent because they look like secrets."""
+    named = [f"{name} ({reason})" for name, reason in packed.left_out.items()]
+    more = f" and {len(named) - MANY} more" if len(named) > MANY else ""
+    return (
+        f"not sent to devices, since they look like secrets: {', '.join(named[:MANY])}{more}. One that the benchmarks "
+        "need is sent if --ngraph-send (ngraph_send) names it in full"
+    )

@@ -1,0 +1,117 @@
+"""What each end of a connection may do, by the roles in its certificate. Both ends check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pytest_ngraph.cluster.revocation import Revoked
+from pytest_ngraph.cluster.roles import Peer, Role
+
+LIMIT_BYTES = 256 * 2**20
+"""The most that one message to the head may have, unless its sender may submit."""
+CLIENT_LIMIT_BYTES = 2**30
+"""The most that one message to a client may have: the head sends the answers of several devices at once."""
+BOTH = frozenset({"identity", "ping", "close-stream"})
+MEASURE = BOTH | {
+    "register-worker", "unregister", "heartbeat_worker", "retire_workers", "who_has", "task-finished", "task-erred",
+    "release-worker-data", "add-keys", "long-running", "reschedule", "keep-alive", "log-event",
+    "worker-status-change", "request-refresh-who-has", "steal-response", "versions",
+}  # fmt: skip
+"""What a device may ask of the head: what the engine's worker asks by itself, and the engine's version."""
+OBSERVE = BOTH | {
+    "register-client", "processing", "ncores", "versions", "heartbeat-client", "close-client", "subscribe-topic",
+    "unsubscribe-topic",
+}  # fmt: skip
+"""What an observer may ask of the head."""
+NOT_SUBMIT = frozenset({"register-worker", "register_nanny", "heartbeat_worker"})
+"""What a client may not ask of the head: to be a device. It may ask everything else."""
+OWN_ADDRESSES = {"retire_workers": "workers", "unregister": "address"}
+"""What a device may ask only about itself, and the part of the message that names whom it is about."""
+
+
+class Refused(Exception):
+    """A peer that may not connect, or not do what it asks. The text says who, and what."""
+
+
+class Guard:
+    """The rules of one part of a cluster for its connections.
+
+    Args:
+        part: the role of this end.
+        revoked: certificates that are no longer valid; None without certificates.
+        say: called with a line about each refusal.
+
+    Attributes:
+        limit_bytes: the most that a message of a peer that is not trusted may have.
+    """
+
+    def __init__(self, part: Role, revoked: Revoked | None, say: Callable[[str], None] = lambda line: None) -> None:
+        self.part = part
+        self.say = say
+        self.limit_bytes = LIMIT_BYTES if part == "head" else CLIENT_LIMIT_BYTES
+        self._revoked = revoked
+        self._owners: dict[str, str] = {}
+        self._expelled: dict[int, str] = {}
+
+    def admit(self, peer: Peer | None, *, calls: bool) -> None:
+        """Raise `Refused` if a peer may not take part.
+
+        Args:
+            peer: the other end; None without certificates.
+            calls: whether it has called this end, instead of being called.
+        """
+        if self._revoked is None:
+            return
+        if peer is None:
+            raise Refused("a peer without a certificate")
+        if self._revoked.has(peer.serial):
+            raise Refused(f"{peer}: its certificate is revoked")
+        if peer.serial in self._expelled:
+            raise Refused(f"{peer}: {self._expelled[peer.serial]}")
+        if self.part == "head":
+            wanted: tuple[Role, ...] = ("submit", "measure", "observe") if calls else ("measure",)
+        else:
+            wanted = ("head",)
+        if not any(peer.may(role) for role in wanted):
+            raise Refused(f"{peer}: its certificate is not for {' or '.join(wanted)}")
+
+    def expel(self, peer: Peer | None, why: str) -> None:
+        """Refuse a peer from now on, until this process ends."""
+        if peer is not None and self.part == "head":
+            self._expelled[peer.serial] = f"{why}; restart the head to let it in again"
+
+    def trusts(self, peer: Peer | None) -> bool:
+        """Return whether what a peer sends may be unpickled, which lets it run any code here."""
+        if self.part in ("submit", "observe"):
+            return False
+        if self._revoked is None:
+            return True
+        return peer is not None and peer.may("submit" if self.part == "head" else "head")
+
+    def check(self, peer: Peer | None, message: Any) -> None:
+        """Raise `Refused` if a peer that has called the head may not send a message."""
+        if self.part != "head" or peer is None:
+            return
+        for each in message if isinstance(message, (list, tuple)) else (message,):
+            if isinstance(each, Mapping) and "op" in each and not self._allows(peer, each):
+                raise Refused(f"{peer}: may not ask for {str(each['op'])[:40]!r}")
+
+    def _allows(self, peer: Peer, message: Mapping[Any, Any]) -> bool:
+        operation = message["op"]
+        if not isinstance(operation, str):
+            return False
+        if peer.may("submit") and operation not in NOT_SUBMIT:
+            return True
+        if peer.may("measure") and operation in MEASURE:
+            return self._is_own(peer, operation, message)
+        return peer.may("observe") and operation in OBSERVE
+
+    def _is_own(self, peer: Peer, operation: str, message: Mapping[Any, Any]) -> bool:
+        if operation == "register-worker":
+            self._owners.setdefault(str(message.get("address")), peer.name)
+        if operation not in OWN_ADDRESSES:
+            return True
+        named = message.get(OWN_ADDRESSES[operation])
+        addresses = named if isinstance(named, (list, tuple)) else (named,)
+        return bool(addresses) and all(self._owners.get(str(each)) == peer.name for each in addresses)

@@ -1,0 +1,27 @@
+"""`--ngraph-dry-run`: what of the project would be sent to devices, without sending it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.plugin.assembly import SESSION, written
+
+
+def listing(config: pytest.Config) -> int | None:
+    """Print the files that would be sent, and return pytest's exit status; None unless that is asked for."""
+    if not (config.getoption("ngraph_dry_run") or config.getini("ngraph_dry_run")):
+        return None
+    config._do_configure()  # as pytest does for --markers
+    chosen = config.stash[SESSION].options
+    from pytest_ngraph.cluster import check_libraries
+
+    try:
+        check_libraries()
+        from pytest_ngraph.cluster.client.travel import listed
+
+        lines = listed(config.rootpath, written(chosen), chosen.cluster.send)
+    except NgraphError as error:
+        raise pytest.UsageError(str(error)) from None
+    print("\n".join(lines))
+    return 0

@@ -1,0 +1,72 @@
+"""`pytest-ngraph device`: limits, reservations, and what is listed of a machine's health, without a cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from cluster.devices import ORIN
+
+from pytest_ngraph.cli import fleet, limits, main, parser
+from pytest_ngraph.cluster.device.policy import Policy
+from pytest_ngraph.cluster.device.quotas import Quotas
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.health import Health
+
+START = ["device", "start", "--name=orin", "--scheduler=localhost"]
+
+
+def test_limits_are_read_and_typed_again() -> None:
+    given = ["--max-temperature=85.5", "--min-disk=2GiB", "--keep-results=512MiB"]
+    parsed = parser().parse_args([*START, *given])
+    assert limits.policy(parsed) == Policy(max_temperature_c=85.5, min_disk_bytes=2 * 2**30)
+    assert limits.quotas(parsed) == Quotas(results_bytes=2**29)
+    again = parser().parse_args([*START, *limits.as_typed(parsed)])
+    assert (limits.policy(again), limits.quotas(again)) == (limits.policy(parsed), limits.quotas(parsed))
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--max-temperature=hot", "'hot' is not a number above 0"),
+        ("--min-disk=2", "'2' is not a size. Write it as 8GiB"),
+    ],
+)
+def test_a_limit_that_is_no_limit_is_one_message(capsys: pytest.CaptureFixture[str], option: str, message: str) -> None:
+    with pytest.raises(SystemExit):
+        main([*START, option])
+    assert message in capsys.readouterr().err
+
+
+def test_how_long_a_device_is_reserved(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["device", "reserve", "orin", "--scheduler=localhost"]
+    assert parser().parse_args([*asked, "--for=1.5h"]).seconds == 5400
+    for wrong in ("2", "0h", "soon"):
+        with pytest.raises(SystemExit):
+            parser().parse_args([*asked, f"--for={wrong}"])
+        assert f"'{wrong}' is not a time: write it as 30m, 2h or 1d" in capsys.readouterr().err
+
+
+def test_health_is_listed_in_words() -> None:
+    orin = dataclasses.replace(
+        ORIN,
+        environment={"power": "nvpmodel MAXN"},
+        health=Health(temperature_c=63, clock_mhz=1510, governor="schedutil", disk_bytes=3 * 2**30, memory_bytes=2**30),
+        clock_skew_s=-90.0,
+        reserved_by="anna@head",
+        refuses="91 °C, more than 85 °C",
+    )
+    facts, seen, reserved, refuses = fleet.health_lines(orin)
+    assert facts == ("  63 °C, 1510 MHz, governor schedutil, nvpmodel MAXN, 3.0 GiB disk free, 1.0 GiB memory free")
+    assert seen.startswith("  last seen ")
+    assert seen.endswith(", its clock is 90 s behind")
+    assert reserved.startswith("  reserved for anna@head until ")
+    assert refuses == "  refuses to measure: 91 °C, more than 85 °C"
+
+
+def test_devices_are_chosen_by_their_name_or_their_pools() -> None:
+    other = dataclasses.replace(ORIN, name="orin-2")
+    assert fleet.chosen([ORIN, other], ["orin"]) == [ORIN, other]
+    assert fleet.chosen([ORIN, other], ["orin-2"]) == [other]
+    with pytest.raises(UsageError, match="unknown device 'orni'"):
+        fleet.chosen([ORIN, other], ["orni"])

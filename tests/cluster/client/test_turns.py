@@ -1,0 +1,63 @@
+"""Clients of one device take turns."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from synthetic import case
+
+from pytest_ngraph.cluster.client.errands import SentGroup
+from pytest_ngraph.cluster.client.turns import AGAIN_S, AHEAD, Turns
+
+
+def groups(count: int, device: str = "xeon") -> list[SentGroup]:
+    return [SentGroup(number, (case(device=device),), {}) for number in range(count)]
+
+
+def numbers(errands: list[SentGroup]) -> list[int]:
+    return [errand.number for errand in errands]
+
+
+def test_each_machine_has_the_next_groups_and_no_more() -> None:
+    turns = Turns({"xeon": 1, "pool": 3}.__getitem__)
+    one, pool = groups(5), groups(9, "pool")
+    turns.add([*one, *pool])
+    taken = turns.take()
+    assert [errand.device for errand in taken] == ["xeon"] * AHEAD + ["pool"] * 3 * AHEAD
+    assert turns.take() == []
+    turns.done(one[0])
+    assert turns.take() == [one[2]]
+
+
+def test_a_group_that_is_put_back_goes_first_after_a_while() -> None:
+    now = [0.0]
+    turns = Turns(lambda device: 1, lambda: now[0])
+    ours = groups(4)
+    turns.add(ours)
+    first, second = turns.take()
+    turns.put_back(second)
+    turns.put_back(first)
+    assert turns.take() == []
+    now[0] = AGAIN_S
+    assert numbers(turns.take()) == [0, 1]
+
+
+def test_a_client_that_comes_late_waits_for_what_others_have_under_way_alone() -> None:
+    """The device begins groups in the order of arrival, as the engine's worker does."""
+    clients = {name: Turns(lambda device: 1) for name in ("early", "late")}
+    queue: deque[tuple[str, SentGroup]] = deque()
+    measured: list[str] = []
+    clients["early"].add(groups(20))
+    for step in range(30):
+        if step == 5:
+            clients["late"].add(groups(10))
+        for name, turns in clients.items():
+            queue.extend((name, errand) for errand in turns.take())
+        if queue:
+            name, errand = queue.popleft()
+            measured.append(name)
+            clients[name].done(errand)
+    late = [place for place, name in enumerate(measured) if name == "late"]
+    assert late[0] <= 5 + AHEAD
+    assert late[-1] <= 5 + 2 * 10 + AHEAD
+    assert len(measured) == 30

@@ -1,0 +1,59 @@
+"""Archives in parts, from the client to the device's disk."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ngraph.cluster.client import parts
+from pytest_ngraph.cluster.device import task
+from pytest_ngraph.cluster.device.arriving import Arriving
+from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.errors import NgraphError
+
+PACKED = Packed(digest="d", content=b"archive")
+
+
+def sent(packed: Packed, takes: int) -> list[tuple[Any, ...]]:
+    """Send an archive in parts of three bytes to a device that takes so many of them. Returns what it got."""
+    got: list[tuple[Any, ...]] = []
+
+    async def run(function: Any, *arguments: Any) -> bool:
+        assert function is task.receive
+        got.append(arguments)
+        return len(got) <= takes
+
+    asyncio.run(parts.send(run, packed, "client", part_bytes=3))
+    return got
+
+
+def test_what_is_sent_in_parts_arrives_whole(tmp_path: Path) -> None:
+    arriving = Arriving(tmp_path / "arriving")
+    arriving.add(0, b"left over of another")
+    for digest, client, number, count, content in sent(PACKED, takes=3):
+        assert (digest, client, count) == ("d", "client", 3)
+        arriving.add(number, content)
+    assert arriving.whole("d") == PACKED
+    assert list(tmp_path.iterdir()) == []
+    assert sent(Packed(digest="e", content=b""), takes=1) == [("e", "client", 0, 1, b"")]
+
+
+def test_no_further_part_is_sent_to_a_device_that_measures() -> None:
+    with pytest.raises(parts.DeviceMeasures):
+        sent(PACKED, takes=1)
+
+
+def test_an_archive_that_never_ends_is_refused(tmp_path: Path) -> None:
+    arriving = Arriving(tmp_path / "arriving", limit_bytes=4)
+    arriving.add(0, b"abc")
+    with pytest.raises(NgraphError, match="more than 0 MiB"):
+        arriving.add(1, b"def")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_takes_nothing_is_a_message(tmp_path: Path) -> None:
+    with pytest.raises(NgraphError, match="cannot be stored"):
+        Arriving(tmp_path / "missing" / "arriving").add(0, b"")

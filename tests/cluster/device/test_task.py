@@ -1,0 +1,113 @@
+"""What a device answers to a task, without a cluster, and with nothing that measures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from synthetic import case
+
+from pytest_ngraph.cluster.assignment import Assignment, Task
+from pytest_ngraph.cluster.device import task
+from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.policy import Policy
+from pytest_ngraph.cluster.device.quiet import Quiet
+from pytest_ngraph.cluster.device.quotas import Quotas
+from pytest_ngraph.cluster.device.reservation import Reservations
+from pytest_ngraph.cluster.device.resident import Measured
+from pytest_ngraph.cluster.presence import KEY
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.machine.health import Health
+from pytest_ngraph.settings import Settings
+
+ADDRESS = "tcp://xeon"
+CASES = (case("identity"),)
+ASSIGNMENT = Assignment(
+    session="",
+    client="client",
+    project="a1",
+    folder=".",
+    path=(),
+    settings=Settings().to_dict(),
+    device=Device(name="xeon", compilers=("identity",)).to_dict(),
+    retries=1,
+    retry_failed=False,
+    threads=1,
+    base=None,
+)
+DATA = Task(
+    assignment=ASSIGNMENT, group=0, cases=CASES, bases={}, alone=(), calls=(), tails=(), served=(), profiled=(),
+    figures=(), by="anna@head",
+).to_dict()  # fmt: skip
+
+
+class Delivered(Quiet):
+    """The chores of a device whose client brings something while a task waits for its own turn."""
+
+    deliver: Callable[[], None]
+
+    def reserve(self, owner: str, on_wait: Callable[[], None]) -> None:
+        super().reserve(owner, on_wait)
+        self.deliver()
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The plugin of a device."""
+    quiet = Delivered(lock=tmp_path / "lock")
+    quiet.deliver = lambda: None
+    plugin = SimpleNamespace(
+        folder=DeviceFolder(tmp_path), policy=Policy(), quotas=Quotas(), health=Health, quiet=quiet
+    )
+    worker = SimpleNamespace(address=ADDRESS, name="xeon", plugins={KEY: plugin})
+    monkeypatch.setattr(task, "get_worker", lambda: worker)
+    monkeypatch.setattr(task, "_QUIET", quiet)
+    monkeypatch.setattr(task, "_ENFORCER", SimpleNamespace(enforce=lambda quotas, folder: None))
+    monkeypatch.setattr(task, "_RESIDENT", SimpleNamespace(measure=lambda *arguments: Measured([(0, {})], [])))
+    yield plugin
+    quiet.close()
+
+
+def answer() -> dict[str, Any]:
+    answered: dict[str, Any] = json.loads(task.measure(DATA))
+    return answered
+
+
+def test_a_device_measures_logs_and_answers(device: Any) -> None:
+    (device.folder.projects / "a1").mkdir(parents=True)
+    assert answer() == {"rows": [[0, {}]], "again": []}
+    (line,) = device.folder.audit.read_text().splitlines()
+    assert json.loads(line).items() >= {"by": "anna@head", "projects": ["a1"], "cases": [CASES[0].id]}.items()
+
+
+def test_a_device_keeps_itself_free_for_what_it_asks_for(device: Any) -> None:
+    assert answer() == {"needs": ["a1"], "worker": ADDRESS}
+    assert not device.quiet.begin("another")
+    assert device.quiet.begin("client")
+
+
+def test_what_comes_while_a_task_waits_is_not_asked_for(device: Any) -> None:
+    """Otherwise the device would keep itself free for a delivery that nobody makes."""
+    device.quiet.deliver = lambda: (device.folder.projects / "a1").mkdir(parents=True)
+    assert answer() == {"rows": [[0, {}]], "again": []}
+    assert device.quiet.begin("another")
+
+
+def test_a_device_that_refuses_or_is_reserved_says_why(device: Any) -> None:
+    (device.folder.projects / "a1").mkdir(parents=True)
+    device.policy, device.health = Policy(min_disk_bytes=2**30), lambda: Health(disk_bytes=2**20)
+    assert answer() == {"refused": "1 MiB free disk, less than 1,024 MiB"}
+    assert Reservations(device.folder.reservation).reserve("ben@head", 60.0) is None
+    assert answer()["reserved"]["by"] == "ben@head"
+    assert not device.folder.audit.exists()
+
+
+def test_what_goes_wrong_is_an_answer(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (device.folder.projects / "a1").mkdir(parents=True)
+    device.folder.audit.mkdir()
+    assert "nothing is run here, because the audit log cannot be written" in answer()["failed"]
+    assert json.loads(task.measure({}))["failed"].startswith("KeyError")

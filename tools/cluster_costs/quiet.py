@@ -1,0 +1,90 @@
+"""Whether a measurement notices that another client sends an archive of 256 MiB to its device."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cluster.remote_project import RemoteProject
+from markdown_output import table
+
+from cluster_costs.started import cluster, seconds_of
+from pytest_ngraph.cluster import engine_settings
+from pytest_ngraph.cluster.client.link import LOST, Link
+from pytest_ngraph.cluster.project import LIMIT_BYTES, Packed
+from pytest_ngraph.cluster.security import endpoint
+from pytest_ngraph.errors import NgraphError
+
+AGAIN_S = 0.1
+SENDER = "sender"
+HEADING = ("pair", "quiet, again / quiet", "while an archive is sent / quiet")
+
+
+def declare(commands: Any) -> None:
+    parser = commands.add_parser("quiet", help="a measurement while another client sends 256 MiB to the same device")
+    parser.add_argument("--pairs", type=int, default=5, help="how often each is compared; default: %(default)s")
+    parser.add_argument("--budget", type=float, default=5.0, help="seconds of measuring; default: %(default)s")
+    parser.set_defaults(find=find)
+
+
+def find(folder: Path, parsed: argparse.Namespace) -> str:
+    """Return the ratios of a case's time, each of two runs one after the other, and their spread at last."""
+    rows = []
+    with cluster(folder, [("red", "red")]) as running:
+        for pair in range(parsed.pairs):
+            quiet, again = (case_s(folder / f"{pair}-{name}", running, parsed) for name in ("quiet", "again"))
+            with sending(running):
+                beside = case_s(folder / f"{pair}-beside", running, parsed)
+            rows.append((again / quiet, beside / quiet))
+    shown = [(str(number + 1), *(f"{ratio:.4f}" for ratio in row)) for number, row in enumerate(rows)]
+    medians = (f"{statistics.median(column):.4f}" for column in zip(*rows, strict=True))
+    return table(HEADING, [*shown, ("median", *medians)])
+
+
+def case_s(folder: Path, running: Any, parsed: argparse.Namespace) -> float:
+    """Return the median time of one iteration of a block under PyTorch."""
+    project = RemoteProject(folder, running, ["red"], workloads=["plain1"], compilers=["identity"])
+    seconds_of(project, f"--ngraph-budget={parsed.budget}", "--ngraph-precision-target=0.0001%")
+    (record,) = project.records.values()
+    return statistics.median(each.sample_s for each in record.rounds)
+
+
+@contextmanager
+def sending(running: Any) -> Iterator[None]:
+    """Send archives to the devices of a cluster, again and again, while the block runs."""
+    path = os.pathsep.join([str(Path(__file__).parents[1]), running.environment(SENDER)["PYTHONPATH"]])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cluster_costs.quiet", running.address],
+        env=running.environment(SENDER) | {"PYTHONPATH": path},
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait(timeout=60)
+
+
+def main() -> None:
+    """Send archives until this process is killed. A device that measures refuses them."""
+    engine_settings.settle()
+    link = Link(endpoint(sys.argv[1], None, insecure=True))
+    packed = Packed(digest="0" * 64, content=os.urandom(LIMIT_BYTES))
+    while True:
+        for device in link.present():
+            try:
+                link.deliver(packed, SENDER, to=device.address, timeout_s=600.0).result()
+            except (*LOST, NgraphError) as error:  # the archive is noise: a device that has all of it says so
+                print(f"{device.name}: {error}", file=sys.stderr, flush=True)
+        time.sleep(AGAIN_S)
+
+
+if __name__ == "__main__":
+    main()
