@@ -31,8 +31,7 @@ ROUND_S = 0.1
 BUILDS = 2
 """How often the arms are built in a launch: once base first, once head first."""
 WARM_UP_WINDOW_S = 0.01
-"""Length of a window of the warm-up. With windows as long as the rounds of a case that is measured alone, warming four
-models up would take as long as the bursts."""
+"""Length of a window of the warm-up. In longer ones, warming four models up would take as long as bursts."""
 FEWEST_QUADS = 3
 """Minimum per build, however slow the model is."""
 SLOW = 1.3
