@@ -138,7 +138,7 @@ def serve(
             arrived += arrivals.take(None)
         while arrived - first < batch and arrived < len(due) and clock() < due[first] + batch_wait_s:
             arrived += arrivals.take(due[first] + batch_wait_s)
-        if arrived - first < batch:  # those that arrived meanwhile
+        if arrived - first < batch:  # those that have arrived since
             arrived += arrivals.take(clock())
         count = min(batch, arrived - first)
         begun += [clock()] * count

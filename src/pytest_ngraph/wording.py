@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}
+"""Seconds of each unit of time."""
+
 
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: `1 case`, `2,000 cases`. Give `plural` where it is not the noun with an s."""
@@ -27,6 +30,12 @@ def number_in(text: str) -> float:
     """Return the number that a text is, `5%` as 0.05; below 0 where it is none from 0 up."""
     match = re.fullmatch(r"((?:\d+\.?\d*|\.\d+)(?:e-?\d+)?)\s*(%?)", text.strip())
     return float(match[1]) / (100 if match[2] else 1) if match else -1.0
+
+
+def seconds_in(text: str) -> float:
+    """Return the seconds of `20ms`, `2s` or `5min`; a bare number is in seconds. Below 0 where it is no time."""
+    match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([a-z]*)", text.strip())
+    return float(match[1]) * TIMES[match[2]] if match and match[2] in TIMES else -1.0
 
 
 def significant(value: float, digits: int) -> float:

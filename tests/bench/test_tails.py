@@ -11,8 +11,7 @@ import pytest
 from synthetic import case, failed
 from two_trees import Compare, comparison_of
 
-from pytest_ngraph.bench.single_calls import Block, rounded
-from pytest_ngraph.bench.tails import Budget, launch_calls, time_calls
+from pytest_ngraph.bench.tails import Block, Budget, launch_calls, rounded, time_calls
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import CallLaunch
 from pytest_ngraph.gate.tails import percentile_of_launches

@@ -61,10 +61,13 @@ def written(store: Path) -> Path:
 def test_cases_are_found_and_opened_without_network_and_complaints(tmp_path: Path) -> None:
     file = written(tmp_path)
     with browsing.browser() as browser:
-        _use(browser.new_page(viewport={"width": 1280, "height": 900}), file)
+        requests, complaints = _used(browser.new_page(viewport={"width": 1280, "height": 900}), file)
+    assert requests == {file.as_uri()}
+    assert complaints == []
 
 
-def _use(tab: Any, file: Path) -> None:
+def _used(tab: Any, file: Path) -> tuple[set[str], list[str]]:
+    """Use the page as a reader would. Return what was requested, and the browser's complaints."""
     requests: list[str] = []
     complaints: list[str] = []
     tab.on("request", lambda request: requests.append(request.url))
@@ -108,5 +111,4 @@ def _use(tab: Any, file: Path) -> None:
     assert "resnet18-openvino-b1-orin" in lines.first.text_content()
     tab.goto(f"{file.as_uri()}#{quote('resnet18-tvm-b1-xeon')}")
     lines.filter(has_text="resnet18-tvm-b1-xeon").locator(".open").wait_for()
-    assert set(requests) == {file.as_uri()}
-    assert complaints == []
+    return set(requests), complaints

@@ -15,7 +15,7 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.headroom import DeviceMemory
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.profiled import ProfiledModel
-from pytest_ngraph.bench.single_calls import Block, rounded
+from pytest_ngraph.bench.tails import Block, rounded
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import Unsupported
@@ -122,7 +122,7 @@ class Arm:
 
         Args:
             scorer: returns that process.
-            file: where to write the outputs meanwhile.
+            file: where the outputs lie until they are scored.
         """
         if self._ask("save_outputs", file=str(file)) is None:
             return

@@ -14,7 +14,7 @@ from pytest_ngraph.bench.draws import NO_DRAWS, Draws
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.profiled import ProfiledModel, run_in_turn
-from pytest_ngraph.bench.single_calls import Block, rounded
+from pytest_ngraph.bench.tails import Block, rounded
 from pytest_ngraph.bench.watched import watched
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, is_disturbed
@@ -36,7 +36,6 @@ FEWEST_QUADS = 3
 """Minimum per build, however slow the model is."""
 SLOW = 1.3
 """A quad that takes this many times as long as the fastest was delayed by other work."""
-
 Start = Callable[[str], WorkerProcess]
 """Returns the worker of an arm (`HEAD` or `BASE`)."""
 
@@ -146,7 +145,8 @@ class PairedArm(Arm):
     def measure_round(self, *, after_others: bool = False) -> None:
         """Time quads for one more round. Each burst comes after another arm's, so that caches are alike for both.
 
-        Both arms are built again when half of the launch is over. Work that disturbed the last round may end first."""
+        Both arms are built again when half of the launch is over. Work that disturbed the last round may end first.
+        """
         if self._build_satisfied and not self.satisfied:
             self.build_again()
         if self._disturbed:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ngraph.bench.arm import Arm
-from pytest_ngraph.bench.single_calls import Block
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, CallLaunch
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.wording import significant
 
 if TYPE_CHECKING:
+    from pytest_ngraph.bench.arm import Arm
     from pytest_ngraph.bench.paired import PairedArm
 
 MOST_PER_S = 1000
@@ -23,8 +23,17 @@ FEWEST_IN_BLOCK = 10
 """Calls of a block of a slow model. The first call after a pause is not timed, and short blocks would waste many."""
 ROUNDING = 1e-6
 """Errors of rounding that may not cost a call."""
+DIGITS = 4
+"""Significant digits of a stored call: a hundredth of a percent of it or better, in half the space of all digits."""
 LAUNCHES = 3
 """Launches of head and base in which their calls are compared."""
+
+
+class Block(NamedTuple):
+    """Single calls to time in one turn: `calls` of them, of every so many the last."""
+
+    calls: int
+    every: int
 
 
 class Budget:
@@ -103,3 +112,8 @@ def launch_calls(launch: Callable[[], CallLaunch | Record]) -> tuple[tuple[CallL
             return tuple(done), f"launching both to time single calls failed: {reason}"
         done.append(found)
     return tuple(done), ""
+
+
+def rounded(seconds: Iterable[float]) -> list[float]:
+    """Return times of single calls with the digits that are stored."""
+    return [significant(each, DIGITS) for each in seconds]

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.against.revision.collecting import OF_OUTER_PYTEST, reason
+from pytest_ngraph.against.revision.collecting import environment, reason
 from pytest_ngraph.bisect.answer import Answer, Found
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.stats import Estimate
@@ -144,10 +144,8 @@ def run(python: str, request: Request, folder: Path, summary: Path, log: Path) -
         summary: Markdown file of its result; the data are beside it.
         log: gets what it prints.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in OF_OUTER_PYTEST}
-    environment.pop("GITHUB_STEP_SUMMARY", None)
     with log.open("w") as output:
-        status = _status(command(python, MODULE), folder, environment, json.dumps(asdict(request)), output)
+        status = _status(command(python, MODULE), folder, environment(), json.dumps(asdict(request)), output)
     lines = [json.loads(line) for line in _text(Path(request.file)).splitlines()]
     data = _text(summary.with_suffix(".json"))
     return Ran(

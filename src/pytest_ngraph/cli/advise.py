@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,21 +12,30 @@ from typing import Any
 
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import OBJECTIVES, PRECISIONS, SERVING, Case, CompilerSpec, split_compilers
-from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store, columns, count, counts
+from pytest_ngraph.cli.arguments import (
+    INTERRUPTED,
+    above_zero,
+    add_devices,
+    add_store,
+    checked,
+    columns,
+    count,
+    counts,
+    size,
+)  # fmt: skip
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, known, load_inventory
 from pytest_ngraph.machine.machine import this_machine
-from pytest_ngraph.machine.requirement import parse_size
 from pytest_ngraph.session.sizes import listed_sizes
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import LATEST, check_writable
 from pytest_ngraph.system.files import compiled_folder
+from pytest_ngraph.wording import seconds_in
 from pytest_ngraph.worker.score import check_score
 
 OFFERED = tuple(each for each in OBJECTIVES if each != SERVING)
 """Objectives to race for: under load a single candidate takes minutes."""
-UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 NOTHING_KEEPS_THE_LIMITS = 1
 
 
@@ -41,10 +49,10 @@ def declare(commands: Any) -> None:
     parser.add_argument("workload", metavar="WORKLOAD", help="resnet18, conv, net.onnx, package.module:function")
     add = parser.add_argument
     add("--p99", type=_seconds, metavar="TIME", help="most that 99 in 100 single calls may take: 20ms")
-    add("--max-memory", type=_size, metavar="SIZE", help="most memory of a process that only serves: 512MiB")
-    add("--max-error", type=_above_zero, metavar="SHARE", help="largest difference from eager PyTorch: 1e-2")
-    add("--min-throughput", type=_above_zero, metavar="N", help="fewest samples per second")
-    add("--score", type=_score, metavar="FUNCTION", help="package.module:function that scores the outputs")
+    add("--max-memory", type=size, metavar="SIZE", help="most memory of a process that only serves: 512MiB")
+    add("--max-error", type=above_zero, metavar="SHARE", help="largest difference from eager PyTorch: 1e-2")
+    add("--min-throughput", type=above_zero, metavar="N", help="fewest samples per second")
+    add("--score", type=checked(check_score), metavar="FUNCTION", help="package.module:function to score outputs by")
     add("--min-score", type=_number, metavar="SCORE", help="lowest score that is allowed")
     add("--cold-start", type=_seconds, metavar="TIME", help="most from the start of a process to its first answer: 2s")
     add("--budget", type=_seconds, default=300.0, metavar="TIME", help="time for all of it; default: 5min")
@@ -164,28 +172,10 @@ def _case(parsed: argparse.Namespace, compiler: str) -> Case:
 
 def _seconds(text: str) -> float:
     """Return the seconds of `20ms`, `2s` or `5min`; a bare number is in seconds."""
-    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", text)
-    seconds = float(match[1]) * UNITS[match[2] or "s"] if match and (match[2] or "s") in UNITS else 0.0
-    if not seconds:
+    seconds = seconds_in(text)
+    if seconds <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time above 0. Write it as 20ms, 2s or 5min.")
     return seconds
-
-
-def _size(text: str) -> int:
-    try:
-        return parse_size(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _above_zero(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0.")
-    return number
 
 
 def _number(text: str) -> float:
@@ -198,13 +188,6 @@ def _number(text: str) -> float:
     return number
 
 
-def _score(text: str) -> str:
-    try:
-        return check_score(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 def _precisions(text: str) -> Sequence[str]:
     found = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     for each in found:
@@ -213,11 +196,9 @@ def _precisions(text: str) -> Sequence[str]:
     return found
 
 
+@checked
 def _compilers(text: str) -> Sequence[str]:
     found = tuple(dict.fromkeys(str(CompilerSpec.parse(part)) for part in split_compilers(text)))
-    try:
-        for each in found:
-            compilers.resolve(each)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    for each in found:
+        compilers.resolve(each)
     return found

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.requirement import parse_size
 from pytest_ngraph.wording import number_in
+
+Parsed = TypeVar("Parsed")
 
 WIDEST = 120
 """Columns of the widest table that is shown, however wide the terminal is."""
@@ -78,3 +83,30 @@ def share(text: str) -> float:
 def columns() -> int:
     """Return how many columns a table may have."""
     return min(WIDEST, shutil.get_terminal_size((100, 24)).columns)
+
+
+def above_zero(text: str) -> float:
+    """Return a number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0.")
+    return number
+
+
+def checked(parse: Callable[[str], Parsed]) -> Callable[[str], Parsed]:
+    """Return a type of arguments from a function that raises `UsageError`, whose message argparse then shows."""
+
+    def parsed(text: str) -> Parsed:
+        try:
+            return parse(text)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parsed
+
+
+size = checked(parse_size)
+"""The type of an argument such as `512MiB`."""

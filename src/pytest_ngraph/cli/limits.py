@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.requirement import parse_size
+from pytest_ngraph.cli.arguments import above_zero, size
 
 if TYPE_CHECKING:
     from pytest_ngraph.cluster.device.policy import Policy
@@ -25,7 +24,7 @@ OPTIONS = {
 
 def declare(parser: argparse.ArgumentParser) -> None:
     for name, (unit, help_) in OPTIONS.items():
-        type_ = _size if unit == "SIZE" else _positive
+        type_ = size if unit == "SIZE" else above_zero
         parser.add_argument(f"--{name.replace('_', '-')}", metavar=unit, type=type_, help=help_)
 
 
@@ -61,20 +60,3 @@ def as_typed(parsed: argparse.Namespace) -> list[str]:
 
 def _typed(value: float) -> str:
     return f"{value}B" if isinstance(value, int) else f"{value:g}"
-
-
-def _size(text: str) -> int:
-    try:
-        return parse_size(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value

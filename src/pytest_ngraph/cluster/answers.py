@@ -21,6 +21,11 @@ def as_text(answer: dict[str, Any]) -> str:
     return json.dumps(answer)
 
 
+def failure(error: Exception) -> dict[str, str]:
+    """Return the answer that an exception is. The exception itself would travel as a pickle."""
+    return {"failed": str(error) if isinstance(error, NgraphError) else f"{type(error).__name__}: {error}"}
+
+
 def read(text: Any) -> dict[str, Any]:
     """Return the answer in a text. Raises `Unreadable`."""
     try:
@@ -49,7 +54,5 @@ async def answer(function: Callable[..., Any], *arguments: Any, dask_worker: Wor
     try:
         result = function(*arguments, **({"dask_worker": dask_worker} if has_worker else {}))
         return as_text({"answer": await result if inspect.isawaitable(result) else result})
-    except NgraphError as error:
-        return as_text({"failed": str(error)})
     except Exception as error:
-        return as_text({"failed": f"{type(error).__name__}: {error}"})
+        return as_text(failure(error))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_ngraph.cluster import certificate, certs
 from pytest_ngraph.cluster.roles import ROLES
+from pytest_ngraph.system.files import state_folder
 
 NAME = "localhost"
 PEOPLE = range(1000, 60000)
@@ -30,7 +31,7 @@ def folder() -> Path:
 
     They have all roles, and only this user can read the keys. They are made if they are missing or expire soon.
     """
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "pytest-ngraph"
+    state = state_folder()
     place = state / "own-certificates"
     if not place.exists():
         state.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -146,8 +146,11 @@ class Index:
 
     def links(self, commit: str, anchor_commit: str) -> int:
         """Return how many cases have a ratio of this commit to this anchor."""
-        query = f"{SELECT} WHERE commit_id = ? AND anchor_commit = ? AND log_ratio IS NOT NULL"
-        return len({row_of(found).case_id for found in self._database.execute(query, (commit, anchor_commit))})
+        query = (
+            "SELECT COUNT(DISTINCT case_number) FROM records JOIN sessions ON sessions.id = session "
+            "WHERE commit_id = ? AND anchor_commit = ? AND log_ratio IS NOT NULL"
+        )
+        return int(self._database.execute(query, (commit, anchor_commit)).fetchone()[0])
 
     def count(self) -> int:
         """Return the number of records."""

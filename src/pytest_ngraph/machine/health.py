@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.machine.processor import text
+from pytest_ngraph.system.files import text_of
 
 CPUS = Path("/sys/devices/system/cpu")
 PROFILE = "/sys/firmware/acpi/platform_profile"
@@ -61,12 +61,12 @@ def read(
     import psutil  # slow to import, and not needed for collecting quietly
 
     system = system or psutil
-    governors = {text(str(path)).strip() for path in cpus.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    governors = {text_of(path) for path in cpus.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     return Health(
         temperature_c=max(_temperatures(system, gpus), default=None),
         clock_mhz=_clock_mhz(system),
         governor=", ".join(sorted(governors - {""})),
-        profile=text(profile).strip(),
+        profile=text_of(Path(profile)),
         battery_percent=_battery_percent(system),
         disk_bytes=_disk_bytes(system, folder),
         memory_bytes=system.virtual_memory().available,

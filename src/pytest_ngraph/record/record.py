@@ -189,6 +189,11 @@ class Record:
         """Whether the case was measured, and not what serving it costs."""
         return self.outcome == "measured" and self.serving is None
 
+    @property
+    def has_single_calls(self) -> bool:
+        """Whether it was measured, and its calls ran by themselves, so that each can have a time."""
+        return self.outcome == "measured" and self.case.runs_single_calls
+
     def lacks_score(self, case: Case) -> bool:
         """Whether the case was measured, and not scored by the function that this case names."""
         return self.outcome == "measured" and bool(case.scored_by) and self.case.scored_by != case.scored_by

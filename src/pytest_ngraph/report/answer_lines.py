@@ -11,7 +11,7 @@ from pytest_ngraph.metrics import Metrics
 from pytest_ngraph.metrics.cells import Key, key_of, why_not_measured
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import NOT_FAILED, Record
-from pytest_ngraph.report.answers import Answer, Candidate, Goal, answers
+from pytest_ngraph.report.answers import Answer, Candidate, Goal, answers, winners
 from pytest_ngraph.report.lines import INDENT, Line, shortened
 from pytest_ngraph.report.table import Column, fitting, row
 from pytest_ngraph.wording import counted, listed
@@ -71,8 +71,7 @@ def _choice(answer: Answer[Record], metrics: Metrics) -> str:
     value = quantity(best.latency_s or 0.0, "s") if is_latency else f"{number(best.throughput.value)}/s"
     speedup = metrics[best.of.case]["speedup"].estimate
     gain = f" ×{speedup.value:.2f}" if speedup and best.compiler != IDENTITY else ""
-    verdict = "sure" if answer.is_sure else "too close" if answer.is_close else "only one"
-    return f"{best.compiler} b{best.batch_size} {value}{gain} {verdict}"
+    return f"{best.compiler} b{best.batch_size} {value}{gain} {answer.verdict}"
 
 
 def _counted(found: dict[Key, list[Answer[Record]]], width: int) -> Iterator[Line]:
@@ -93,11 +92,9 @@ def _counted(found: dict[Key, list[Answer[Record]]], width: int) -> Iterator[Lin
 
 def _winners(found: Sequence[Answer[Record]]) -> str:
     """Return `openvino 12 of 15 (10 sure), tvm 3 (2)`."""
-    wins = Counter(answer.best.compiler for answer in found)
-    sure = Counter(answer.best.compiler for answer in found if answer.is_sure)
-    (most, times), *others = wins.most_common()
-    first = f"{most} {times} of {len(found)} ({sure[most]} sure)"
-    return listed([first, *(f"{name} {count} ({sure[name]})" for name, count in others)], MOST)
+    (most, times, sure), *others = winners(found)
+    first = f"{most} {times} of {len(found)} ({sure} sure)"
+    return listed([first, *(f"{name} {count} ({of_these})" for name, count, of_these in others)], MOST)
 
 
 def _close(close: Sequence[Answer[Record]]) -> Iterator[str]:

@@ -5,6 +5,7 @@ The terminal and the page both take their answers from here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -14,6 +15,8 @@ from pytest_ngraph.stats import Estimate
 
 Of = TypeVar("Of")
 Goal = Literal["lowest latency", "highest throughput"]
+Verdict = Literal["sure", "too close", "only one"]
+"""Only one: no other compiler was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,10 @@ class Answer(Generic[Of]):
         """Whether another compiler may be as fast."""
         return bool(self.rivals)
 
+    @property
+    def verdict(self) -> Verdict:
+        return "sure" if self.is_sure else "too close" if self.is_close else "only one"
+
     def behind(self, other: Candidate[Of]) -> float:
         """Return how much less throughput another candidate has, as a share."""
         return 1 - other.throughput.value / self.best.throughput.value
@@ -89,3 +96,11 @@ def _answer(goal: Goal, candidates: Iterable[Candidate[Of]], between: Between) -
     lower = surely_above(best.throughput, [each.throughput for each in others], between)
     rivals = tuple(each for each, is_lower in zip(others, lower, strict=True) if not is_lower)
     return Answer(goal, best, tuple(others), rivals)
+
+
+def winners(found: Iterable[Answer[Of]]) -> list[tuple[str, int, int]]:
+    """Return which compilers are best, how often and how often surely, the one that is it most often first."""
+    kept = list(found)
+    sure = Counter(answer.best.compiler for answer in kept if answer.is_sure)
+    wins = Counter(answer.best.compiler for answer in kept)
+    return [(name, count, sure[name]) for name, count in wins.most_common()]

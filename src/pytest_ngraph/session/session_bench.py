@@ -119,8 +119,7 @@ class SessionBench:
             threads=self._threads,
         )
         against = self._against.origin.identity if self._against else ""
-        has_calls = record.case in asked.calls and record.case.runs_single_calls and record.outcome == "measured"
-        tails_s = terms.settings.tails_s if has_calls else 0.0
+        tails_s = terms.settings.tails_s if record.case in asked.calls and record.has_single_calls else 0.0
         return would_follow_from(record, terms.target(record.case), terms.settings, against, host, tails_s)
 
     def close(self) -> None:

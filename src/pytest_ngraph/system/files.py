@@ -100,6 +100,11 @@ def take(descriptor: int, *, shared: bool = False) -> bool:
     return True
 
 
+def state_folder() -> Path:
+    """Return the folder of what is kept for the user, and cannot be made again."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "pytest-ngraph"
+
+
 def user_folder() -> Path:
     """Return the folder of the user's caches, whose files can be made again.
 

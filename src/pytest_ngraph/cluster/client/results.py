@@ -10,7 +10,7 @@ from distributed import Future
 
 from pytest_ngraph.cluster.client.link import Answer, Link, failure
 
-Fetched: TypeAlias = "Callable[[Future[Any], dict[str, Any]], None]"
+Fetched: TypeAlias = "Callable[[Future[Any], Any], None]"
 TIMED_OUT = (TimeoutError, asyncio.TimeoutError)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from pytest_ngraph import wording
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.files import top
 from pytest_ngraph.cluster.project import Packed
-from pytest_ngraph.wording import counted
 
 MANY = 10
 """How many files a warning names."""
@@ -31,7 +31,7 @@ def listed(rootdir: Path, leave_out: Collection[Path], send: Sequence[str]) -> l
     lines += [f"    not sent  {name}: {reason}" for name, reason in packed.left_out.items()]
     size = sum(packed.sizes.values())
     lines.append(
-        f"{root} would be sent to devices: {counted(len(packed.sizes), 'file')}, {size / 2**20:.1f} MiB, "
+        f"{root} would be sent to devices: {wording.counted(len(packed.sizes), 'file')}, {size / 2**20:.1f} MiB, "
         f"{len(packed.content) / 2**20:.1f} MiB compressed, digest {packed.digest[:12]}"
     )
     return lines
@@ -39,9 +39,8 @@ def listed(rootdir: Path, leave_out: Collection[Path], send: Sequence[str]) -> l
 
 def left_out(packed: Packed) -> str:
     """Return a warning that names the files that are not sent because they look like secrets."""
-    named = [f"{name} ({reason})" for name, reason in packed.left_out.items()]
-    more = f" and {len(named) - MANY} more" if len(named) > MANY else ""
+    named = wording.listed([f"{name} ({reason})" for name, reason in packed.left_out.items()], MANY)
     return (
-        f"not sent to devices, since they look like secrets: {', '.join(named[:MANY])}{more}. One that the benchmarks "
+        f"not sent to devices, since they look like secrets: {named}. One that the benchmarks "
         "need is sent if --ngraph-send (ngraph_send) names it in full"
     )

@@ -173,8 +173,7 @@ class Agent:
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """Return what a stored record would follow from if its case were measured now."""
         settings = self._terms.settings
-        has_calls = record.case in self._calls and record.case.runs_single_calls and record.outcome == "measured"
-        tails_s = settings.tails_s if has_calls else 0.0
+        tails_s = settings.tails_s if record.case in self._calls and record.has_single_calls else 0.0
         return would_follow_from(record, self._terms.target(record.case), settings, self._against, tails_s=tails_s)
 
     def _lacks(self, record: Record, case: Case) -> bool:
@@ -185,7 +184,7 @@ class Agent:
             return True
         if (case in self._served and record.lacks_costs) or (case in self._profiled and record.lacks_profile):
             return True
-        return case in self._calls and case.runs_single_calls and record.outcome == "measured" and not record.calls
+        return case in self._calls and record.has_single_calls and not record.calls
 
     def _base(self, assignment: Assignment, given: BaseAssignment, tree: Path) -> Base:
         rule = Rule.from_dict(given.rule)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from pytest_ngraph.bench.lock import is_held
@@ -51,7 +52,7 @@ class Condition:
             self._health, self._read_at = self._read(), self._clock()
         reserved = self._reservations.current()
         return {
-            "reserved": {"by": reserved.by, "until": reserved.until} if reserved else None,
+            "reserved": asdict(reserved) if reserved else None,
             "draining": draining,
             "measuring": measuring,
             "refuses": self._policy.refusal(self._health),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.files import take
+from pytest_ngraph.system.files import state_folder, take
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +76,4 @@ class DeviceFolder:
 
 def default_folder(device: str) -> Path:
     """Return the default folder of a device of this name, in the user's state folder."""
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return state / "pytest-ngraph" / f"device-{device}"
+    return state_folder() / f"device-{device}"

@@ -14,7 +14,7 @@ from typing import Any
 from distributed import Worker, get_worker
 
 from pytest_ngraph.bench.lock import OTHERS_MEASURE
-from pytest_ngraph.cluster.answers import as_text
+from pytest_ngraph.cluster.answers import as_text, failure
 from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.audit import AuditLog
 from pytest_ngraph.cluster.device.arriving import Arriving
@@ -56,10 +56,8 @@ def measure(data: dict[str, Any]) -> str:
     """
     try:
         return as_text(_measured(data))
-    except NgraphError as error:
-        return as_text({"failed": str(error)})
-    except Exception as error:  # an exception itself would travel as a pickle
-        return as_text({"failed": f"{type(error).__name__}: {error}"})
+    except Exception as error:
+        return as_text(failure(error))
 
 
 def _measured(data: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,10 +10,8 @@ import pytest
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.session.options import Axis, Value
-from pytest_ngraph.wording import number_in
+from pytest_ngraph.wording import number_in, seconds_in
 
-TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}
-"""Seconds of each unit of time."""
 ONE: dict[str, Any] = {"kind": "string"}
 """Keywords of `Declare` for an option with one value."""
 
@@ -99,8 +96,7 @@ def seconds(config: pytest.Config, name: str, default: float, *, or_zero: bool =
     text = single(config, name)
     if text is None:
         return default
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(us|ms|s|min|h|)", text.strip())
-    value = float(match[1]) * TIMES[match[2]] if match else -1.0
+    value = seconds_in(text)
     if value < 0 or (value == 0 and not or_zero):
         above = "from 0 up" if or_zero else "above 0"
         raise UsageError(f"{_flag(name)}={text}: {text!r} is not a time {above}. Write it as 20ms, 2s or 5min.")

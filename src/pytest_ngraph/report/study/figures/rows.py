@@ -16,7 +16,7 @@ MOST_PANELS = 45
 WIDEST = 6
 """Maximum number of panels side by side."""
 USUAL = 4
-"""Number of panels side by side where no column tells it."""
+"""Number of panels side by side where the rows do not say how many."""
 DECADES = 20
 """Values that differ by more than this factor within one panel get a logarithmic axis."""
 COMPARABLE = 0.25

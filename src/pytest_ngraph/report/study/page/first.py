@@ -11,7 +11,7 @@ import polars as pl
 
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics.text import number, quantity
-from pytest_ngraph.report.answers import Answer, Candidate
+from pytest_ngraph.report.answers import Answer, Candidate, winners
 from pytest_ngraph.report.study.answers import answered
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.rows import CELL, PLACE
@@ -99,7 +99,7 @@ def first_screen(study: Study) -> FirstScreen:
 
 
 def _counts(study: Study, found: Sequence[Answer[Row]]) -> Iterator[tuple[str, str, str]]:
-    verdicts = Counter(_verdict(answer) for answer in found)
+    verdicts = Counter(answer.verdict for answer in found)
     yield f"{verdicts['sure']:,}", f"of {counted(len(found), 'answer')} sure", "answers"
     yield f"{verdicts['too close']:,}", "too close to call", "close"
     yield (
@@ -129,8 +129,8 @@ def _choice(answer: Answer[Row], gain: float | None) -> Choice:
         batch_size=best.batch_size,
         value=_value(answer, best),
         gain="" if gain is None or best.compiler == IDENTITY else f"×\u00a0{gain:.2f} identity",
-        verdict=_verdict(answer),
-        rivals=listed([f"{rival.compiler} ({_behind(answer, rival)})" for rival in answer.rivals], MOST_NAMED),
+        verdict=answer.verdict,
+        rivals=_rivals(answer),
         cost=_cost(best.of),
     )
 
@@ -141,14 +141,15 @@ def _value(answer: Answer[Row], candidate: Candidate[Row]) -> str:
     return f"{number(candidate.throughput.value)} samples/s"
 
 
+def _rivals(answer: Answer[Row]) -> str:
+    """Return who may be as good, and how far behind each is."""
+    return listed([f"{rival.compiler} ({_behind(answer, rival)})" for rival in answer.rivals], MOST_NAMED)
+
+
 def _behind(answer: Answer[Row], rival: Candidate[Row]) -> str:
     """Return how much slower a rival is: `-1.2 %`."""
     size = "" if rival.batch_size == answer.best.batch_size else f"batch {rival.batch_size}, "
     return f"{size}-{100 * answer.behind(rival):.1f}\u00a0%"
-
-
-def _verdict(answer: Answer[Row]) -> str:
-    return "sure" if answer.is_sure else "too close" if answer.is_close else "only one"
 
 
 def _cost(row: Row) -> str:
@@ -176,11 +177,9 @@ def _summaries(found: Sequence[Answer[Row]]) -> Iterator[str]:
 
 def _winners(goal: str, found: Sequence[Answer[Row]]) -> str:
     """Return who reaches a goal most often: `lowest latency: openvino for 12 of 15 (10 sure), tvm 3 (1)`."""
-    wins = Counter(answer.best.compiler for answer in found)
-    sure = Counter(answer.best.compiler for answer in found if answer.is_sure)
-    (most, times), *others = wins.most_common()
-    first = f"{goal}: {most} for {times:,} of {len(found):,} ({sure[most]:,} sure)"
-    return listed([first, *(f"{name} {count:,} ({sure[name]:,})" for name, count in others)], MOST_NAMED)
+    (most, times, sure), *others = winners(found)
+    first = f"{goal}: {most} for {times:,} of {len(found):,} ({sure:,} sure)"
+    return listed([first, *(f"{name} {count:,} ({of_these:,})" for name, count, of_these in others)], MOST_NAMED)
 
 
 def _distance(answer: Answer[Row]) -> float:
@@ -190,8 +189,7 @@ def _distance(answer: Answer[Row]) -> float:
 
 def _close(answer: Answer[Row]) -> str:
     of = answer.best.of
-    rivals = [f"{rival.compiler} ({_behind(answer, rival)})" for rival in answer.rivals]
-    return f"{of['network']} on {_place(of)}, {answer.goal}: {answer.best.compiler} or {listed(rivals, MOST_NAMED)}"
+    return f"{of['network']} on {_place(of)}, {answer.goal}: {answer.best.compiler} or {_rivals(answer)}"
 
 
 def _failed(study: Study) -> Iterator[str]:
