@@ -1,12 +1,13 @@
 """Print how the load agrees with queueing theory, and with an independent load generator.
 
-    python tools/load_truth.py queue [--requests=20000]
+    python tools/load_truth.py queue [--requests=1000]
     python tools/load_truth.py loadgen [--workload=mobilenetv3_small_050] [--compiler=onnxruntime] [--trials=2]
 
 `queue`: a model whose calls take constant times, and one whose calls take exponentially distributed times, under
-Poisson arrivals. The mean wait after the formulas of M/D/1 and M/M/1 (Kleinrock, Queueing Systems, 1975), what it is in
-simulated time, and in real time with the process that sends requests, both over the formula's. In real time a call
-spins until it is over; the formula takes the mean seconds that it took.
+Poisson arrivals. The mean wait by the formulas of M/D/1 and M/M/1 (Kleinrock, Queueing Systems, 1975); what it is in
+simulated time, over the formula's; what it is in real time, with the process that sends requests, over that in
+simulated time with the same arrivals and calls; and the difference of these two. In real time a call spins until it is
+over.
 
 `loadgen`: the highest rate whose p99 stays under the limit, as this plugin finds it, and as MLPerf's LoadGen does in
 its mode FindPeakPerformance of the scenario Server (`pip install mlcommons-loadgen`), each in a process of its own, in
@@ -25,7 +26,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -43,8 +44,16 @@ from pytest_ngraph.worker.load import Generator
 from pytest_ngraph.worker.prepare import prepare
 from pytest_ngraph.workloads.export import export
 
-CALL_S = 0.002
+CALL_S = 0.02
 SIMULATED = 400_000
+HEADING = (
+    "calls",
+    "utilization",
+    "mean wait by formula",
+    "simulated / formula",
+    "real / simulated",
+    "real - simulated",
+)
 UTILIZATIONS = (0.3, 0.5, 0.7)
 STEP_S = 15
 """Seconds of each rate that LoadGen tries."""
@@ -54,7 +63,7 @@ CACHE = Path(tempfile.gettempdir()) / "ngraph-load-truth"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("queue", "loadgen", "peak"))
-    parser.add_argument("--requests", type=int, default=20_000)
+    parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--workload", default="mobilenetv3_small_050")
     parser.add_argument("--compiler", default="onnxruntime")
     parser.add_argument("--trials", type=int, default=2)
@@ -63,7 +72,7 @@ def main() -> None:
     given = parser.parse_args()
     case = Case(workload=given.workload, compiler=given.compiler, batch_size=1, objective=SERVING)
     if given.part == "queue":
-        print(table(["calls", "utilization", "mean wait", "formula", "simulated", "real"], queues(given.requests)))
+        print(table(HEADING, queues(given.requests)))
     elif given.part == "peak":
         print(peak(case, given.limit, given.guess))
     else:
@@ -79,19 +88,24 @@ def queues(requests: int) -> Iterator[list[str]]:
     }
     for name, (call_s, divisor) in kinds.items():
         for utilization in UTILIZATIONS:
-            due = schedule(utilization / CALL_S, SIMULATED, seed=1)
-            clock = Simulated(due, call_s)
-            served = serve(due, clock, clock.answer, clock.clock)
-            simulated = fmean(map(float.__sub__, served.begun, due))
-            formula = utilization * CALL_S / (1 - utilization) / divisor
-            row = [name, f"{utilization:.0%}", f"{1e3 * formula:.3f} ms", "1", f"{simulated / formula:.3f}"]
-            yield [*row, real(utilization, requests, call_s, divisor)]
+            formula_s = utilization * CALL_S / (1 - utilization) / divisor
+            long_s = simulated_s(schedule(utilization / CALL_S, SIMULATED, seed=1), call_s)
+            real_s, same_s = waits_s(utilization, requests, call_s)
+            beyond = f"{1e3 * (real_s - same_s):.2f} ms"
+            row = [name, f"{utilization:.0%}", f"{1e3 * formula_s:.2f} ms", f"{long_s / formula_s:.3f}"]
+            yield [*row, f"{real_s / same_s:.3f}", beyond]
 
 
-def real(utilization: float, requests: int, call_s: Callable[[], float], divisor: float) -> str:
-    """Return the mean wait in real time over the formula's, with the mean seconds of the calls as measured."""
-    spare = this_machine().cores[1:2]
-    generator = Generator(schedule(utilization / CALL_S, requests, seed=1), spare)
+def simulated_s(due: Sequence[float], call_s: Callable[[], float]) -> float:
+    """Return the mean wait in simulated time."""
+    clock = Simulated(due, call_s)
+    return fmean(map(float.__sub__, serve(due, clock, clock.answer, clock.clock).begun, due))
+
+
+def waits_s(utilization: float, requests: int, call_s: Callable[[], float]) -> tuple[float, float]:
+    """Return the mean wait in real time, and in simulated time with the same arrivals and calls."""
+    due = schedule(utilization / CALL_S, requests, seed=1)
+    generator = Generator(due, this_machine().cores[1:2])
 
     def call() -> None:
         end = time.monotonic() + call_s()
@@ -102,10 +116,8 @@ def real(utilization: float, requests: int, call_s: Callable[[], float], divisor
         served = serve(generator.due, generator, call, time.monotonic)
     finally:
         generator.close()
-    took_s = fmean(map(float.__sub__, served.ended, served.begun))
-    busy = utilization * took_s / CALL_S
-    wait_s = fmean(map(float.__sub__, served.begun, generator.due))
-    return f"{wait_s / (busy * took_s / (1 - busy) / divisor):.3f}"
+    took = iter(map(float.__sub__, served.ended, served.begun))
+    return fmean(map(float.__sub__, served.begun, generator.due)), simulated_s(due, lambda: next(took))
 
 
 def peaks(case: Case, limit_s: float, trials: int) -> Iterator[list[str]]:

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.worker.load import Generator, GeneratorEnded, run
 
 
@@ -23,12 +24,13 @@ def test_one_call_answers_several() -> None:
     assert rate.calls < 60
 
 
-def test_requests_that_will_not_come_are_an_error() -> None:
-    generator = Generator([0.0, 3600.0])
+@pytest.mark.parametrize("cores", [(), this_machine().cores[:1]], ids=["shared", "own"])
+def test_requests_that_will_not_come_are_an_error(cores: tuple[int, ...]) -> None:
+    generator = Generator([0.0, 3600.0], cores)
     assert generator.take(None) == 1
     assert generator.take(time.monotonic()) == 0
     generator.close()
-    reopened = Generator([3600.0])
+    reopened = Generator([3600.0], cores)
     reopened._process.kill()
     with pytest.raises(GeneratorEnded, match="ended after 0 of 1"):
         reopened.take(None)

@@ -23,6 +23,7 @@ from pytest_ngraph.cluster.project import LIMIT_BYTES, Packed
 from pytest_ngraph.cluster.security import endpoint
 from pytest_ngraph.errors import NgraphError
 
+NETWORK = "mobilenetv3_small_050"
 AGAIN_S = 0.1
 SENDER = "sender"
 HEADING = ("pair", "quiet, again / quiet", "while an archive is sent / quiet")
@@ -50,8 +51,8 @@ def find(folder: Path, parsed: argparse.Namespace) -> str:
 
 
 def case_s(folder: Path, running: Any, parsed: argparse.Namespace) -> float:
-    """Return the median time of one iteration of a block under PyTorch."""
-    project = RemoteProject(folder, running, ["red"], workloads=["plain1"], compilers=["identity"])
+    """Return the median time of one iteration of the network under PyTorch."""
+    project = RemoteProject(folder, running, ["red"], workloads=[NETWORK], compilers=["identity"])
     seconds_of(project, f"--ngraph-budget={parsed.budget}", "--ngraph-precision-target=0.0001%")
     (record,) = project.records.values()
     return statistics.median(each.sample_s for each in record.rounds)
