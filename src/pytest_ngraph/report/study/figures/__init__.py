@@ -25,6 +25,7 @@ from pytest_ngraph.report.study.figures.parts import parts
 from pytest_ngraph.report.study.figures.repeated import repeated
 from pytest_ngraph.report.study.figures.reversals import reversals
 from pytest_ngraph.report.study.figures.scaling import ase, bsr
+from pytest_ngraph.report.study.figures.side_by_side import side_by_side
 from pytest_ngraph.report.study.figures.sizes import sizes
 from pytest_ngraph.report.study.figures.stacks import compile_blocks, memory_blocks, throughput_blocks
 from pytest_ngraph.report.study.figures.tails import tails
@@ -33,6 +34,7 @@ from pytest_ngraph.report.study.figures.throughput import throughput
 __all__ = ["FIGURES", "Figure"]
 
 FIGURES: dict[str, Callable[[Study], Figure]] = {
+    "side_by_side": side_by_side,
     "reversals": reversals,
     "throughput": throughput,
     "multiplier": multiplier,
