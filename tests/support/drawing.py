@@ -20,10 +20,11 @@ UNDRAWN = (
     "changes",
     "sizes",
     "tails",
+    "load",
     "pareto_serving",
     "pareto_cold_start",
 )
-"""Figures for which the synthetic study has no data: no profiles, earlier run, own sizes, single calls, costs."""
+"""Figures for which the synthetic study has no data: no profiles, earlier run, own sizes, single calls, load, costs."""
 HOSTILE = """</script><script>alert("x")</script>,'&\\n<b>"""
 
 

@@ -56,6 +56,16 @@ CASES: Schema = {
 }
 """One row per case, in the order in which the records were begun."""
 
+LOADS: Schema = {
+    **SCOPE,
+    "per_s": pl.Float64,  # requests a second
+    "p50_s": pl.Float64,  # from when a request was due to its answer
+    "p95_s": pl.Float64,
+    "p99_s": pl.Float64,
+    "limit_s": pl.Float64,  # what 99 of 100 requests may take
+}
+"""One row per case and rate of requests that it was put under."""
+
 OF_SIDES: Schema = {
     "first_latency_s": pl.Float64,
     "second_latency_s": pl.Float64,

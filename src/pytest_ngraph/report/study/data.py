@@ -44,6 +44,7 @@ class Study:
     machines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.MACHINES))
     records: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.RECORDS))
     before: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.CASES))
+    loads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.LOADS))
     profiles: Mapping[str, KeptProfile] = field(default_factory=dict)
     unprofiled: Mapping[str, str] = field(default_factory=dict)
     between: Between = IN_GENERAL
@@ -86,6 +87,7 @@ class Study:
             inversions=frames.inversions(computed.inversions),
             machines=recorded.machines,
             records=recorded.frame,
+            loads=frames.loads(computed.cells),
             profiles={case: KeptProfile.from_dict(data) for case, data in kept.items() if "kernels" in data},
             unprofiled={case: data["problem"] for case, data in kept.items() if "problem" in data},
             before=earlier.frame[earlier.newest()].select(list(columns.CASES)),

@@ -12,6 +12,7 @@ from pytest_ngraph.case import Case, sizes_label
 from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Scope
 from pytest_ngraph.metrics.cells import Cells, flattened
 from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.metrics.load import SHOWN, percentiles_over_rate
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns
 from pytest_ngraph.report.study.families import Architecture, architecture
@@ -125,6 +126,17 @@ def machine(run: Run) -> pl.DataFrame:
     facts = [(device, run.environment_of(device).items()) for device in run.devices]
     rows = [(device, run.id, key, value) for device, items in facts for key, value in items]
     return pl.DataFrame(rows, schema=columns.MACHINES, orient="row")
+
+
+def loads(cells: Cells) -> pl.DataFrame:
+    """Return one row per case and rate of requests, with the columns of `columns.LOADS`."""
+    each = [
+        (cells.cases[row], {**found, "limit_s": load.limit_s})
+        for row, load in cells.loads.items()
+        for found in percentiles_over_rate(load)
+    ]
+    figures = {name: [found[name] for _, found in each] for name in ("per_s", *SHOWN, "limit_s")}
+    return pl.DataFrame({**scopes([case for case, _ in each]), **figures}, schema=columns.LOADS, strict=False)
 
 
 def scopes(of: Sequence[Case | Scope]) -> dict[str, list[Any]]:

@@ -14,6 +14,7 @@ from pytest_ngraph.report.study.figures.depth import depth
 from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.friction import friction
 from pytest_ngraph.report.study.figures.inversions import inversions
+from pytest_ngraph.report.study.figures.load import load
 from pytest_ngraph.report.study.figures.multiplier import multiplier
 from pytest_ngraph.report.study.figures.pareto import (
     pareto_agreement,
@@ -53,6 +54,7 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
     "friction": friction,
     "sizes": sizes,
     "tails": tails,
+    "load": load,
     "pareto_memory": pareto_memory,
     "pareto_serving": pareto_serving,
     "pareto_cold_start": pareto_cold_start,
