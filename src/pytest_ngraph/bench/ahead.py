@@ -153,16 +153,21 @@ class CompilingAhead:
         case, timeout_s = job.cases[0], self._settings.timeout_s
         if job.artifact is None:
             job.folder.mkdir()
-            return worker.request("export", timeout_s=timeout_s, case=case.group.to_dict(), folder=str(job.folder))
-        return worker.request(
-            "compile_ahead",
-            timeout_s=timeout_s,
-            phase="compile",
-            case=case.to_dict(),
-            artifact=job.artifact.to_dict(),
-            target=job.target.to_dict(),
-            cache=self._settings.cache_to_dict(),
-        )
+            folder = str(job.folder)
+            exported = worker.request("export", timeout_s=timeout_s, case=case.group.to_dict(), folder=folder)
+            return exported | {"cached": [self._is_cached(each, exported, worker) for each in job.cases]}
+        of = self._compiling(case, job.artifact.to_dict(), job.target)
+        return worker.request("compile_ahead", timeout_s=timeout_s, phase="compile", **of)
+
+    def _is_cached(self, case: Case, exported: dict[str, Any], exporter: WorkerProcess) -> bool:
+        """Return whether the cache has a case, so that no worker need be started for it. The exporter looks it up."""
+        of = self._compiling(case, exported, self._target(case))
+        answer = exporter.request("compile_ahead", timeout_s=self._settings.timeout_s, looks_only=True, **of)
+        return bool(answer["became"] == "cached")
+
+    def _compiling(self, case: Case, artifact: dict[str, Any], target: Target) -> dict[str, Any]:
+        cache = self._settings.cache_to_dict()
+        return {"case": case.to_dict(), "artifact": artifact, "target": target.to_dict(), "cache": cache}
 
     def _finish(self, job: _Job, worker: WorkerProcess, future: Future[dict[str, Any]]) -> None:
         if worker.alive and self._settings.isolation == "compiler":
@@ -175,9 +180,13 @@ class CompilingAhead:
             self._leave(job)
             return
         if job.artifact is None:
+            found = dict(zip(job.cases, answer.pop("cached"), strict=True))
             artifact = Artifact.from_dict(answer)
             own = [_Job(job.folder, [case], case.compiler, self._target(case), artifact) for case in job.cases]
-            self._jobs.extendleft(reversed(own))
+            self._jobs.extendleft(each for each in reversed(own) if not found[each.cases[0]])
+            for each in own:
+                if found[each.cases[0]]:
+                    self._end(each, "cached")
         else:
             self._end(job, answer["became"])
 

@@ -17,7 +17,9 @@ Became = Literal["compiled", "cached", "left"]
 """What became of a case: compiled now, found in the cache, or left until its group is measured."""
 
 
-def compile_ahead(case: Case, artifact: Artifact, target: Target, cache: Cache, files: FilesRead) -> Became:
+def compile_ahead(
+    case: Case, artifact: Artifact, target: Target, cache: Cache, files: FilesRead, *, looks_only: bool = False
+) -> Became:
     """Compile a model into the cache, unless it is there, and verify its outputs.
 
     A compiler that keeps the fastest of several alternatives is left: beside other processes it would keep another one.
@@ -25,14 +27,15 @@ def compile_ahead(case: Case, artifact: Artifact, target: Target, cache: Cache, 
 
     Args:
         files: what this process has read.
+        looks_only: only look whether the cache has it, which imports no libraries.
 
     Raises:
         Unsupported: a library is missing, or the compiler cannot convert or run the artifact.
     """
-    if not artifact.digest or searches(case.compiler):
-        return "left"
-    if cache.find(cache_inputs(case, artifact, target)):
+    if artifact.digest and cache.find(cache_inputs(case, artifact, target)):
         return "cached"
+    if looks_only or not artifact.digest or searches(case.compiler):
+        return "left"
     with tempfile.TemporaryDirectory(prefix="ngraph-ahead-") as folder:
         ready = prepare(case, artifact, target, Path(folder), cache, files, timed=False)
         try:

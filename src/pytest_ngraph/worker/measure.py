@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import resource
-import time
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
@@ -16,7 +14,6 @@ from pytest_ngraph.record import Round, Warmup
 from pytest_ngraph.stats import intervals_of_rounds
 
 Run = Callable[[], object]
-Result = TypeVar("Result")
 
 STEADY_GAIN = 0.02
 """A warm-up goes on while one of its windows improves the best time by more than this share."""
@@ -185,15 +182,3 @@ def is_precise(rounds: Sequence[Round], target: float) -> bool:
 
 def _elapsed_s(windows: Sequence[Round]) -> float:
     return sum(w.elapsed_s for w in windows)
-
-
-def with_usage(work: Callable[[], Result]) -> tuple[Result, dict[str, Any]]:
-    """Do some work; return its result, and what the process used for it."""
-    before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-    result = work()
-    wall_s, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
-    return result, {
-        "wall_s": wall_s,
-        "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "involuntary_switches": after.ru_nivcsw - before.ru_nivcsw,
-    }

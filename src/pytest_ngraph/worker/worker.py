@@ -29,17 +29,10 @@ from pytest_ngraph.worker import idle, load, memory
 from pytest_ngraph.worker.ahead import compile_ahead
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.deploy import deploy
-from pytest_ngraph.worker.measure import (
-    time_calls,
-    time_pipelined,
-    time_quad,
-    time_round,
-    until_disturbed,
-    warm_up,
-    with_usage,
-)  # fmt: skip
+from pytest_ngraph.worker.measure import time_calls, time_pipelined, time_quad, time_round, until_disturbed, warm_up
 from pytest_ngraph.worker.prepare import prepare
 from pytest_ngraph.worker.score import score
+from pytest_ngraph.worker.usage import with_usage
 from pytest_ngraph.workloads import frameworks, modules_of
 from pytest_ngraph.workloads.export import export
 
@@ -163,13 +156,16 @@ class Worker:
             "device_memory": self._footprint.on_device(on.kind),
         }
 
-    def compile_ahead(
-        self, *, case: dict[str, Any], artifact: dict[str, Any], target: dict[str, Any], cache: dict[str, Any]
-    ) -> Answer:
-        """Compile a model into the cache, beside other processes that compile. The arguments are those of `prepare`."""
-        of = Case.from_dict(case), Artifact.from_dict(artifact), Target.from_dict(target)
+    def compile_ahead(self, *, cache: dict[str, Any], looks_only: bool = False, **of: dict[str, Any]) -> Answer:
+        """Compile a model into the cache, beside other processes that compile; the arguments are those of `prepare`.
+
+        Args:
+            looks_only: only look whether the cache has it.
+        """
+        each = Case.from_dict(of["case"]), Artifact.from_dict(of["artifact"]), Target.from_dict(of["target"])
         try:
-            return {"became": compile_ahead(*of, Cache.from_dict(cache), source_files.of_this_process())}
+            files = source_files.of_this_process()
+            return {"became": compile_ahead(*each, Cache.from_dict(cache), files, looks_only=looks_only)}
         finally:
             self.close()
 
