@@ -65,6 +65,11 @@ class Case:
         return dataclasses.replace(self, compiler=IDENTITY)
 
     @property
+    def is_compiled(self) -> bool:
+        """Whether a compiler works on the model: not under eager PyTorch, whatever its options."""
+        return CompilerSpec.parse(self.compiler).name != IDENTITY
+
+    @property
     def group_label(self) -> str:
         """The group's name as shown to users: the id without the compiler."""
         return "-".join((self.model_label, *self._size_parts(), self.device))

@@ -37,6 +37,7 @@ class Settings:
         isolation: one worker process per compiler, or a fresh one per case.
         cache: folder of compiled artifacts; None keeps none.
         cache_bytes: size limit of that folder.
+        needs_compile_s: whether an artifact of the cache is compiled again if it is not known how long that took.
         smoke: build, compile, verify and run once, without measuring (pytest-benchmark's `--benchmark-disable`).
     """
 
@@ -57,6 +58,7 @@ class Settings:
     isolation: Isolation = "compiler"
     cache: Path | None = None
     cache_bytes: int = 10 * 2**30
+    needs_compile_s: bool = True
     smoke: bool = False
 
     @property
@@ -74,8 +76,11 @@ class Settings:
         return cls(**data | {"cache": cache if data["cache"] else None})
 
     def cache_to_dict(self) -> dict[str, Any] | None:
-        """Return the folder of compiled artifacts and its limit, as sent to a worker; None without a cache."""
-        return {"folder": str(self.cache), "limit_bytes": self.cache_bytes} if self.cache else None
+        """Return the cache of compiled artifacts, as sent to a worker; None without one."""
+        if not self.cache:
+            return None
+        limits = {"limit_bytes": self.cache_bytes, "needs_compile_s": self.needs_compile_s}
+        return {"folder": str(self.cache), **limits}
 
     def on_machine(self, memory_bytes: int) -> Settings:
         """Return the settings with a memory limit. Where none is set, it is a share of this machine's memory."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from launched import costs
+from racing import MadeUpAxes
 from synthetic import failed, noisy, skipped
 
 from pytest_ngraph.advise.answer import Answer, answer
-from pytest_ngraph.advise.candidates import Axes
 from pytest_ngraph.advise.limits import Limits
 from pytest_ngraph.advise.lines import lines, sentence
 from pytest_ngraph.advise.race import NO_TIME, Race
@@ -19,16 +19,6 @@ from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.record import Agreement, Record
-
-OPTIONS = {"openvino": {"openvino:streams=2": 1.0}, "onnxruntime": {"onnxruntime:rewrite=true": 1.0}}
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class MadeUpAxes(Axes):
-    """Axes whose compilers need not be installed."""
-
-    def options_of(self, compiler: str) -> dict[str, float]:
-        return {} if CompilerSpec.parse(compiler).options else OPTIONS.get(compiler, {})
 
 
 class Simulated:
@@ -127,11 +117,15 @@ def test_who_is_close_leaves_the_pick_unsure() -> None:
 
 def test_the_sentence_the_command_and_what_else_was_tried() -> None:
     found, _ = raced(Simulated(CLEAR))
-    shown = list(lines(found, 100))
+    command = "  pytest-ngraph deploy a-run --case net-openvino:streams=2-b1-cpu -o service"
+    narrow = list(lines(found, 60))
+    assert command in narrow, "what is copied stays whole"
+    assert all(len(line) <= 60 for line in narrow if line != command)
+    shown = list(lines(found, 200))
     assert shown[0].startswith("Deploy `openvino:streams=2` at batch 1: 70 % [")
     assert "] less time than eager, p99 600 ms, " in shown[0]
     assert shown[0].endswith(", sure.")
-    assert shown[1] == "  pytest-ngraph deploy a-run --case net-openvino:streams=2-b1-cpu -o service"
+    assert shown[1] == command
     assert any(line.startswith("  `torchscript` at batch 1: 1.70 s a sample; surely slower than ") for line in shown)
     assert any(line.startswith("  `tvm` at batch 1: failed, raised in compile: ") for line in shown)
 

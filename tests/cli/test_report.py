@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_ngraph import store
 from pytest_ngraph.case import Case
 from pytest_ngraph.cli import main
 from pytest_ngraph.comparison import Comparison
@@ -96,6 +97,32 @@ def test_changes_since_an_earlier_store(tmp_path: Path, capsys: pytest.CaptureFi
     assert "| -50.0 | faster |" in capsys.readouterr().out
 
 
+def test_two_runs_or_devices_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stores = [a_store(tmp_path / name, name, 0.01 * factor) for name, factor in (("xeon", 1.0), ("orin", 5.0))]
+    assert main(["report", *stores, "--compare", "xeon", "orin"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("## Side by side: devices xeon and orin\n")
+    assert shown.count(" surely slower |") == 4
+    again = a_store(tmp_path / "twice")
+    a_store(tmp_path / "twice", seconds=0.02)
+    ids = store.run_ids(Path(again))
+    command = [
+        "report",
+        again,
+        "--compare",
+        ids[0],
+        "latest",
+        "--table",
+        "side_by_side",
+        "-o",
+        str(tmp_path / "report"),
+    ]
+    assert main(command) == 0
+    rows = (tmp_path / "report" / "tables" / "side_by_side.csv").read_text().splitlines()
+    assert f"{ids[1]} (s)" in rows[0]
+    assert len(rows) == 5
+
+
 def test_a_device_that_is_two_machines_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stores = [a_store(tmp_path / name, fingerprint=name) for name in ("one", "other")]
     assert main(["report", *stores, "--table", "devices"]) == 0
@@ -110,10 +137,12 @@ def test_a_device_that_is_two_machines_is_a_warning(tmp_path: Path, capsys: pyte
         (["{store}", "--figure", "bsr"], "--figure, and --before without --table, need a folder to write to: -o DIR."),
         (["{store}", "--table", "famlies"], "unknown table 'famlies'. Did you mean 'families'? Known: architectures, "),
         (["{store}", "--figure", "brs", "-o", "{new}"], "unknown figure 'brs'. Did you mean 'bsr'? Known: ase, "),
+        (["{store}", "--compare", "cpu", "cpu"], "--compare cpu cpu: that is the same. Name two runs, or two devices."),
+        (["{store}", "--compare", "cpu", "cpy"], "unknown --compare 'cpy'. Did you mean 'cpu'? Known: "),
         (["{store}", "--figure", "changes", "-o", "{new}"], "figure changes has no data: "),
         (["{store}", "--run", "never", "-o", "{new}"], "the store {store} has no run 'never'. Runs: "),
     ],
-    ids=["file", "empty", "folder", "table", "figure", "missing", "run"],
+    ids=["file", "empty", "folder", "table", "figure", "same", "side", "missing", "run"],
 )
 def test_mistakes_are_one_message(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str

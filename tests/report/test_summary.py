@@ -52,15 +52,16 @@ def test_a_whole_block() -> None:
         failed(case("tvm", 8)),
         measured(case("openvino", 1), 0.01, stable=False, contention=Contention(pressure_percent=12.3)),
     ]
-    assert texts(records)[:11] == [
+    assert texts(records)[:12] == [
         "resnet18 on xeon  fp32, latency, 11.7 M parameters",
         "    batch  compiler  samples/s   ±%  latency  speedup   RTR   ASE   BSR  compile",
         "        1  identity       50.0  0.0  20.0 ms     1.00  1.00  1.00  1.00     none",
         "        1  tvm       skipped: tvm needs tvm, which is not installed: pip inst...",
-        "  *~    1  openvino        100  0.0  10.0 ms     2.00  1.00  1.00  1.00     none",
+        "  *~    1  openvino        100  0.0  10.0 ms     2.00  1.00  1.00  1.00        -",
         "        8  identity        100  0.0  80.0 ms     1.00  2.00  0.25  1.00     none",
         "  *     8  openvino        200  0.0  40.0 ms     2.00  2.00  0.25  1.00   3.20 s",
         "        8  tvm       failed in compile: RuntimeError: no such operator",
+        "  - compile: how long compiling takes by itself was not recorded",
         "  ~ openvino at batch size 1 did not settle in 11 rounds: CPU pressure 12 %",
         "",
         LEGEND,
@@ -144,6 +145,7 @@ def test_absent_figures_are_explained_once() -> None:
     notes = [text for text in shown if text.startswith(("  -", "  ?"))]
     assert notes == [
         "  - RTR, ASE, BSR: batch size 1 was not measured",
+        "  - compile: how long compiling takes by itself was not recorded",
         "  ? too few rounds for an interval",
     ]
 

@@ -133,4 +133,4 @@ def test_why_rounds_stopped_is_read_back(tmp_path: Path, record: Record) -> None
     stopped = dataclasses.replace(record, stopped="surely slower than openvino")
     written(tmp_path, stopped)
     assert store.read(tmp_path).records == (stopped,)
-    assert not {"schema", store.run.ENDED, store.run.DEVICE, "phase"} & record.to_dict().keys()
+    assert not {"schema", store.run.ENDED, store.run.DEVICE, store.run.STEP, "phase"} & record.to_dict().keys()

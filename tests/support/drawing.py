@@ -13,8 +13,18 @@ from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import FIGURES
 from pytest_ngraph.store import Run
 
-UNDRAWN = ("repeated", "parts", "changes", "sizes", "tails", "pareto_serving", "pareto_cold_start")
-"""Figures for which the synthetic study has no data: no profiles, earlier run, own sizes, single calls, costs."""
+UNDRAWN = (
+    "side_by_side",
+    "repeated",
+    "parts",
+    "changes",
+    "sizes",
+    "tails",
+    "load",
+    "pareto_serving",
+    "pareto_cold_start",
+)
+"""Figures for which the synthetic study has no data: no profiles, earlier run, own sizes, single calls, load, costs."""
 HOSTILE = """</script><script>alert("x")</script>,'&\\n<b>"""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_ngraph.advise.answer import Answer, Candidate, apart, named_beside
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.metrics.text import number, quantity
+from pytest_ngraph.report.lines import INDENT, wrapped
 from pytest_ngraph.report.table import GAP, Column, fitting, row
 from pytest_ngraph.wording import counted
 
@@ -16,8 +17,12 @@ WORTH_SAYING = 0.05
 
 
 def lines(answer: Answer, width: int, options: str = "") -> Iterator[str]:
-    """Yield an answer, line by line. `options` are those that the command needs, such as the store."""
-    yield sentence(answer)
+    """Yield an answer, line by line: in so many columns, but for the command, which is to be copied.
+
+    Args:
+        options: options that the command needs, such as the store.
+    """
+    yield from _wrapped(sentence(answer), width, indent="")
     if answer.pick is not None:
         yield f"  {command(answer)}{options}"
     complete = [each for each in answer.candidates if each.is_on_front]
@@ -30,9 +35,15 @@ def lines(answer: Answer, width: int, options: str = "") -> Iterator[str]:
         yield ""
         yield f"Also tried, of {counted(len(answer.candidates) + len(answer.dropped), 'candidate')}"
         for each in others:
-            yield f"  {_label(each.case)}: {quantity(each.s_per_sample, 's')} a sample; {_why(each, answer)}"
+            yield from _wrapped(
+                f"{_label(each.case)}: {quantity(each.s_per_sample, 's')} a sample; {_why(each, answer)}", width
+            )
         for case, reason in answer.dropped.items():
-            yield f"  {_label(case)}: {reason}"
+            yield from _wrapped(f"{_label(case)}: {reason}", width)
+
+
+def _wrapped(text: str, width: int, indent: str = INDENT) -> Iterator[str]:
+    return (line.text for line in wrapped(text, width, indent=indent))
 
 
 def sentence(answer: Answer) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ from pytest_ngraph.bench.conditions import Conditions
 from pytest_ngraph.bench.goal import Knowledge
 from pytest_ngraph.bench.progress import JournaledProgress, Progress
 from pytest_ngraph.case import Case
+from pytest_ngraph.clock import Clock
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.host import THIS_MACHINE
 from pytest_ngraph.machine.machine import environment
@@ -25,7 +28,7 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.session.options import ResumeOptions
 from pytest_ngraph.session.resume import open_run
 from pytest_ngraph.settings import Settings
-from pytest_ngraph.store import Journal
+from pytest_ngraph.store import Journal, Step
 
 MOST_TAILS_S = 30.0
 """Seconds of single calls of a case. A slower model shows no p99 in them, and says so."""
@@ -41,7 +44,9 @@ class Measuring:
         settings: those of the run, whose budget and limits each rung sets.
         target: returns what a case is compiled for.
         journal: where records go.
-        kept: records of an earlier session of this run.
+        kept: the last records of earlier sessions of this run.
+        steps: what these measured, step by step. Where the race asks for the same again, it gets the same, and the time
+            goes on from there, so that it decides as if it had not been interrupted.
     """
 
     def __init__(
@@ -52,22 +57,31 @@ class Measuring:
         target: Callable[[Case], Target],
         journal: Journal,
         kept: Mapping[Case, Record],
+        steps: Sequence[Step] = (),
+        clock: Clock = time.monotonic,
     ) -> None:
         self._bench = bench
         self._asked = asked
         self._settings = settings
         self._target = target
         self._journal = journal
-        self._kept = dict(kept)
-        self._latest = dict(kept)
+        self._kept = dict(kept) if steps else {}
+        self._latest: dict[Case, Record] = {}
+        self._steps = deque(steps)
+        self._clock = clock
+        self._began_at = clock()
 
     @property
     def run_id(self) -> str:
         """The id of the run that has the records."""
         return self._journal.id
 
+    def elapsed_s(self) -> float:
+        """Return the seconds that the race has taken, those of earlier sessions included."""
+        return self._clock() - self._began_at
+
     def __call__(self, cases: Sequence[Case], budget_s: float, left_s: float, wanted: Sequence[Case]) -> list[Record]:
-        """Measure cases of one group in turn, but for those whose record from an earlier session stands."""
+        """Measure cases of one group in turn, as far as no earlier session has measured them."""
         rung = dataclasses.replace(
             self._settings,
             budget_s=budget_s,
@@ -78,11 +92,35 @@ class Measuring:
         self._bench.adopt(rung)
         self._asked.clear()
         self._asked.update(wanted)
+        if (earlier := self._replayed(cases, rung)) is not None:
+            return earlier
         standing = {case: record for case in cases if (record := self._standing(case, rung))}
         left = [case for case in cases if case not in standing]
         for record in self._bench.run(left) if left else ():
             standing[record.case] = self._take(dataclasses.replace(record, run=self._journal.id))
+        self._journal.end_step(self.elapsed_s())
         return [standing[case] for case in cases if case in standing]
+
+    def _replayed(self, cases: Sequence[Case], rung: Settings) -> list[Record] | None:
+        """Return what an earlier session measured at this step, if that is what is asked for and stands; else None.
+
+        A step that was interrupted is measured again as a whole: its cases are compared in the same minutes.
+        """
+        if not self._steps:
+            return None
+        elapsed_s, records = self._steps.popleft()
+        found = {record.case: record for record in records}
+        late = {case: self._latest[case] for case in cases if case not in found and case in self._latest}
+        stands = all(self._stands(case, found[case], rung) for case in cases if case in found)
+        if not stands or set(cases) != {*found, *late}:
+            self._steps.clear()  # what was measured after it was decided on by other measurements
+            self._latest |= self._kept
+            return None
+        self._latest |= found
+        self._began_at -= max(0.0, elapsed_s - self.elapsed_s())
+        if not self._steps:
+            self._kept.clear()
+        return [(found | late)[case] for case in cases]
 
     def _take(self, record: Record) -> Record:
         """Store a record and return it. One that the race had no time for leaves an earlier measurement as it is."""
@@ -105,13 +143,17 @@ class Measuring:
         record = self._kept.get(case)
         if record is None:
             return None
-        before: dict[str, Any] = record.follows_from.get("settings", {})
-        is_short = before.get("budget_s", 0.0) < rung.budget_s
-        is_less = record.lacks_score(case) or (case in self._asked and record.lacks_costs)
-        if is_short or is_less or staleness(record, self._would_follow_from):
+        if not self._stands(case, record, rung):
             del self._kept[case]
             return None
         return record
+
+    def _stands(self, case: Case, record: Record, rung: Settings) -> bool:
+        """Return whether a record was measured for as long as this rung takes, and nothing has changed since."""
+        before: dict[str, Any] = record.follows_from.get("settings", {})
+        is_short = before.get("budget_s", 0.0) < rung.budget_s
+        is_less = record.lacks_score(case) or (case in self._asked and record.lacks_costs)
+        return not (is_short or is_less or staleness(record, self._would_follow_from))
 
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """Return what a record would follow from now, if it were measured for as long as it was."""
@@ -163,5 +205,6 @@ def measuring(
     )
     kept = {record.case: record for record in earlier.run.records} if earlier else {}
     with closing(journal), closing(bench):
-        yield Measuring(bench, asked, conditions.settings, conditions.target, journal, kept)
+        steps = earlier.run.steps if earlier else ()
+        yield Measuring(bench, asked, conditions.settings, conditions.target, journal, kept, steps)
         journal.end(whole=True)

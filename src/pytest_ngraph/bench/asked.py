@@ -18,6 +18,7 @@ class Asked:
         tails: single calls of head and base are timed in turn as well, in further launches.
         served: what serving them costs is measured, beside a base also what serving that costs.
         profiled: it is profiled where their time goes.
+        compile_s: the seconds that compiling takes are needed: nothing else may compile meanwhile.
     """
 
     alone: Collection[Case] = ()
@@ -25,6 +26,7 @@ class Asked:
     tails: Collection[Case] = ()
     served: Collection[Case] = ()
     profiled: Collection[Case] = ()
+    compile_s: Collection[Case] = ()
 
 
 NOTHING = Asked()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.ahead import Ahead, CompilingAhead
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.bench.base import Base, Opponent, Opponents
@@ -54,6 +55,7 @@ class Bench:
         home: where workers run.
         asked: cases of which more is measured.
         knowledge: what the goal of the settings decides by.
+        ahead: what is compiled ahead, before the first group is measured; None to compile each group by itself.
 
     Raises:
         UsageError: this system or interpreter cannot measure.
@@ -68,6 +70,7 @@ class Bench:
         home: Home = OWN_HOME,
         asked: Asked = NOTHING,
         knowledge: Knowledge = NOTHING_KNOWN,
+        ahead: Ahead | None = None,
     ) -> None:
         require_measurable()
         self._scratch = Scratch()
@@ -80,6 +83,9 @@ class Bench:
         self._base = base
         self._asked = asked
         self._knowledge = knowledge
+        self._home = home
+        self._ahead = ahead
+        self._exported: dict[Case, Artifact] = {}
         self._workers = Workers(self._folder, settings.memory_bytes, home, forks=base is not None)
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
@@ -95,10 +101,12 @@ class Bench:
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group and yield each record as soon as it is complete."""
         with exclusive(lambda: self._progress.waiting(OTHERS_MEASURE)):
-            folder = self._folder / "group"
+            self._compile_ahead()
+            exported = self._exported.pop(cases[0].group, None)
+            folder = exported.folder if exported else self._folder / "group"
             opponents = self._opponents(folder)
             try:
-                artifact = self._export(cases, folder, opponents)
+                artifact = exported or self._export(cases, folder, opponents)
             except Unsupported as reason:
                 yield from self._skipped(cases, str(reason), opponents)
             except (WorkerFailed, OSError) as error:
@@ -122,6 +130,16 @@ class Bench:
         """End every worker and remove what workers left behind."""
         self._workers.close()
         self._scratch.close()
+
+    def _compile_ahead(self) -> None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is None:
+            return
+        memory_bytes = self._settings.memory_bytes
+        workers = Workers(self._folder, memory_bytes and memory_bytes // ahead.lanes, self._home)
+        compiling = CompilingAhead(ahead, self._settings, workers, self._target, self._folder / "ahead", self._progress)
+        compiling.run()
+        self._exported = compiling.exported
 
     def _export(self, cases: Sequence[Case], folder: Path, opponents: Opponents | None) -> Artifact:
         case = cases[0]
@@ -149,9 +167,8 @@ class Bench:
                 yield Record.unchanged(case, comparison, artifact.model)
             else:
                 waiting.append((case, comparison, opponent))
-        if self._base is not None:  # else they were started while the group was exported
-            self._workers.start_ahead((case.compiler, self._target(case)) for case, *_ in waiting[:AHEAD])
-            self._workers.settle(self._settings.timeout_s)
+        self._workers.start_ahead((case.compiler, self._target(case)) for case, *_ in waiting[:AHEAD])
+        self._workers.settle(self._settings.timeout_s)
         while waiting:
             arms: list[Arm] = []
             room = Headroom()
@@ -250,7 +267,7 @@ class Bench:
         """Have the arm scored, if its case asks for it. The exporter does it, which has the user's modules."""
         if arm.case.scored_by and arm.running:
             exporter = partial(self._workers.resident, EXPORTER, self._target(arm.case.group))
-            arm.score(exporter, self._folder / "group" / "outputs.npz")
+            arm.score(exporter, self._folder / "outputs.npz")
 
     def _prepare(self, arm: Arm) -> None:
         arm.prepare(

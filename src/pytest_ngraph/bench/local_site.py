@@ -38,6 +38,7 @@ class LocalSite:
         """Accept everything: nothing has to be sent anywhere."""
 
     def open(self, work: WorkOrder) -> Bench:
+        from pytest_ngraph.bench.ahead import Ahead
         from pytest_ngraph.bench.bench import Bench
         from pytest_ngraph.bench.conditions import Conditions
         from pytest_ngraph.bench.home import Home
@@ -54,6 +55,7 @@ class LocalSite:
             Home(folder=self._folder),
             work.asked,
             work.knowledge,
+            Ahead(groups=work.groups, lanes=work.lanes, is_over=work.is_over, note=work.note) if work.lanes else None,
         )
 
     def close(self) -> None:

@@ -183,9 +183,15 @@ class WorkerProcess:
                         on_progress(text)
             deadline = self._clock() + timeout_s
 
+    def kill(self) -> None:
+        """Kill the process. A request that waits in another thread then fails."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
     def close(self) -> None:
         """Kill the process and everything that it started, including what left its process group."""
-        self._kill()
+        self.kill()
         end_leftovers(self._mark)
         for pipe in (self._process.stdin, self._process.stdout, self._stderr):
             assert pipe is not None
@@ -203,7 +209,7 @@ class WorkerProcess:
         line = self._receive(deadline)
         message = parse(line)
         if message is None:
-            self._kill()
+            self.kill()
             raise _Ended("crashed", f"wrote to the pipe reserved for its answers and was killed: {line[:80]!r}")
         return message
 
@@ -216,7 +222,7 @@ class WorkerProcess:
         while b"\n" not in self._buffer:
             left = deadline - self._clock()
             if left <= 0:
-                self._kill()
+                self.kill()
                 raise _Ended("timed out", "took longer than its time-out and was killed")
             events = answers.poll(1000 * min(POLL_S, left))
             if not events and self._process.poll() is not None:
@@ -247,21 +253,16 @@ class WorkerProcess:
         on_board = 0 if self._in_use_before is None else in_use_bytes() - self._in_use_before
         if not (holds_more(members := family(self._process.pid), limit) or on_board > limit):
             return
-        self._kill()
+        self.kill()
         end_leftovers(self._mark)  # what grew may be a process in a session of its own
         children = f", with {counted(len(members) - 1, 'process', 'processes')} that it started," * (len(members) > 1)
         raise _Ended("out of memory", f"grew{children} over the limit of {limit / 2**30:.2g} GiB and was killed")
-
-    def _kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
 
     def _death(self) -> _Ended:
         try:
             code = self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            self._kill()
+            self.kill()
             return _Ended("crashed", "closed its output and was killed")
         if code == -signal.SIGKILL:
             return _Ended("out of memory", "was killed from outside (SIGKILL), most likely for lack of memory")

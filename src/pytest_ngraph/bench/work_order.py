@@ -40,6 +40,8 @@ class WorkOrder:
         retry_failed: whether devices measure again what failed there in a way that may have been chance.
         measured_again: notes that a device had a record of a case, and why it does not stand any more.
         note: shows a sentence at the end of the run.
+        lanes: how many processes compile the groups ahead, before the first is measured; 0 to compile each by itself.
+        is_over: whether the time of the session is over.
     """
 
     settings: Settings
@@ -58,3 +60,5 @@ class WorkOrder:
     retry_failed: bool = False
     measured_again: Callable[[Case, str], None] = lambda case, reason: None
     note: Callable[[str], None] = lambda text: None
+    lanes: int = 0
+    is_over: Callable[[], bool] = lambda: False

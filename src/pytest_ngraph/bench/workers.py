@@ -55,7 +55,7 @@ class Workers:
 
     def resident(self, role: Role, target: Target, home: Home | None = None) -> WorkerProcess:
         """Return the worker of this role, a new one if the last one died."""
-        key = _key(role, target)
+        key = shared_key(role, target)
         if key in self._resident and not self._resident[key].alive:
             self._resident.pop(key).close()  # and kill what it started
         if key not in self._resident:
@@ -70,7 +70,7 @@ class Workers:
         A worker that cannot be started fails when it is asked for.
         """
         for compiler, target in compilers:
-            key = _key(compiler, target)
+            key = shared_key(compiler, target)
             if key in self._resident:
                 continue
             if self._forks and self._server(compiler, target):
@@ -88,9 +88,13 @@ class Workers:
         importing, self._importing = self._importing, []
         for compiler, target in importing:
             with suppress(WorkerFailed):
-                worker = self._resident.get(_key(compiler, target)) or self.resident(compiler, target)
+                worker = self._resident.get(shared_key(compiler, target)) or self.resident(compiler, target)
                 if worker.alive:
                     worker.request("ready", timeout_s=timeout_s)
+
+    def further(self, role: Role, target: Target) -> WorkerProcess:
+        """Start one more worker of this role, which the caller closes. Raises `WorkerFailed`."""
+        return self._start(role, target)
 
     @contextmanager
     def fresh(self, target: Target, home: Home | None = None, compiler: str = "") -> Iterator[WorkerProcess]:
@@ -191,5 +195,6 @@ def _server_key(compiler: str, target: Target, home: Home | None) -> ServerKey:
     return compiler, target.cores, str(home)
 
 
-def _key(role: Role, target: Target) -> tuple[Role, Target]:
+def shared_key(role: Role, target: Target) -> tuple[Role, Target]:
+    """Return the same key for all targets that share a worker of this role."""
     return role, dataclasses.replace(target, precision="fp32")

@@ -115,7 +115,7 @@ def _run(parsed: argparse.Namespace) -> int:
     try:
         with measuring(parsed.store, settings, devices, between, live, parsed.resume) as measure:
             run_id = measure.run_id
-            race = Race(axes, limits, measure, parsed.budget, between)
+            race = Race(axes, limits, measure, parsed.budget, between, measure.elapsed_s)
             found = answer(race.run(), race.named, limits, between, run_id)
     except KeyboardInterrupt:
         live.end(f"interrupted. To go on: the same command with --resume={run_id}")

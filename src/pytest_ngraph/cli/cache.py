@@ -33,9 +33,14 @@ def _run(parsed: argparse.Namespace) -> int:
     for entry in reversed(entries):
         made = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.made_at))
         size = f"{entry.size_bytes / 2**20:.1f} MiB"
-        print(f"{made}  {size:>11}  {(entry.convert_s or 0) + entry.compile_s:7.1f} s  {_origin(entry)}")
+        print(f"{made}  {size:>11}  {_seconds(entry):>9}  {_origin(entry)}")
     print(f"{counted(len(entries), 'artifact')}, {sum(e.size_bytes for e in entries) / 2**20:.1f} MiB in {folder}")
     return 0
+
+
+def _seconds(entry: Entry) -> str:
+    """Return how long compiling took; a dash where that is not known, because others compiled beside it."""
+    return "-" if entry.compile_s is None else f"{(entry.convert_s or 0) + entry.compile_s:.1f} s"
 
 
 def _origin(entry: Entry) -> str:

@@ -76,7 +76,7 @@ def _deploy(record: Record, run: Run, profiles: dict[str, Device], folder: Path)
     from pytest_ngraph.deploy.readme import in_words
 
     target = choice.target_of(record, profiles)
-    settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
+    settings = Settings(cache=compiled_folder(), needs_compile_s=False).on_machine(this_machine().memory_bytes)
     live = Live(sys.stdout)
     done = deploy(record, run, target, settings, folder, live)
     live.end(f"{record.case.id}: {folder}")

@@ -56,7 +56,7 @@ def _run(parsed: argparse.Namespace) -> int:
     from pytest_ngraph.report.explained import lines
 
     live = Live(sys.stderr)
-    settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
+    settings = Settings(cache=compiled_folder(), needs_compile_s=False).on_machine(this_machine().memory_bytes)
     cases = [(record.case, target) for record, target in zip(records, targets, strict=True)]
     try:
         explained = explain(explaining(cases, settings, records[0].follows_from["graph"], live), parsed.depth)

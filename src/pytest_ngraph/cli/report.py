@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph import store
+from pytest_ngraph.cli import sides
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.report import study
@@ -18,6 +19,7 @@ from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
     from pytest_ngraph.report.study.data import Study
+    from pytest_ngraph.report.study.sides import Sides
 
 
 def declare(commands: Any) -> None:
@@ -30,6 +32,12 @@ def declare(commands: Any) -> None:
     )
     parser.add_argument("-o", "--output", type=path, metavar="DIR", help="write a report into this folder")
     parser.add_argument("--before", nargs="+", type=path, default=[], metavar="STORE", help="show changes since these")
+    parser.add_argument(
+        "--compare",
+        nargs=2,
+        metavar=("A", "B"),
+        help="two runs or devices side by side: how many times as fast B is, case by case; without a folder, print it",
+    )
     single = parser.add_mutually_exclusive_group()
     single.add_argument("--figure", metavar="NAME", help="write only this figure into the folder")
     single.add_argument("--table", metavar="NAME", help="write only this table; without a folder, print it")
@@ -41,9 +49,9 @@ def _run(parsed: argparse.Namespace) -> int:
     if parsed.output is not None:
         study.check(parsed.output)
         _write(_study(stores, parsed), parsed)
-    elif parsed.table:
+    elif parsed.table or parsed.compare:
         study.check_libraries()
-        print(study.table_as_text(_study(stores, parsed), parsed.table), end="")
+        print(study.table_as_text(_study(stores, parsed), parsed.table or "side_by_side"), end="")
     elif parsed.figure or parsed.before:
         raise UsageError("--figure, and --before without --table, need a folder to write to: -o DIR.")
     else:
@@ -67,10 +75,27 @@ def _study(stores: Sequence[Path], parsed: argparse.Namespace) -> Study:
     from pytest_ngraph.against.processes import calibrated
     from pytest_ngraph.report.study.data import Study
 
-    data = Study.of(_runs(stores, parsed.id), _runs(parsed.before, None), between=calibrated)
+    runs: Iterable[Run] = _runs(stores, parsed.id)
+    compared = None
+    if parsed.compare:
+        runs, compared = _compared(parsed.compare, stores, parsed.id)
+    data = Study.of(runs, _runs(parsed.before, None), between=calibrated, sides=compared)
     for warning in data.warnings:
         print(f"pytest-ngraph: {warning}", file=sys.stderr)
     return data
+
+
+def _compared(names: Sequence[str], stores: Sequence[Path], run: str | None) -> tuple[list[Run], Sides]:
+    """Return what is shown, and the two sides that are compared: of runs, the second is shown.
+
+    Raises `UsageError` for what is neither a run nor a device, and for one that is compared with itself.
+    """
+    if names[0] == names[1]:
+        raise UsageError(f"--compare {names[0]} {names[1]}: that is the same. Name two runs, or two devices.")
+    if (found := sides.runs_named(names, stores)) is not None:
+        return found[1:], sides.of_runs(found)
+    runs = [*_runs(stores, run)]
+    return runs, sides.of_devices(names, runs)
 
 
 def _runs(stores: Sequence[Path], run: str | None) -> Iterator[Run]:

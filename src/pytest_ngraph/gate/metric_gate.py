@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
+from pytest_ngraph.case import Case
 from pytest_ngraph.gate.changes import ALONE, READINGS, SPREADS, Uncompared
 from pytest_ngraph.gate.inversions import judge_inversions
 from pytest_ngraph.gate.judge import Judge
@@ -63,8 +63,7 @@ def _metrics_of(cases: Sequence[Case]) -> Iterator[tuple[Metric, Mapping[Case, f
     for each in sensitivities(cases):
         yield Metric(each.name, each.scope), each.weights
     for case in cases:
-        compiles = CompilerSpec.parse(case.compiler).name != IDENTITY
-        yield from ((Metric(name, case), {}) for name in READINGS if name != "compile_s" or compiles)
+        yield from ((Metric(name, case), {}) for name in READINGS if name != "compile_s" or case.is_compiled)
         if case.runs_single_calls:
             yield from ((Metric(name, case), {}) for name in PERCENTILES)
     for scope, *_ in arms_compared(cases):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pytest_ngraph.history.summary import Origin, Summary
 from pytest_ngraph.store.lines import Line, lines, record_of
-from pytest_ngraph.store.run import DEVICE, ENDED, SOURCE, check_schema
+from pytest_ngraph.store.run import DEVICE, ENDED, SOURCE, STEP, check_schema
 
 
 class Found(NamedTuple):
@@ -45,7 +45,7 @@ def read(path: Path) -> Iterator[Found | Line]:
             environment, source = _texts(data.get("environment")), _texts(data.get(SOURCE))
         elif data is not None and DEVICE in data:
             devices[str(data[DEVICE])] = _texts(data.get("environment"))
-        elif data is None or not (ENDED in data or "phase" in data):
+        elif data is None or not (ENDED in data or STEP in data or "phase" in data):
             record = None if data is None else record_of(data)
             if record is None:
                 if line.is_ended:

@@ -17,6 +17,7 @@ from pytest_ngraph.metrics.panels import NONE, Chunk, Neighbour, Panels
 from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
 from pytest_ngraph.stats import Estimates, Floats
 
+NOT_TIMED = "how long compiling takes by itself was not recorded"
 INAPPLICABLE_TO_IDENTITY = "identity is the reference of the other compilers"
 UNREAD = {
     "compile_s": ("nothing is compiled", True),
@@ -59,7 +60,7 @@ def case_columns(panels: Panels) -> dict[str, Column]:
         "rtr": _ratio(panels, RATIOS["rtr"]),
         "ase": _ratio(panels, RATIOS["rtr"]),
         "bsr": _ratio(panels, RATIOS["bsr"]),
-        "compile_s": _reading(cells, "compile_s"),
+        "compile_s": _compile_s(cells),
         "break_even": _break_even(panels),
         "score": _reading(cells, "score"),
         "cpu_percent": _reading(cells, "cpu_percent"),
@@ -155,10 +156,11 @@ def _ratio(panels: Panels, ratio: Ratio) -> Column:
 def _break_even(panels: Panels) -> Column:
     cells = panels.cells
     inapplicable = dict.fromkeys(np.flatnonzero(_is_identity(panels)).tolist(), INAPPLICABLE_TO_IDENTITY)
-    uncompiled = np.flatnonzero(np.isnan(cells.readings["compile_s"])).tolist()
-    by_definition = dict.fromkeys(uncompiled, UNREAD["compile_s"][0]) | inapplicable
+    compiling = _compile_s(cells)
+    by_definition = {row: why for row, why in compiling.absent.items() if compiling.by_definition[row]} | inapplicable
     column = Column.empty(
-        len(cells.cases), _lacking(panels, ("identity",), cells.measured) | by_definition | _unmeasured(cells)
+        len(cells.cases),
+        _lacking(panels, ("identity",), cells.measured) | compiling.absent | by_definition | _unmeasured(cells),
     )
     column.by_definition[[row for row in by_definition if cells.measured[row]]] = True
     return column
@@ -241,6 +243,15 @@ def _reading(cells: Cells, name: str) -> Column:
     column.by_definition[unread & cells.measured] = inapplicable
     rows = np.flatnonzero(column.present)
     column.put(rows, _exactly(values[rows]))
+    return column
+
+
+def _compile_s(cells: Cells) -> Column:
+    column = _reading(cells, "compile_s")
+    for row in np.flatnonzero(column.by_definition).tolist():
+        if cells.cases[row].is_compiled:
+            column.absent[row] = NOT_TIMED
+            column.by_definition[row] = False
     return column
 
 

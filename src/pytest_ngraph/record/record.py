@@ -51,7 +51,7 @@ class Record:
             representation, a TorchScript graph, or the program read back), in a cold start. None where nothing is
             compiled, and in records of earlier versions, whose `compile_s` contains it.
         compile_s: seconds from there to the first possible iteration, in a cold start, loading included; None where
-            nothing is compiled.
+            nothing is compiled, or other cases were compiled at the same time.
         compile_cores: logical CPUs that compiling could use; None where nothing is compiled, or it was not recorded.
         load_s: seconds from what was compiled, just now or earlier, to the first possible iteration.
         cached_at: when the artifact from the cache was compiled, in seconds since the epoch; None when it was compiled
@@ -193,6 +193,11 @@ class Record:
     def has_single_calls(self) -> bool:
         """Whether it was measured, and its calls ran by themselves, so that each can have a time."""
         return self.outcome == "measured" and self.case.runs_single_calls
+
+    @property
+    def lacks_compile_s(self) -> bool:
+        """Whether the case was compiled and measured, and it is not known how long compiling takes by itself."""
+        return self.outcome == "measured" and self.case.is_compiled and self.compile_s is None
 
     def lacks_score(self, case: Case) -> bool:
         """Whether the case was measured, and not scored by the function that this case names."""

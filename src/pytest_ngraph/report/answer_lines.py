@@ -1,4 +1,4 @@
-"""The answer of a run in at most five lines, for the end of its summary: what to deploy, too close, or failed."""
+"""The answer of a run in a few lines, for the end of its summary: what to deploy, too close, or failed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_ngraph.metrics.cells import Key, key_of, why_not_measured
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import NOT_FAILED, Record
 from pytest_ngraph.report.answers import Answer, Candidate, Goal, answers, winners
-from pytest_ngraph.report.lines import INDENT, Line, shortened
+from pytest_ngraph.report.lines import INDENT, Line, wrapped
 from pytest_ngraph.report.table import Column, fitting, row
 from pytest_ngraph.wording import counted, listed
 
@@ -30,8 +30,7 @@ def answer_lines(records: Sequence[Record], metrics: Metrics, width: int) -> lis
     rows = _rows(found, metrics, width) if len(found) <= MOST else _counted(found, width)
     close = [answer for own in found.values() for answer in own if answer.is_close]
     last = [*_close(close), *_failed(latest)]
-    doubts = [Line(shortened(f"{INDENT}{'; '.join(last)}", width), "doubt")] if last else []
-    return [Line("What to deploy", "heading"), *rows, *doubts]
+    return [Line("What to deploy", "heading"), *rows, *wrapped("; ".join(last), width, "doubt")]
 
 
 def _answered(records: Sequence[Record], metrics: Metrics) -> dict[Key, list[Answer[Record]]]:
@@ -57,7 +56,7 @@ def _rows(found: dict[Key, list[Answer[Record]]], metrics: Metrics, width: int) 
         columns.append(Column(heading=goal, cells=cells, left=True, rank=rank))
     shown = fitting(columns, width - len(INDENT))
     for index in range(len(found)):
-        yield Line(shortened(INDENT + row(shown, index).rstrip(), width), "best")
+        yield from wrapped(row(shown, index).rstrip(), width, "best")
 
 
 def _title(key: Key, several: bool) -> str:
@@ -85,7 +84,7 @@ def _counted(found: dict[Key, list[Answer[Record]]], width: int) -> Iterator[Lin
             for goal in GOALS
             if any(answer.goal == goal for answer in own)
         ]
-        yield Line(shortened(f"{INDENT}{device}: {'; '.join(parts)}", width), "best")
+        yield from wrapped(f"{device}: {'; '.join(parts)}", width, "best")
     if len(devices) > MOST:
         yield Line(f"{INDENT}and {len(devices) - MOST + 1} devices more", "note")
 

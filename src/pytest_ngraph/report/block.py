@@ -53,7 +53,7 @@ def _heading(rows: Sequence[Record], width: int) -> list[Line]:
     whole = f"{title(case)}{GAP}{', '.join(facts)}"
     if len(whole) <= width:
         return [Line(whole, "heading")]
-    return [Line(shortened(title(case), width), "heading"), *wrapped(", ".join(facts), width, "heading")]
+    return [*wrapped(title(case), width, "heading", indent=""), *wrapped(", ".join(facts), width, "heading")]
 
 
 def _scaled(count: int, unit: str, largest: str = "G") -> str:

@@ -33,9 +33,10 @@ class Line(NamedTuple):
         return MARKUP[self.style]
 
 
-def wrapped(text: str, width: int, style: Style = "plain") -> list[Line]:
+def wrapped(text: str, width: int, style: Style = "plain", indent: str = INDENT) -> list[Line]:
     """Return an indented sentence as several lines, indented further from the second one on."""
-    lines = textwrap.wrap(text, width, initial_indent=INDENT, subsequent_indent=2 * INDENT, break_on_hyphens=False)
+    further = indent + INDENT
+    lines = textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)
     return [Line(line, style) for line in lines]
 
 

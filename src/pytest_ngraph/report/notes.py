@@ -66,7 +66,9 @@ def notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Column
         )
     for random in dict.fromkeys(record.facts[RANDOM] for record in measured if RANDOM in record.facts):
         yield f"error: without {random}, which eager PyTorch draws at random in each call"
-    cached = dict.fromkeys(record.case.compiler for record in measured if record.cached_at is not None)
+    cached = dict.fromkeys(
+        each.case.compiler for each in measured if each.cached_at is not None and not each.lacks_compile_s
+    )
     if cached and "compile" in shown:
         yield f"compile: for {', '.join(cached)}, the seconds of the first compilation; this run used the cache"
     if any(not _is_bounded(metrics, record.case) for record in measured):

@@ -31,7 +31,7 @@ def summary(
 ) -> list[Line]:
     """Return one block for each workload on each device, then the findings across them, then the thresholds.
 
-    The answer comes last, in at most five lines.
+    The answer comes last, in a few lines.
 
     Args:
         metrics: computed from these records.

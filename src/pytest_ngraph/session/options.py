@@ -57,6 +57,10 @@ class ResumeOptions:
     retry_failed: bool = False
     max_seconds: float | None = None
 
+    def is_over(self, elapsed_s: float) -> bool:
+        """Return whether no further group may begin after this time."""
+        return self.max_seconds is not None and elapsed_s >= self.max_seconds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
@@ -105,6 +109,7 @@ class Options:
         summary: The file for the Markdown that shows the run in a pull request; None for none.
         tails: whether single calls of every case are timed.
         serving: whether it is measured what serving each case costs; else only where a threshold needs it.
+        precompile: how many processes compile ahead, before anything is measured; 0 to compile each group by itself.
         advise: whether it is said at the end what to deploy.
         reads_figures: whether the figures of every case are written somewhere, so that also a case that equals its
             base's is measured.
@@ -129,6 +134,7 @@ class Options:
     summary: Path | None = None
     tails: bool = False
     serving: bool = False
+    precompile: int = 0
     advise: bool = False
     reads_figures: bool = False
     measures: bool = True

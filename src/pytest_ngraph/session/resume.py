@@ -148,6 +148,8 @@ def _lacking(record: Record, case: Case, asked: Asked) -> Iterator[str]:
     if record.case in asked.served and record.lacks_costs:
         yield "what serving costs was not measured"
     compared = record.comparison
+    if record.case in asked.compile_s and record.lacks_compile_s:
+        yield "its seconds to compile are not known"
     if record.case in asked.profiled and record.lacks_profile and not (compared and compared.problem):
         yield "it was not profiled where the time goes"
     if compared is None or not compared.launches:

@@ -86,6 +86,7 @@ class Session:
             reads_figures=lambda: (
                 options.reads_figures or options.tails or options.serving or self.judgement.has_thresholds
             ),
+            is_over=lambda: options.resume.is_over(clock() - self._started_s),
             limits=lambda: self.judgement.knowledge_of_limits,
         )
         self._clock = clock
@@ -223,10 +224,10 @@ class Session:
         """Return why no further group is measured; empty when it can be."""
         if self.options.settings.smoke:
             return ""
-        limit_s = self.options.resume.max_seconds
-        if limit_s is not None and self._clock() - self._started_s >= limit_s:
+        resume = self.options.resume
+        if resume.is_over(self._clock() - self._started_s):
             self.is_cut_short = True
-            return f"the {limit_s:g} s of --ngraph-max-seconds are over; --ngraph-resume goes on"
+            return f"the {resume.max_seconds:g} s of --ngraph-max-seconds are over; --ngraph-resume goes on"
         try:
             self.check_store()
         except StoreError as error:

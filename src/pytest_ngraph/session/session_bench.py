@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.bench.progress import Progress
@@ -14,6 +15,7 @@ from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.plan import Plan
 from pytest_ngraph.session.recorder import Recorder
+from pytest_ngraph.settings import Settings
 from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class SessionBench:
         against: base that is measured beside the cases; None for none.
         resumed: run that this session goes on with; None for a new one.
         reads_figures: whether figures of all cases are needed, also of those that equal their base's.
+        is_over: whether the time of the session is over.
         limits: returns the limits on metrics that follow from rounds, by case, and how many comparisons share the
             chance of an error.
 
@@ -54,6 +57,7 @@ class SessionBench:
         against: LiveBase | None = None,
         resumed: ResumedRun | None = None,
         reads_figures: Callable[[], bool] = lambda: True,
+        is_over: Callable[[], bool] = lambda: False,
         limits: Callable[[], tuple[Mapping[Case, Sequence[Limit]], int]] = lambda: ({}, 1),
     ) -> None:
         self.wanted: set[Case] = set()
@@ -61,6 +65,7 @@ class SessionBench:
         self._noted: list[str] = []
         self._reads_figures = reads_figures
         self._limits = limits
+        self._is_over = is_over
         self._options = options
         self._site = site
         self._plan = plan
@@ -134,8 +139,11 @@ class SessionBench:
         from pytest_ngraph.bench.work_order import WorkOrder
 
         base = self._base()
+        obstacle = self._why_not_ahead(asked) if self._options.precompile else ""
+        if obstacle:
+            self._noted.append(f"Nothing was compiled ahead: {obstacle}.")
         work = WorkOrder(
-            settings=self._options.settings,
+            settings=self._settings(asked),
             profiles=self._options.inventory,
             threads=self._threads,
             groups=[left for group in self._plan.groups if (left := self._to_measure(group, measured))],
@@ -147,12 +155,31 @@ class SessionBench:
             retry_failed=self._options.resume.retry_failed,
             measured_again=self._again.__setitem__,
             note=self._noted.append,
+            lanes=0 if obstacle else self._options.precompile,
+            is_over=self._is_over,
             progress=self._progress,
             run_id=lambda: self._recorder.open().id,
             enter=self._recorder.enter,
             describe_device=self._recorder.describe_device,
         )
         return self._site.open(work)
+
+    def _why_not_ahead(self, asked: Asked) -> str:
+        """Return why no case is compiled before its group is measured; empty where all can be."""
+        if asked.compile_s:
+            return "a threshold needs the seconds to compile, which are true only where nothing else compiles"
+        if self._options.settings.cache is None:
+            return "there is no folder for what is compiled"
+        if self._against is not None:
+            return "beside a base, what has to be compiled is known only once it is built"
+        if not self._site.is_here:
+            return "devices of a cluster compile a case when they measure it"
+        if self._resumed is not None:
+            return "a run that goes on compiles each case by itself, to know it if compiling ends the run again"
+        return ""
+
+    def _settings(self, asked: Asked) -> Settings:
+        return replace(self._options.settings, needs_compile_s=bool(asked.compile_s) or not self._options.precompile)
 
     def _knowledge(self) -> Knowledge:
         """Return what the goal of the run decides by. With the goal precision, nothing is read for it."""

@@ -29,6 +29,8 @@ NOT_OF_ROUNDS = frozenset(
      "worker_memory_bytes", "device_memory_bytes")
 )  # fmt: skip
 """Metrics of a case that more rounds do not make surer."""
+OF_COMPILING = ("compile_s", "break_even")
+"""Metrics that need the seconds to compile."""
 REFERRED = ("speedup", "bsr", "break_even")
 """Metrics whose value under identity follows from their definition."""
 
@@ -111,7 +113,11 @@ class SessionThresholds:
 
             calls |= need_calls(self._every, self._cases)
             served |= need_costs(self._every, self._cases)
-        return Asked(calls=calls, served=served, profiled=set(self._cases if self._profiles else ()))
+        profiled, compile_s = self._profiles, any(threshold.metric in OF_COMPILING for threshold, _ in self._every)
+        of_all = {"profiled": profiled, "compile_s": compile_s}
+        return Asked(
+            calls=calls, served=served, **{name: set(self._cases if every else ()) for name, every in of_all.items()}
+        )
 
     @property
     def _every(self) -> list[tuple[Threshold, Case | None]]:

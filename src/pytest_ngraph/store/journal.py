@@ -17,7 +17,7 @@ from typing import Any
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Phase, Record
-from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, SCHEMA, SOURCE, SUFFIX, WHOLE, run_ids
+from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, SCHEMA, SOURCE, STEP, SUFFIX, WHOLE, run_ids
 from pytest_ngraph.system.files import UNSUPPORTED, sync_folder, take
 
 STAMP = "%Y%m%d-%H%M%S"
@@ -92,6 +92,10 @@ class Journal:
     def describe_device(self, device: str, environment: dict[str, str]) -> None:
         """Write the environment of a cluster's device on which cases of this run are measured."""
         self._write({DEVICE: device, "environment": environment})
+
+    def end_step(self, elapsed_s: float) -> None:
+        """Write that a race has what it asked for, and decides again after these seconds."""
+        self._write({STEP: elapsed_s})
 
     def end(self, *, whole: bool) -> None:
         """Write that the session ends, and whether it was complete."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.store.run import SUFFIX, SUMMARIES, read, run_ids
+from pytest_ngraph.store.reader import read
+from pytest_ngraph.store.run import SUFFIX, SUMMARIES, run_ids
 from pytest_ngraph.system.files import write_whole
 
 

@@ -1,17 +1,16 @@
-"""Read runs. Damaged lines are reported and left out."""
+"""A run as read back, and which runs a store has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Phase, Record
-from pytest_ngraph.store.conformity import conforms
-from pytest_ngraph.store.lines import decoded, record_of, unreadable
+from pytest_ngraph.store.lines import decoded, unreadable
 from pytest_ngraph.system.files import UNSUPPORTED, take
 
 SCHEMA = 2
@@ -25,6 +24,8 @@ DEVICE = "device"
 SOURCE = "source"
 """Key of what a session measured, a mapping with the following keys, as far as they are known."""
 COMMIT, BRANCH, ANCHOR, ANCHOR_COMMIT = "commit", "branch", "anchor", "anchor commit"
+STEP = "step"
+"""Key of the seconds after which a race decided what it measures next."""
 ENDED = "ended"
 WHOLE = "whole"
 CUT_SHORT = "cut short"
@@ -40,6 +41,13 @@ class Death(NamedTuple):
     phase: Phase
 
 
+class Step(NamedTuple):
+    """What a race has measured before it decided again, and the seconds that it had taken by then."""
+
+    elapsed_s: float
+    records: tuple[Record, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A run as read back.
@@ -53,6 +61,7 @@ class Run:
         deaths: cases that were running when a session of the run died.
         whole: whether its last session was complete.
         dropped: a description of each line that could not be read.
+        steps: those of a race, in their order; a case may have a record in several.
     """
 
     id: str
@@ -63,6 +72,7 @@ class Run:
     deaths: Mapping[Case, Death] = field(default_factory=dict)
     whole: bool = True
     dropped: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     def environment_of(self, device: str) -> dict[str, str]:
         """Return the environment of the machine on which a device's cases were measured."""
@@ -93,27 +103,6 @@ class Run:
 def run_ids(folder: Path) -> list[str]:
     """Return the ids of the runs in a store, oldest first."""
     return sorted(path.stem for path in folder.glob("*" + SUFFIX))
-
-
-def read(folder: Path, run: str = LATEST) -> Run:
-    """Return one run with its records; `LATEST` is the last one begun.
-
-    Raises:
-        StoreError: there is no such run, it cannot be read, or its schema is newer than this version's.
-    """
-    known = run_ids(folder)
-    if not known:
-        raise StoreError(f"the store {folder} has no runs. Run pytest first, or give another folder.")
-    if run == LATEST:
-        run = known[-1]
-    if run not in known:
-        raise StoreError(f"the store {folder} has no run {run!r}. Runs: {', '.join(known[-10:])}.")
-    path = folder / (run + SUFFIX)
-    try:
-        with path.open("rb") as file:
-            return _Reader(run).read(file)
-    except OSError as error:
-        raise unreadable(path, error) from error
 
 
 def last_unfinished(folder: Path) -> str | None:
@@ -164,125 +153,3 @@ def check_schema(schema: int, run: str) -> None:
             f"run {run} was written with schema {schema}; this pytest-ngraph reads up to {SCHEMA}. "
             "Upgrade pytest-ngraph."
         )
-
-
-class _Reader:
-    """Reads a journal line by line."""
-
-    def __init__(self, run: str) -> None:
-        self._run = run
-        self._environment: dict[str, str] = {}
-        self._environments: dict[str, dict[str, str]] = {}
-        self._records: dict[Case, Record] = {}
-        self._planned: set[str] = set()
-        self._deaths: dict[Case, Death] = {}
-        self._running: dict[Case, Phase] = {}
-        self._last: Case | None = None
-        self._follows_from: dict[str, Any] = {}
-        self._whole = True
-        self._dropped: list[str] = []
-
-    def read(self, file: Iterable[bytes]) -> Run:
-        """Read the lines of a file one by one: those of a large run need several times the memory of its records."""
-        for number, text in enumerate(file, start=1):
-            line = text.removesuffix(b"\n")
-            if line and not self._take(line):
-                cut = "" if text.endswith(b"\n") else ", which was not finished"
-                self._dropped.append(f"line {number}{cut}: {len(line)} bytes")
-        self._end_session(died=not self._whole)
-        return Run(
-            id=self._run,
-            environment=self._environment,
-            environments=self._environments,
-            records=tuple(self._records.values()),
-            planned=frozenset(self._planned),
-            deaths=self._deaths,
-            whole=self._whole,
-            dropped=tuple(self._dropped),
-        )
-
-    def _take(self, line: bytes) -> bool:
-        """Process a line. Return whether it could be read."""
-        data = decoded(line)
-        if data is None:
-            return False
-        if "schema" in data:
-            return self._begin_session(data)
-        if ENDED in data:
-            self._whole = data[ENDED] == WHOLE
-            self._end_session(died=False)
-            return True
-        if DEVICE in data:
-            return self._describe_device(data)
-        return self._enter_phase(data) if "phase" in data else self._keep(record_of(data))
-
-    def _begin_session(self, data: dict[str, Any]) -> bool:
-        schema = data["schema"]
-        if type(schema) is not int:
-            return False
-        check_schema(schema, self._run)
-        environment, planned, source = data.get("environment"), data.get("planned", []), data.get(SOURCE, {})
-        if not (
-            conforms(environment, dict[str, str]) and conforms(planned, list[str]) and conforms(source, dict[str, str])
-        ):
-            return False
-        self._end_session(died=True)
-        self._environment = environment or {}
-        self._planned.update(planned)
-        self._whole = schema == 1
-        return True
-
-    def _describe_device(self, data: dict[str, Any]) -> bool:
-        device, environment = data[DEVICE], data.get("environment", {})
-        if not (conforms(device, str) and conforms(environment, dict[str, str])):
-            return False
-        self._environments[device] = environment
-        return True
-
-    def _enter_phase(self, data: dict[str, Any]) -> bool:
-        try:
-            case = Case.from_dict(data["case"])
-        except (TypeError, ValueError, KeyError, AttributeError):
-            return False
-        if data["phase"] not in get_args(Phase) or not conforms(case, Case):
-            return False
-        self._running[case] = data["phase"]
-        self._last = case
-        return True
-
-    def _keep(self, record: Record | None) -> bool:
-        if record is None:
-            return False
-        self._share(record.follows_from)
-        self._records.pop(record.case, None)
-        self._records[record.case] = record
-        self._running.pop(record.case, None)
-        return True
-
-    def _share(self, follows_from: dict[str, Any]) -> None:
-        """Replace what a record follows from by the equal objects of the record before: most of its memory."""
-        for name, value in follows_from.items():
-            before = self._follows_from.get(name)
-            if before is not None and before == value:
-                follows_from[name] = before
-        self._follows_from = follows_from
-
-    def _end_session(self, *, died: bool) -> None:
-        """End a session. If it died, count a death for each case that was running."""
-        for case in self._running_last() if died else ():
-            times = self._deaths[case].times if case in self._deaths else 0
-            self._deaths[case] = Death(times + 1, self._running[case])
-        self._running.clear()
-        self._last = None
-
-    def _running_last(self) -> Iterator[Case]:
-        """Yield the case that entered a phase last, and the cases that were measured alternately with it."""
-        if self._last is None or self._last not in self._running:
-            return
-        yield self._last
-        if self._running[self._last] == "measure":
-            yield from (
-                case
-                for case, phase in self._running.items()
-                if phase == "measure" and case != self._last and case.group == self._last.group
-            )

@@ -44,7 +44,7 @@ class Entry:
     Attributes:
         key: name of the entry, the hash of `inputs`.
         folder: where its files are.
-        compile_s: as in `record.Record`, like `convert_s` and `compile_cores`.
+        compile_s: as in `record.Record`, like `convert_s` and `compile_cores`; None if it was compiled beside others.
         made_at: when it was compiled, in seconds since the epoch.
         inputs: everything that its content depends on.
         files: hashes of its files, by path relative to `folder`.
@@ -53,7 +53,7 @@ class Entry:
 
     key: str
     folder: Path
-    compile_s: float
+    compile_s: float | None
     made_at: float
     inputs: dict[str, Any]
     files: dict[str, str]
@@ -77,13 +77,22 @@ class Cache:
     Evicts the least recently used entries; among those used within a day, random ones. With strict LRU, repeating a
     sweep larger than the cache would never hit.
 
+    Args:
+        needs_compile_s: whether entries count that lack the seconds that compiling took.
+
     Attributes:
         folder: where the entries are.
     """
 
-    def __init__(self, folder: Path, limit_bytes: int = 10 * 2**30) -> None:
+    def __init__(self, folder: Path, limit_bytes: int = 10 * 2**30, *, needs_compile_s: bool = False) -> None:
         self.folder = folder
         self._limit_bytes = limit_bytes
+        self._needs_compile_s = needs_compile_s
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Cache:
+        """Return the cache that `Settings.cache_to_dict` wrote."""
+        return cls(**data | {"folder": Path(data["folder"])})
 
     @property
     def problem(self) -> str:
@@ -95,15 +104,26 @@ class Cache:
             f"Change that (chmod go-w {shlex.quote(str(self.folder))}), or choose another folder."
         )
 
+    def find(self, inputs: dict[str, Any]) -> Entry | None:
+        """Return what was compiled from `inputs`. Its files may be damaged.
+
+        Returns:
+            The entry; None if there is none that this user owns and this cache counts, or if a file that was read to
+            compile it has changed.
+        """
+        found = self._read(self.folder / key_of(inputs))
+        if found is None or (self._needs_compile_s and found.compile_s is None):
+            return None
+        return found if source_files.digests(found.read) == found.read else None
+
     def take(self, inputs: dict[str, Any], into: Path) -> Entry | None:
         """Copy what was compiled from `inputs` into a folder. A damaged entry is removed.
 
         Returns:
-            The entry; None if there is none that is undamaged and owned by this user, or if a file that was read to
-            compile it has changed.
+            The entry; None if `find` finds none, or it is damaged.
         """
-        found = self._read(self.folder / key_of(inputs))
-        if found is None or source_files.digests(found.read) != found.read:
+        found = self.find(inputs)
+        if found is None:
             return None
         try:
             for name in found.files:

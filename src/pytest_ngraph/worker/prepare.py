@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.case import IDENTITY, Case, CompilerSpec
+from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers import CompiledModel, Compiler
 from pytest_ngraph.errors import Unsupported
@@ -95,6 +95,8 @@ def prepare(
     files: FilesRead | None = None,
     clock: Clock = time.perf_counter,
     footprint: Footprint | None = None,
+    *,
+    timed: bool = True,
 ) -> Prepared:
     """Compile the artifact into `folder`, or take it from the cache, and load it.
 
@@ -104,6 +106,7 @@ def prepare(
     Args:
         files: what this process has read; None if it is not noted.
         footprint: notes what loading the model adds; None if the process holds another model, or nobody asks.
+        timed: whether it is noted how long compiling takes: not beside other processes that compile.
 
     Raises:
         Unsupported: a library is missing, or the compiler cannot convert or run the artifact.
@@ -115,20 +118,21 @@ def prepare(
         if missing := compilers.missing_library(case.compiler):
             raise Unsupported(missing) from error
         raise
-    is_identity = CompilerSpec.parse(case.compiler).name == IDENTITY
-    if is_identity or not artifact.digest:
+    if not case.is_compiled or not artifact.digest:
         cache = None
     if footprint:
         footprint.note_libraries()
-    inputs = _inputs(case, artifact, target) if cache else {}
+    inputs = cache_inputs(case, artifact, target) if cache else {}
     job = Job(compiler=compiler, artifact=artifact, target=target, folder=folder, clock=clock, footprint=footprint)
     cached = _load_cached(job, cache, inputs)
     if cached:
         loaded, entry = cached
         known = entry.cold_start
     else:
-        prime(case, compiler, artifact, target)
+        if timed:
+            prime(case, compiler, artifact, target)
         loaded, known = job.start()
+        known = known if timed else ColdStart()
 
     def keep() -> None:
         if cache and not cached:
@@ -138,7 +142,7 @@ def prepare(
         model=loaded.model,
         artifact=artifact,
         target=target,
-        cold_start=ColdStart() if is_identity else known,
+        cold_start=known if case.is_compiled else ColdStart(),
         load_s=loaded.load_s,
         cached_at=entry.made_at if cached else None,
         read=entry.read if cached else {},
@@ -146,7 +150,7 @@ def prepare(
     )
 
 
-def _inputs(case: Case, artifact: Artifact, target: Target) -> dict[str, Any]:
+def cache_inputs(case: Case, artifact: Artifact, target: Target) -> dict[str, Any]:
     """Return everything known before compiling that the result depends on.
 
     Code counts with its paths: the compiler of another tree may go on to read other files beside it.

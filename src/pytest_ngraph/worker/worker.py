@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Kind, Target, load_arrays, save_arrays
 from pytest_ngraph.case import Case
@@ -28,16 +26,17 @@ from pytest_ngraph.record import Phase
 from pytest_ngraph.system import perf_events
 from pytest_ngraph.system.relocation import refuse_foreign
 from pytest_ngraph.worker import idle, load, memory
+from pytest_ngraph.worker.ahead import compile_ahead
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.deploy import deploy
 from pytest_ngraph.worker.measure import time_calls, time_pipelined, time_quad, time_round, until_disturbed, warm_up
 from pytest_ngraph.worker.prepare import prepare
 from pytest_ngraph.worker.score import score
+from pytest_ngraph.worker.usage import with_usage
 from pytest_ngraph.workloads import frameworks, modules_of
 from pytest_ngraph.workloads.export import export
 
 Answer = dict[str, Any]
-Result = TypeVar("Result")
 
 
 class Worker:
@@ -110,7 +109,7 @@ class Worker:
         It is verified when warm, in the state in which it is timed.
 
         Args:
-            cache: the folder of the compile cache and its limit in bytes; None for no cache.
+            cache: the compile cache, as data; None for none.
             arm: `HEAD` or `BASE`.
             instead_of: as in `export`.
         """
@@ -120,7 +119,7 @@ class Worker:
         folder = Path(tempfile.mkdtemp(prefix="ngraph-compiled-"))
         self._folders.append(folder)
         self._compiled[arm] = folder
-        kept = Cache(Path(cache["folder"]), cache["limit_bytes"]) if cache else None
+        kept = Cache.from_dict(cache) if cache else None
         self._announce("compile")
         files = source_files.of_this_process()
         try:
@@ -157,6 +156,19 @@ class Worker:
             "device_memory": self._footprint.on_device(on.kind),
         }
 
+    def compile_ahead(self, *, cache: dict[str, Any], looks_only: bool = False, **of: dict[str, Any]) -> Answer:
+        """Compile a model into the cache, beside other processes that compile; the arguments are those of `prepare`.
+
+        Args:
+            looks_only: only look whether the cache has it.
+        """
+        each = Case.from_dict(of["case"]), Artifact.from_dict(of["artifact"]), Target.from_dict(of["target"])
+        try:
+            files = source_files.of_this_process()
+            return {"became": compile_ahead(*each, Cache.from_dict(cache), files, looks_only=looks_only)}
+        finally:
+            self.close()
+
     def save_outputs(self, *, file: str, arm: str = HEAD) -> Answer:
         """Write the outputs of a call of a model."""
         save_arrays(Path(file), list(self._models[arm].outputs()))
@@ -176,7 +188,7 @@ class Worker:
         """
         model = self._models[arm]
         if not counts:
-            timed, used = _with_usage(lambda: time_round(model, model.stopwatch, calls, untimed))
+            timed, used = with_usage(lambda: time_round(model, model.stopwatch, calls, untimed))
             idle.wait()
             return {"elapsed_s": timed.elapsed_s, **used}
         for _ in range(untimed):
@@ -217,7 +229,7 @@ class Worker:
         base, head = self._models[BASE], self._models[HEAD]
         order = [self._random.random() < 0.5 for _ in range(quads)]
         each = (time_quad(base, head, calls, head_first=first) for first in order)
-        timed, used = _with_usage(lambda: until_disturbed(each, slowest_s))
+        timed, used = with_usage(lambda: until_disturbed(each, slowest_s))
         idle.wait()
         return {"quads": timed, **used}
 
@@ -285,15 +297,3 @@ def _refuse_head(instead_of: list[str] | None) -> None:
     if instead_of:
         tree, root = map(Path, instead_of)
         refuse_foreign(root, tree, sys.modules)
-
-
-def _with_usage(work: Callable[[], Result]) -> tuple[Result, Answer]:
-    """Do some work; return its result, and what the process used for it."""
-    before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-    result = work()
-    wall_s, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
-    return result, {
-        "wall_s": wall_s,
-        "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "involuntary_switches": after.ru_nivcsw - before.ru_nivcsw,
-    }

@@ -39,7 +39,7 @@ def test_every_table_has_rows_of_the_synthetic_study_or_says_what_is_missing(nam
     assert full.note == empty.note != ""
     assert empty.frame.is_empty()
     assert empty.missing
-    assert (full.missing == "") == (name not in ("changes", "own", "growth", "scaling", "tails"))
+    assert (full.missing == "") == (name not in ("side_by_side", "changes", "own", "growth", "scaling", "tails"))
 
 
 def test_devices_and_their_libraries(synthetic: Study) -> None:

@@ -69,6 +69,7 @@ def read(config: pytest.Config) -> Options:
         summary=path(config, "summary"),
         tails=single(config, "tails") is not None,
         serving=measuring.serving(config),
+        precompile=0 if _is_distributed(config) else measuring.precompile(config),
         advise=advises,
         reads_figures=outputs.reads_figures(config),
         measures=not (config.option.collectonly or settings.smoke or _is_distributed(config)),

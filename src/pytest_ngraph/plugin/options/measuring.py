@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.requirement import parse_size
-from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, path, positive, seconds, share, single
+from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, path, positive, seconds, share, single, whole
 from pytest_ngraph.settings import Goal, Isolation, Settings
 from pytest_ngraph.system.files import compiled_folder
 
@@ -117,6 +117,14 @@ def declare(add: Declare) -> None:
         **ONE,
     )
     add(
+        "--ngraph-precompile",
+        "ngraph_precompile",
+        "Compile all cases before the first is measured, this many at a time, into the folder of compiled artifacts. "
+        "The seconds to compile are then not known. Default: each group is compiled when it is measured",
+        metavar="NUMBER",
+        **ONE,
+    )
+    add(
         "--ngraph-serving",
         "ngraph_serving",
         "Measure what serving each case costs as well: cold start, memory and files of a fresh process that only "
@@ -138,6 +146,17 @@ def declare(add: Declare) -> None:
 def advises(config: pytest.Config) -> bool:
     """Whether it is said at the end what to deploy."""
     return bool(config.getoption("ngraph_advise") or config.getini("ngraph_advise"))
+
+
+def precompile(config: pytest.Config) -> int:
+    """Return how many processes compile ahead; 0 for none. Raises `UsageError` for a value that is not allowed."""
+    lanes = whole(config, "precompile") or 0
+    if lanes and single(config, "cache") == "off":
+        raise UsageError(
+            f"--ngraph-precompile={lanes} fills the folder of compiled artifacts, and --ngraph-cache=off has none. "
+            "Leave one of them out."
+        )
+    return lanes
 
 
 def serving(config: pytest.Config) -> bool:

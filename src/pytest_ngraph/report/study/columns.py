@@ -56,6 +56,28 @@ CASES: Schema = {
 }
 """One row per case, in the order in which the records were begun."""
 
+LOADS: Schema = {
+    **SCOPE,
+    "per_s": pl.Float64,  # requests a second
+    "p50_s": pl.Float64,  # from when a request was due to its answer
+    "p95_s": pl.Float64,
+    "p99_s": pl.Float64,
+    "limit_s": pl.Float64,  # what 99 of 100 requests may take
+}
+"""One row per case and rate of requests that it was put under."""
+
+OF_SIDES: Schema = {
+    "first_latency_s": pl.Float64,
+    "second_latency_s": pl.Float64,
+    "ratio": pl.Float64,  # throughput of the second side over that of the first, with its 95 % interval
+    "ratio_low": pl.Float64,
+    "ratio_high": pl.Float64,
+    "change": pl.String,  # surely faster, surely slower, too close, unknown
+    "reason": pl.String,  # why there is no interval; else empty
+}
+SIDES: Schema = {**SCOPE, **OF_SIDES}
+"""One row per case that both sides of a comparison measured."""
+
 METRICS: Schema = {
     "metric": pl.String,  # a name of metrics.DEFINITIONS, or one of the user's own
     "value": pl.Float64,  # null when absent; break_even is infinite where nothing is paid back

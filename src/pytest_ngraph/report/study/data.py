@@ -18,6 +18,7 @@ from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.metrics.history import learned
 from pytest_ngraph.report.study import columns, frames
 from pytest_ngraph.report.study.recorded import Recorded
+from pytest_ngraph.report.study.sides import Sides
 
 if TYPE_CHECKING:
     from pytest_ngraph.metrics import Metric
@@ -34,6 +35,7 @@ class Study:
         unprofiled: why that is not known of cases that were to be profiled, by their id.
         between: how much processes of the same code differ; decisions take it into account.
         before: the cases of the earlier runs that this study is compared with; no rows without such runs.
+        sides: two runs or devices that are compared; None without them.
     """
 
     cases: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.CASES))
@@ -42,9 +44,11 @@ class Study:
     machines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.MACHINES))
     records: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.RECORDS))
     before: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.CASES))
+    loads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.LOADS))
     profiles: Mapping[str, KeptProfile] = field(default_factory=dict)
     unprofiled: Mapping[str, str] = field(default_factory=dict)
     between: Between = IN_GENERAL
+    sides: Sides | None = None
 
     @classmethod
     def of(
@@ -53,6 +57,7 @@ class Study:
         before: Iterable[Run] = (),
         own: Iterable[Metric] = (),
         between: Callable[[Collection[str]], Between] = lambda machines: IN_GENERAL,
+        sides: Sides | None = None,
     ) -> Study:
         """Return the study of these runs, from any number of stores and devices.
 
@@ -63,6 +68,7 @@ class Study:
             own: the user's own metrics.
             between: returns how much processes of the same code differ on machines with these fingerprints, as known
                 before these runs are looked at.
+            sides: two runs or devices to compare.
         """
         recorded, earlier = Recorded.of(runs), Recorded.of(before)
         newest = recorded.newest()
@@ -81,10 +87,12 @@ class Study:
             inversions=frames.inversions(computed.inversions),
             machines=recorded.machines,
             records=recorded.frame,
+            loads=frames.loads(computed.cells),
             profiles={case: KeptProfile.from_dict(data) for case, data in kept.items() if "kernels" in data},
             unprofiled={case: data["problem"] for case, data in kept.items() if "problem" in data},
             before=earlier.frame[earlier.newest()].select(list(columns.CASES)),
             between=known,
+            sides=sides,
         )
 
     @property

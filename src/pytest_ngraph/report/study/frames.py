@@ -12,6 +12,7 @@ from pytest_ngraph.case import Case, sizes_label
 from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Scope
 from pytest_ngraph.metrics.cells import Cells, flattened
 from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.metrics.load import SHOWN, percentiles_over_rate
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns
 from pytest_ngraph.report.study.families import Architecture, architecture
@@ -29,7 +30,7 @@ def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
     facts = {
         "case": [record.case.id for record in recorded],
         "run": [record.run for record in recorded],
-        **_scopes([record.case for record in recorded]),
+        **scopes([record.case for record in recorded]),
         "outcome": [_outcome(record, problem) for record, problem in zip(recorded, cells.problems, strict=True)],
         "reason": cells.problems,
         **_throughputs(cells),
@@ -91,7 +92,7 @@ def metrics(every: Sequence[Metric]) -> pl.DataFrame:
         "high": _bounded(highs, lows, highs),
         "absent": [metric.absent for metric in every],
         "unit": [DEFINITIONS[metric.name].unit if metric.name in DEFINITIONS else "" for metric in every],
-        **_scopes([metric.scope for metric in every]),
+        **scopes([metric.scope for metric in every]),
         "against": [metric.scope.against if isinstance(metric.scope, Scope) else "" for metric in every],
         "over": [metric.scope.over if isinstance(metric.scope, Scope) else "" for metric in every],
     }
@@ -127,25 +128,36 @@ def machine(run: Run) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns.MACHINES, orient="row")
 
 
-def _scopes(scopes: Sequence[Case | Scope]) -> dict[str, list[Any]]:
+def loads(cells: Cells) -> pl.DataFrame:
+    """Return one row per case and rate of requests, with the columns of `columns.LOADS`."""
+    each = [
+        (cells.cases[row], {**found, "limit_s": load.limit_s})
+        for row, load in cells.loads.items()
+        for found in percentiles_over_rate(load)
+    ]
+    figures = {name: [found[name] for _, found in each] for name in ("per_s", *SHOWN, "limit_s")}
+    return pl.DataFrame({**scopes([case for case, _ in each]), **figures}, schema=columns.LOADS, strict=False)
+
+
+def scopes(of: Sequence[Case | Scope]) -> dict[str, list[Any]]:
     """Return the columns of `columns.SCOPE`."""
-    labels = [scope.model_label for scope in scopes]
+    labels = [scope.model_label for scope in of]
     known = {label: architecture(label) if label else NOTHING for label in dict.fromkeys(labels)}
     groups = [known[label] for label in labels]
     return {
-        "device": [scope.device for scope in scopes],
-        "workload": [scope.workload for scope in scopes],
+        "device": [scope.device for scope in of],
+        "workload": [scope.workload for scope in of],
         "label": [label or None for label in labels],
         "family": [group.family or None for group in groups],
         "size": [group.size for group in groups],
         "style": [group.style for group in groups],
-        "compiler": [scope.compiler for scope in scopes],
-        "batch_size": [scope.batch_size for scope in scopes],
-        "depth": [scope.depth for scope in scopes],
-        "width": [scope.width for scope in scopes],
-        "sizes": [sizes_label(scope.sizes) or None for scope in scopes],
-        "precision": [scope.precision for scope in scopes],
-        "objective": [scope.objective for scope in scopes],
+        "compiler": [scope.compiler for scope in of],
+        "batch_size": [scope.batch_size for scope in of],
+        "depth": [scope.depth for scope in of],
+        "width": [scope.width for scope in of],
+        "sizes": [sizes_label(scope.sizes) or None for scope in of],
+        "precision": [scope.precision for scope in of],
+        "objective": [scope.objective for scope in of],
     }
 
 

@@ -14,6 +14,7 @@ from pytest_ngraph.report.study.figures.depth import depth
 from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.friction import friction
 from pytest_ngraph.report.study.figures.inversions import inversions
+from pytest_ngraph.report.study.figures.load import load
 from pytest_ngraph.report.study.figures.multiplier import multiplier
 from pytest_ngraph.report.study.figures.pareto import (
     pareto_agreement,
@@ -25,6 +26,7 @@ from pytest_ngraph.report.study.figures.parts import parts
 from pytest_ngraph.report.study.figures.repeated import repeated
 from pytest_ngraph.report.study.figures.reversals import reversals
 from pytest_ngraph.report.study.figures.scaling import ase, bsr
+from pytest_ngraph.report.study.figures.side_by_side import side_by_side
 from pytest_ngraph.report.study.figures.sizes import sizes
 from pytest_ngraph.report.study.figures.stacks import compile_blocks, memory_blocks, throughput_blocks
 from pytest_ngraph.report.study.figures.tails import tails
@@ -33,6 +35,7 @@ from pytest_ngraph.report.study.figures.throughput import throughput
 __all__ = ["FIGURES", "Figure"]
 
 FIGURES: dict[str, Callable[[Study], Figure]] = {
+    "side_by_side": side_by_side,
     "reversals": reversals,
     "throughput": throughput,
     "multiplier": multiplier,
@@ -51,6 +54,7 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
     "friction": friction,
     "sizes": sizes,
     "tails": tails,
+    "load": load,
     "pareto_memory": pareto_memory,
     "pareto_serving": pareto_serving,
     "pareto_cold_start": pareto_cold_start,

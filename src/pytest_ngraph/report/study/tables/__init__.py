@@ -15,12 +15,14 @@ from pytest_ngraph.report.study.tables.models import architectures, blocks
 from pytest_ngraph.report.study.tables.own import own
 from pytest_ngraph.report.study.tables.reversals import inversions
 from pytest_ngraph.report.study.tables.scaling import depth_conv, depth_mha, friction, growth, scaling
+from pytest_ngraph.report.study.tables.side_by_side import side_by_side
 from pytest_ngraph.report.study.tables.table import Table
 from pytest_ngraph.report.study.tables.tails import tails
 
 __all__ = ["TABLES", "Table"]
 
 TABLES: dict[str, Callable[[Study], Table]] = {
+    "side_by_side": side_by_side,
     "devices": devices,
     "libraries": libraries,
     "compile_times": compile_times,

@@ -1,0 +1,54 @@
+"""The two sides that `pytest-ngraph report --compare` names: runs of the stores, or devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ngraph import store
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.machine import is_same_machine
+from pytest_ngraph.store import Run
+
+if TYPE_CHECKING:
+    from pytest_ngraph.report.study.sides import Sides
+
+MOST_NAMED = 10
+
+
+def runs_named(names: Sequence[str], stores: Sequence[Path]) -> list[Run] | None:
+    """Return the two runs, or None if the names are no runs. `latest` is the last run of the last store."""
+    folders = {run: folder for folder in stores for run in store.run_ids(folder)}
+    if folders:
+        folders[store.LATEST] = stores[-1]
+    if not all(name in folders for name in names):
+        return None
+    return [store.read(folders[name], name) for name in names]
+
+
+def of_runs(runs: Sequence[Run]) -> Sides:
+    """Return two runs as sides."""
+    from pytest_ngraph.report.study.sides import Side, Sides
+
+    one, other = runs
+    return Sides(
+        what="run",
+        one=Side.of_run(one.id, one.records),
+        other=Side.of_run(other.id, other.records),
+        alike=lambda device: is_same_machine(one.environment_of(device), other.environment_of(device)),
+    )
+
+
+def of_devices(names: Sequence[str], runs: Sequence[Run]) -> Sides:
+    """Return two devices as sides. Raises `UsageError` if the runs do not have one of them."""
+    from pytest_ngraph.report.study.sides import Side, Sides
+
+    devices = list(dict.fromkeys(device for run in runs for device in run.devices))
+    for name in names:
+        if name not in devices:
+            known = [*devices, *[run.id for run in runs][-MOST_NAMED:]]
+            raise UsageError.unknown("--compare", name, known, "Both are devices, or both are runs.")
+    records = [record for run in runs for record in run.records]
+    one, other = (Side.of_device(name, records) for name in names)
+    return Sides(what="device", one=one, other=other)

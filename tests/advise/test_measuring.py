@@ -1,0 +1,149 @@
+"""A race that is interrupted and goes on decides as one that was not."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from launched import costs
+from racing import OPTIONS, MadeUpAxes
+from synthetic import noisy
+
+from pytest_ngraph import store
+from pytest_ngraph.advise.answer import answer
+from pytest_ngraph.advise.limits import Limits
+from pytest_ngraph.advise.measuring import Measuring
+from pytest_ngraph.advise.race import Race
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.case import Case
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.metrics.between import IN_GENERAL
+from pytest_ngraph.record import Agreement, Record
+from pytest_ngraph.settings import Settings
+from pytest_ngraph.store import Journal
+
+COMPILERS = ("identity", "onnxruntime", "openvino", "torchscript", "tvm")
+AXES = MadeUpAxes(
+    case=Case(workload="net", compiler="identity", batch_size=1),
+    compilers=COMPILERS,
+    batch_sizes=(1, 4),
+    precisions=("fp32",),
+    devices=(Device(name="cpu"),),
+    objective="latency",
+)
+LIMITS = Limits(throughput=0.1)
+
+
+class Bench:
+    """Measures in simulated time. What a case shows depends on how long it is measured: short rungs are noisy.
+
+    Args:
+        interrupted_after: as many records.
+    """
+
+    def __init__(self, seed: int, interrupted_after: int | None = None) -> None:
+        self.now = 0.0
+        self.measured: list[tuple[str, float]] = []
+        self._seed = seed
+        self._left = interrupted_after
+        self._settings = Settings()
+        self._seconds = random.Random(seed)
+        names = [*COMPILERS, *(option for options in OPTIONS.values() for option in options)]
+        self._of = {name: self._seconds.uniform(1.0, 1.3) for name in names}
+
+    def clock(self) -> float:
+        return self.now
+
+    def adopt(self, adopted: Settings) -> None:
+        self._settings = adopted
+
+    def run(self, cases: Sequence[Case]) -> Iterator[Record]:
+        budget_s = self._settings.budget_s
+        self.now += 9.0 * len(cases)
+        for case in cases:
+            if self._left is not None:
+                if self._left == 0:
+                    raise KeyboardInterrupt
+                self._left -= 1
+            luck = random.Random(f"{self._seed} {case.id} {budget_s}").gauss(0, 0.15 / budget_s)
+            seconds = self._of[case.compiler] * (3.0 if case.batch_size == 4 else 1.0) * (1 + max(-0.5, luck))
+            self.measured.append((case.id, budget_s))
+            yield noisy(
+                case,
+                seconds,
+                spread=0.003,
+                seed=zlib.crc32(f"{case.id} {budget_s}".encode()),
+                started_at=self.now,
+                compile_s=1.0,
+                load_s=0.5,
+                agreement=Agreement(error=1e-6, tolerance=1e-4),
+                serving=costs(),
+                follows_from={"settings": {"budget_s": budget_s}},
+            )
+
+
+def raced(folder: Path, bench: Bench, resumed: bool) -> tuple[dict[str, object], float]:
+    """Return the answer of a race, and the seconds that it took in all."""
+    if resumed:
+        (run,) = store.run_ids(folder)
+        journal, earlier = Journal.reopen(folder, run), store.read(folder, run)
+    else:
+        journal, earlier = Journal(folder, {}), store.Run(id="")
+    kept = {record.case: record for record in earlier.records}
+    asked: set[Case] = set()
+    try:
+        measure = Measuring(
+            bench,  # type: ignore[arg-type]  # a stand-in with what is asked of it
+            asked,
+            Settings(),
+            lambda case: Target(),
+            journal,
+            kept,
+            earlier.steps,
+            bench.clock,
+        )
+        race = Race(AXES, LIMITS, measure, 400.0, clock=measure.elapsed_s)
+        found = answer(race.run(), race.named, LIMITS, IN_GENERAL, "a-run").to_dict()
+        return found, measure.elapsed_s()
+    finally:
+        journal.close()
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 10**6), cut=st.integers(1, 30))
+def test_an_interrupted_race_decides_as_one_that_was_not(seed: int, cut: int) -> None:
+    with TemporaryDirectory() as one, TemporaryDirectory() as other, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pytest_ngraph.advise.measuring.staleness", lambda record, follows_from: [])
+        whole = Bench(seed)
+        expected, seconds = raced(Path(one), whole, resumed=False)
+        first, second = Bench(seed, interrupted_after=cut), Bench(seed)
+        try:
+            found, took = raced(Path(other), first, resumed=False)
+        except KeyboardInterrupt:
+            found, took = raced(Path(other), second, resumed=True)
+        assert found == expected
+        assert took == pytest.approx(seconds)
+        steps = store.read(Path(other)).steps
+        assert sum(len(step.records) for step in steps) == len(whole.measured)
+        again = len(first.measured) + len(second.measured) - len(whole.measured)
+        assert again < max(len(step.records) for step in steps), "at most the interrupted step is measured again"
+
+
+def test_a_race_asked_another_question_measures_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ngraph.advise.measuring.staleness", lambda record, follows_from: [])
+    first = Bench(1, interrupted_after=12)
+    with pytest.raises(KeyboardInterrupt):
+        raced(tmp_path, first, resumed=False)
+    monkeypatch.setattr("pytest_ngraph.advise.measuring.staleness", lambda record, follows_from: ["a file changed"])
+    second = Bench(1)
+    found, _ = raced(tmp_path, second, resumed=True)
+    assert found["pick"]
+    assert len(second.measured) > len(first.measured), "nothing of the first session stands"
