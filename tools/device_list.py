@@ -1,6 +1,6 @@
 """Write what `pytest-ngraph device list` prints into docs/cluster.md: python tools/device_list.py [--write].
 
-A head, and a device on a machine with an address of its own, are started on this machine; that needs network namespaces.
+A head and a device with addresses of their own are started on this machine, which needs network namespaces.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ with Client(address, security=Security(require_encryption=True, **files), timeou
         try:
             attempt()
         except Exception as error:
-            print(type(error).__name__, error)
+            print(type(error).__name__)
 """
 
 
@@ -82,9 +82,17 @@ def outcomes(project: RemoteProject, device: str) -> list[str]:
     return [record.outcome for case, record in project.records.items() if case.endswith(f"-{device}")]
 
 
+def failures(project: RemoteProject) -> list[str]:
+    return [record.failure.message for record in project.records.values() if record.failure]
+
+
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("pickle", "its answer cannot be read"), ("raises", "not read"), ("other case", "it sent the record of")],
+    [
+        ("pickle", "device orin: its answer cannot be read: Expecting value"),
+        ("raises", "device orin left the cluster again and again"),
+        ("other case", "device orin: its records cannot be read: ValueError: it sent the record of"),
+    ],
 )
 def test_a_run_on_a_device_that_answers_falsely(
     project: RemoteProject, orin_answers: Callable[[str], None], kind: str, said: str
@@ -94,8 +102,7 @@ def test_a_run_on_a_device_that_answers_falsely(
     assert status == 1, printed
     assert outcomes(project, "xeon") == ["measured"] * len(WORKLOADS)
     assert outcomes(project, "orin") == ["failed"] * len(WORKLOADS)
-    assert "device orin" in printed
-    assert said in " ".join(printed.split())
+    assert all(message.startswith(said) for message in failures(project)), failures(project)
 
 
 def test_a_run_on_a_device_that_answers_a_gigabyte(
@@ -122,11 +129,9 @@ def test_a_run_on_a_device_that_answers_nothing(
     assert finished(run)[0] == 2
 
 
-@pytest.mark.parametrize(
-    ("role", "refused"), [("measure", "its certificate is not for"), ("observe", "may not ask for")]
-)
+@pytest.mark.parametrize("role", ["measure", "observe"])
 def test_a_client_that_may_not_submit_disturbs_no_run(
-    cluster: Cluster, authority: Path, tmp_path: Path, mark: Path, role: str, refused: str
+    cluster: Cluster, authority: Path, tmp_path: Path, mark: Path, role: str
 ) -> None:
     project = RemoteProject(tmp_path, cluster, ["xeon"], workloads=WORKLOADS)
     run = project.start()
@@ -137,7 +142,7 @@ def test_a_client_that_may_not_submit_disturbs_no_run(
         [*cluster.place.on(CLIENT), *map(str, command)], capture_output=True, text=True, timeout=120
     )
     assert attack.returncode or attack.stdout.count("\n") == 3, attack.stdout
-    assert f"refused {role} ({role}): {refused}" in cluster.log("head")
+    assert f"refused {role} ({role}): may not ask for" in cluster.log("head")
     status, printed = finished(run)
     assert status == 0, printed
     project.assert_whole()

@@ -107,20 +107,21 @@ def test_a_job_of_a_batch_system_is_a_device(loopback: Cluster, tmp_path: Path) 
     """With jobs on this machine, which dask-jobqueue splits into words without a shell and believes by their log."""
     pytest.importorskip("dask_jobqueue")
     text = recipe("# devices.py").replace("dask_jobqueue.slurm import SLURMJob", "dask_jobqueue.local import LocalJob")
-    text = text.replace('"exec ', '"').replace("exec {START}", "{START}")
+    text = text.replace("exec {START}", "{START}")
     start, certificates = text.index('    "pytest-ngraph device start'), text.index("\n)\n\n\nclass")
-    own = f"{' '.join(COMMAND)} device start --device node --insecure --verbose --scheduler {loopback.address}"
-    text = f"{text[:start]}    {own!r}{text[certificates:]}"
+    own = f"{' '.join(COMMAND)} device start --device xeon --insecure --verbose --scheduler {loopback.address}"
+    text = f"{text[:start]}    {own!r}{text[certificates:]}\ninput()\n"  # a local job ends with its maker
+    text = text.replace("        await job.start()\n", "        await job.start()\n        globals()[name] = job\n")
     script = tmp_path / "devices.py"
     script.write_text(text)
     environment = loopback.environment("node") | {"PYTHONPATH": os.pathsep.join(map(str, sys.path))}
-    started = subprocess.run(
-        [sys.executable, script, "node-1"], env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert "node-1 is job " in started.stdout, started.stderr
-    assert "node-1 of node  " in loopback.run("device", "list").stdout
-    assert loopback.run("device", "stop", "node").returncode == 0
-    wait_until(lambda: "node-1" not in loopback.run("device", "list").stdout)
+    command = [sys.executable, "-u", script, "node-1"]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as maker:
+        assert maker.stdout is not None
+        assert maker.stdout.readline().startswith("node-1 is job ")
+        assert "node-1 of xeon  free" in loopback.run("device", "list").stdout
+        assert loopback.run("device", "stop", "xeon").returncode == 0
+        wait_until(lambda: "node-1" not in loopback.run("device", "list").stdout)
 
 
 def test_what_slurm_is_asked_to_run(
@@ -139,7 +140,7 @@ def test_what_slurm_is_asked_to_run(
     assert capsys.readouterr().out == "node-1 is job 17\n"
     *header, last = scripts[0].strip().splitlines()
     assert {"#SBATCH --exclusive", "#SBATCH --signal=B:TERM@420", "#SBATCH -p benchmarks"} <= set(header)
-    assert last.startswith("exec pytest-ngraph device start --device node --scheduler tls://head:8786 ")
+    assert last.startswith("exec pytest-ngraph device start --device xeon --scheduler tls://head:8786 ")
     assert last.endswith(" --name node-1")
 
 

@@ -21,6 +21,7 @@ from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.presence import KEY, introduction, resource
+from pytest_ngraph.cluster.security import Credentials, endpoint
 from pytest_ngraph.record import Failure, Record
 
 LASTING_S = 3600.0
@@ -82,6 +83,9 @@ async def main(
     else:
         answers.answer = answer
     security = Security(require_encryption=True, tls_ca_file=ca, tls_worker_cert=cert, tls_worker_key=key)
+    if kind == "other case":  # its answers can be read
+        files = Credentials(ca=Path(ca), cert=Path(cert), key=Path(key))
+        security = endpoint(address, files, part="measure").security
     worker = Worker(
         address,
         name=name,
