@@ -115,7 +115,7 @@ def test_a_job_of_a_batch_system_is_a_device(loopback: Cluster, tmp_path: Path) 
     script = tmp_path / "devices.py"
     script.write_text(text)
     environment = loopback.environment("node") | {"PYTHONPATH": os.pathsep.join(map(str, sys.path))}
-    command = [sys.executable, "-u", script, "node-1"]
+    command = [sys.executable, "-u", str(script), "node-1"]
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as maker:
         assert maker.stdout is not None
         assert maker.stdout.readline().startswith("node-1 is job ")

@@ -68,7 +68,7 @@ class OtherEngines(Broken):
         """Do nothing: no device sends messages."""
 
     def present(self) -> list[JoinedDevice]:
-        return [dataclasses.replace(ORIN, engine="2024.8.0")]
+        return [dataclasses.replace(ORIN, engine="2024.9.1")]
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_other_versions_of_the_engine_are_named(
     )
     connected(OtherEngines).open(work)
     assert noted == [
-        f"distributed is {HERE} here and 2025.1.0 on the scheduler, 2024.8.0 on orin-1: if the cluster misbehaves, "
+        f"distributed is {HERE} here and 2025.1.0 on the scheduler, 2024.9.1 on orin-1: if the cluster misbehaves, "
         "install one version everywhere.",
         "device nano is left out, because its report cannot be read: KeyError: 'pool'",
     ]
