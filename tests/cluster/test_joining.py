@@ -28,7 +28,7 @@ def client_of(cluster: Cluster) -> Client:
 
 def find(client: Client, name: str) -> JoinedDevice:
     """Return the only device of this name."""
-    (found,) = [device for device in present(client) if device.name == name]
+    (found,) = [device for device in present(client).devices if device.name == name]
     return found
 
 
@@ -65,7 +65,7 @@ def test_a_device_that_measures_is_busy_and_finishes_before_it_leaves(lasting: C
         assert first.result(timeout=60) == "leaver"
         first.release()  # the device waits for clients to fetch what it has for them
         assert lasting.ended("leaver") == 0
-        assert "leaver" not in [device.name for device in present(client)]
+        assert "leaver" not in [device.name for device in present(client).devices]
         assert not second.done()
     assert list(lasting.home("leaver").glob("scratch/**/worker-*")) == []
 

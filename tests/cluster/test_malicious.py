@@ -38,7 +38,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, authority: Path) -> Iterat
         files = credentials_of(authority, RED)
         cluster.start_other(
             RED, sys.executable, "-m", "cluster.malicious", cluster.address, RED,
-            str(files.ca), str(files.cert), str(files.key),
+            str(files.ca), str(files.cert), str(files.key), "127.0.0.1",
         )  # fmt: skip
         yield cluster
     finally:

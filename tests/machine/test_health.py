@@ -70,6 +70,9 @@ def test_a_board_reports_everything(cpus: Path) -> None:
         memory_bytes=7,
     )
     assert Health.from_dict(found.to_dict() | {"of a later version": 1}) == found
+    for odd in ({"temperature_c": "hot"}, {"governor": None}, {"disk_bytes": [1]}):
+        with pytest.raises(ValueError, match=f"{next(iter(odd))} is"):
+            Health.from_dict(found.to_dict() | odd)
 
 
 def test_what_is_not_reported_is_left_open(tmp_path: Path) -> None:

@@ -16,28 +16,35 @@ from cluster_costs.devices import names
 from cluster_costs.scale import simulated
 from cluster_costs.started import PATIENCE_S, cluster
 
+MOST_SHARES = 2
 HEADING = (
     "client",
     "began after, s",
     "cases",
     "session, s",
+    "until its first groups are sent, s",
     "share, s",
     "longest wait for a first answer, in shares",
     "longest wait between answers, in shares",
 )
 PROBE = """
 import json, time
-answers, began = [], []
+from pytest_ngraph.cluster.client.link import Link
+began, answers, sent = time.time(), [], []
+submit = Link.submit
 
-def pytest_collection_finish():
-    began.append(time.time())
+def noted(*arguments):
+    sent.append(time.time())
+    return submit(*arguments)
+
+Link.submit = noted
 
 def pytest_ngraph_record(record):
     answers.append((record.case.device, record.started_at))
 
 def pytest_unconfigure():
     with open("answers.json", "w") as file:
-        json.dump({"began": began[0], "answers": answers}, file)
+        json.dump({"began": began, "sent": sent[0], "answers": answers}, file)
 """
 
 
@@ -52,9 +59,9 @@ def declare(commands: Any) -> None:
 
 
 def find(folder: Path, parsed: argparse.Namespace) -> str:
-    """Return a row for each client. Its share is the time of one case of every client.
+    """Return a row for each client, and whether all were served as they should be.
 
-    The first answer of a device includes the time that the session takes to connect, and to send the project.
+    A client's share is the time of one case of every client. It waits from when its first groups are sent.
     """
     share_s = parsed.clients * parsed.case_seconds
     with cluster(folder) as running, simulated(running, parsed.devices, parsed.case_seconds):
@@ -64,7 +71,7 @@ def find(folder: Path, parsed: argparse.Namespace) -> str:
             runs.append((time.perf_counter(), each.start("-q")))
             if each is not projects[-1]:
                 time.sleep(parsed.apart)
-        rows = []
+        rows, longest = [], 0.0
         for number, ((began, run), ours) in enumerate(zip(runs, projects, strict=True)):
             printed, _ = run.communicate(timeout=PATIENCE_S)
             seconds = time.perf_counter() - began
@@ -72,10 +79,18 @@ def find(folder: Path, parsed: argparse.Namespace) -> str:
                 raise RuntimeError(printed)
             found = json.loads((ours.root / "answers.json").read_text())
             answers = found["answers"]
-            first_s, later_s = waits_s(found["began"], answers)
-            shown = (number * parsed.apart, len(answers), seconds, share_s, first_s / share_s, later_s / share_s)
-            rows.append((str(number + 1), *(f"{each:.1f}" if isinstance(each, float) else str(each) for each in shown)))
-    return table(HEADING, rows)
+            first, later = (wait_s / share_s for wait_s in waits_s(found["sent"], answers))
+            longest = max(longest, first, later)
+            start_s = found["sent"] - found["began"]
+            shown = (number * parsed.apart, len(answers), seconds, start_s, share_s, first, later)
+            rows.append((str(number + 1), *(f"{each:.2f}" if isinstance(each, float) else str(each) for each in shown)))
+    return f"{table(HEADING, rows)}\n\n{verdict(longest)}"
+
+
+def verdict(longest: float) -> str:
+    """Return in words whether the longest wait, in shares, is fair."""
+    found = "No client" if longest <= MOST_SHARES else "A client"
+    return f"{found} waited for more than {MOST_SHARES} of its shares: the longest wait was {longest:.2f}."
 
 
 def project(folder: Path, running: Any, parsed: argparse.Namespace) -> RemoteProject:
@@ -91,7 +106,12 @@ def project(folder: Path, running: Any, parsed: argparse.Namespace) -> RemotePro
 
 
 def waits_s(began: float, answers: list[tuple[str, float]]) -> tuple[float, float]:
-    """Return the longest time from the end of collecting to a device's first answer, and between two of its answers."""
+    """Return the longest time until a device's first answer, and between two of its answers.
+
+    Args:
+        began: when the client sent its first groups.
+        answers: devices and times of their answers.
+    """
     first, later = [0.0], [0.0]
     for device in {name for name, _ in answers}:
         times = sorted(at for name, at in answers if name == device)

@@ -97,7 +97,7 @@ def _start(parsed: argparse.Namespace) -> int:
 
 def _list(parsed: argparse.Namespace) -> int:
     with _link(parsed, "observe") as link:
-        devices = link.present()
+        devices = fleet.present(link)
     for device in devices:
         print("\n".join(_lines(device)))
     if not devices:
@@ -109,7 +109,7 @@ def _stop(parsed: argparse.Namespace) -> int:
     with _link(parsed, "submit") as link:
         from pytest_ngraph.cluster.device.device import stop
 
-        chosen = fleet.chosen(link.present(), parsed.names)
+        chosen = fleet.chosen(fleet.present(link), parsed.names)
         answers = link.run(stop, on=[device.address for device in chosen])
     for device in chosen:
         leaves = f"leaves{' after the measurement under way' if device.state == 'busy' else ''}"

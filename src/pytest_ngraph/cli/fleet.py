@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -51,6 +52,18 @@ def chosen(devices: Sequence[JoinedDevice], names: Sequence[str]) -> list[Joined
     return [device for device in devices if {device.name, device.pool} & set(names)]
 
 
+def present(link: Link) -> list[JoinedDevice]:
+    """Return the devices of a cluster. One whose report cannot be read is left out, and named on standard error."""
+    devices = link.present()
+    for name, reason in link.unreadable.items():
+        print(
+            f"device {name} is left out: its report cannot be read ({reason}). Install the same pytest-ngraph there, "
+            "and start it again.",
+            file=sys.stderr,
+        )
+    return devices
+
+
 def health_lines(device: JoinedDevice) -> list[str]:
     """Return what `device list` says of a machine's health, its clock, its reservation and why it refuses."""
     health, power = device.health, device.environment.get("power", "")
@@ -79,7 +92,7 @@ def _reserve(parsed: argparse.Namespace, connect: Connect) -> int:
     with connect(parsed, "submit") as link:
         from pytest_ngraph.cluster.device.reservation import reserve
 
-        devices = chosen(link.present(), parsed.names)
+        devices = chosen(present(link), parsed.names)
         answers = link.run(reserve, link.user, parsed.seconds, on=[device.address for device in devices])
     own = {"by": link.user, "until": time.time() + parsed.seconds}
     for device in devices:
@@ -95,7 +108,7 @@ def _release(parsed: argparse.Namespace, connect: Connect) -> int:
     with connect(parsed, "submit") as link:
         from pytest_ngraph.cluster.device.reservation import release
 
-        devices = chosen(link.present(), parsed.names)
+        devices = chosen(present(link), parsed.names)
         answers = link.run(release, on=[device.address for device in devices])
     for device in devices:
         print(f"{device.name} {'is not reserved' if device.address in answers else 'does not answer'}")
@@ -106,7 +119,7 @@ def _metrics(parsed: argparse.Namespace, connect: Connect) -> int:
     with connect(parsed, "observe") as link:
         from pytest_ngraph.cluster.prometheus import text
 
-        found = text(link.present())
+        found = text(present(link))
     if parsed.output is None:
         print(found, end="")
     else:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from distributed import Client
 
@@ -61,21 +61,37 @@ class JoinedDevice:
         return [name for name, missing in self.compilers.items() if not missing]
 
 
-def present(client: Client, timeout_s: float | None = None) -> list[JoinedDevice]:
-    """Return the devices of a cluster, sorted by name. One whose report makes no sense is left out.
+class Present(NamedTuple):
+    """The devices of a cluster.
+
+    Attributes:
+        devices: those whose report can be read, sorted by name.
+        unreadable: why the report of another one cannot be read, by its name.
+    """
+
+    devices: list[JoinedDevice]
+    unreadable: dict[str, str]
+
+
+def present(client: Client, timeout_s: float | None = None) -> Present:
+    """Return the devices of a cluster.
 
     Args:
+        client: a client of its scheduler.
         timeout_s: the most time for the scheduler's answer; None for as long as it takes.
     """
     assert client.scheduler is not None
     workers: dict[str, dict[str, Any]] = client.sync(client.scheduler.identity, callback_timeout=timeout_s)["workers"]
     processing = client.sync(client.scheduler.processing, callback_timeout=timeout_s)
-    devices = []
+    found = Present([], {})
     for address, worker in workers.items():
         if KEY in worker:
-            with suppress(LookupError, TypeError, ValueError, AttributeError):
-                devices.append(_device(address, worker, busy=bool(processing.get(address))))
-    return sorted(devices, key=lambda device: device.name)
+            try:
+                found.devices.append(_device(address, worker, busy=bool(processing.get(address))))
+            except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError) as error:
+                found.unreadable[str(worker.get("name", address))] = f"{type(error).__name__}: {error}"
+    found.devices.sort(key=lambda device: device.name)
+    return found
 
 
 def resource(device: str) -> str:
@@ -104,21 +120,27 @@ def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDev
         pool=str(reported["pool"]),
         address=address,
         state=_state(now, busy=busy),
-        machine=reported["machine"],
+        machine=dict(reported["machine"]),
         environment=_texts(reported["environment"]),
         compilers=_texts(reported["compilers"]),
         last_seen=worker["last_seen"],
         engine=str(reported.get("engine", "")),
         health=Health.from_dict(now.get("health", {})),
-        clock_skew_s=now.get("time", worker["last_seen"]) - worker["last_seen"],
+        clock_skew_s=_moment(now.get("time", worker["last_seen"])) - worker["last_seen"],
         refuses=str(now.get("refuses", "")),
         reserved_by=str(reserved.get("by", "")),
-        reserved_until=float(reserved.get("until", 0.0)),
+        reserved_until=_moment(reserved.get("until", 0.0)),
     )
 
 
 def _texts(reported: Mapping[str, Any]) -> dict[str, str]:
     return {str(name): str(value) for name, value in reported.items()}
+
+
+def _moment(reported: Any) -> float:
+    """Return a time, in seconds since 1970. Raises an exception if it is none that a calendar has."""
+    time.localtime(reported)
+    return float(reported)
 
 
 def _state(now: Mapping[str, Any], *, busy: bool) -> State:

@@ -12,6 +12,7 @@ from distributed import Scheduler
 
 from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.shares import FairOrder
 from pytest_ngraph.cluster.topics import ForgottenTopics
 from pytest_ngraph.errors import UsageError
 
@@ -47,7 +48,8 @@ async def _serve(endpoint: Endpoint, say: Callable[[str], None]) -> None:
         dashboard=False,
         dashboard_address=engine_settings.NO_DASHBOARD,
     )
-    scheduler.add_plugin(ForgottenTopics(scheduler))
+    for plugin in (ForgottenTopics(scheduler), FairOrder(scheduler)):
+        scheduler.add_plugin(plugin)
     try:
         await scheduler
     except RuntimeError as error:

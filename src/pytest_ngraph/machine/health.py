@@ -11,6 +11,8 @@ from pytest_ngraph.system.files import text_of
 
 CPUS = Path("/sys/devices/system/cpu")
 PROFILE = "/sys/firmware/acpi/platform_profile"
+TEXTS = ("governor", "profile")
+"""What of a machine's health is no number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +43,17 @@ class Health:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Health:
-        """Return what `to_dict` made this data of. What another version knows besides is left out."""
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in data.items() if name in known})
+        """Return what `to_dict` made this data of. What another version knows besides is left out.
+
+        Raises:
+            ValueError: a value is neither missing nor of the kind that it should be.
+        """
+        found = cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
+        for name, value in asdict(found).items():
+            kinds = (str,) if name in TEXTS else (int, float)
+            if not (isinstance(value, kinds) or (value is None and name not in TEXTS)):
+                raise ValueError(f"{name} is {value!r}")
+        return found
 
 
 def read(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +20,7 @@ from pytest_ngraph.cluster.client.errands import SentGroup
 from pytest_ngraph.cluster.client.link import Answer
 from pytest_ngraph.cluster.presence import JoinedDevice, resource
 from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.shares import AGAIN
 from pytest_ngraph.errors import DeviceAway, NgraphError
 
 PROJECT, OTHER = Packed(digest="d1", content=b"project"), Packed(digest="d2", content=b"other")
@@ -75,6 +76,7 @@ def test_a_device_gets_the_projects_that_it_lacks_and_then_its_groups() -> None:
     ]
     ours.send([group(2, "orin")])
     assert way.arrived[3:] == [(resource("orin"), {"group": 2})]
+    assert way.priorities == [0, 0]
 
 
 def test_a_project_is_delivered_to_the_device_that_asks_for_it_and_the_errand_is_sent_again() -> None:
@@ -83,6 +85,7 @@ def test_a_project_is_delivered_to_the_device_that_asks_for_it_and_the_errand_is
     ours.deliver_to("tcp://xeon", ["d2"], group(0, "xeon"))
     worked_off(ours)
     assert way.arrived == [("tcp://xeon", "d2", b"other"), (resource("xeon"), {"group": 0})]
+    assert way.priorities == [AGAIN]
 
 
 @pytest.mark.parametrize("answer", [7, ["d9", 7, ["d1"]], "d1", None])
@@ -130,6 +133,7 @@ def test_a_frozen_device_keeps_only_its_own_results(monkeypatch: pytest.MonkeyPa
         future.become("finished")
     (arrival,) = until(ours, 1)
     assert arrival.errand.device == "xeon"
+    assert [future.is_released for future in way.futures] == [False, False, True], "no device need measure it again"
     assert worked_off(ours) == []
     assert way.gathered == [["ngraph:orin {'group': 0}", "ngraph:orin {'group': 2}"], ["ngraph:xeon {'group': 1}"]]
     way.frozen.clear()
@@ -224,10 +228,10 @@ def test_what_was_submitted_before_the_way_was_lost_is_sent_once() -> None:
     class Breaking(Way):
         """Breaks once, after the first device has its errands."""
 
-        def submit(self, function: Callable[..., Any], data: Sequence[Any], resource: str) -> list[Any]:
+        def submit(self, *arguments: Any) -> list[Any]:
             if self.futures and not self.restored:
                 raise ConnectionError
-            return super().submit(function, data, resource)
+            return super().submit(*arguments)
 
         def restore(self, patience_s: float) -> None:
             self.restored += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 from cluster.devices import ORIN
@@ -27,6 +27,7 @@ class Broken:
 
     address = "tcp://head:8786"
     engine = ""
+    unreadable: ClassVar[dict[str, str]] = {}
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -47,17 +48,27 @@ class Mixed(Broken):
         return [ORIN, dataclasses.replace(ORIN, name="nano", pool="nano", machine=machine, environment=late)]
 
 
+class Odd(Broken):
+    """A link to a device whose machine makes no sense, and one whose whole report makes none."""
+
+    unreadable: ClassVar[dict[str, str]] = {"nano": "KeyError: 'pool'"}
+
+    def present(self) -> list[JoinedDevice]:
+        return [dataclasses.replace(ORIN, machine={"cores": 7})]
+
+
 class OtherEngines(Broken):
     """A link to a scheduler and a device with other versions of the engine."""
 
     engine = "2025.1.0"
+    unreadable: ClassVar[dict[str, str]] = {"nano": "KeyError: 'pool'"}
     user = "anna@head"
 
     def listen(self, topic: str, hear: Any) -> None:
         """Do nothing: no device sends messages."""
 
     def present(self) -> list[JoinedDevice]:
-        return [dataclasses.replace(ORIN, engine="2024.8.0")]
+        return [dataclasses.replace(ORIN, engine="2024.9.1")]
 
 
 @pytest.fixture
@@ -78,6 +89,14 @@ def test_a_device_of_another_version_is_one_message(connected: Callable[[type], 
     with pytest.raises(
         UsageError, match=r"device nano has pytest-ngraph 9\.0, but this machine has .* Install the same there"
     ):
+        cluster.host("nano")
+
+
+def test_a_device_whose_report_makes_no_sense_is_named(connected: Callable[[type], ClusterSite]) -> None:
+    cluster = connected(Odd)
+    with pytest.raises(UsageError, match=r"what device orin-1 reports of its machine cannot be read .* start it again"):
+        cluster.host("orin")
+    with pytest.raises(UsageError, match=r"nano is not in .*: nano \(its report cannot be read: KeyError: 'pool'\)"):
         cluster.host("nano")
 
 
@@ -102,8 +121,9 @@ def test_other_versions_of_the_engine_are_named(
     )
     connected(OtherEngines).open(work)
     assert noted == [
-        f"distributed is {HERE} here and 2025.1.0 on the scheduler, 2024.8.0 on orin-1: if the cluster misbehaves, "
-        "install one version everywhere."
+        f"distributed is {HERE} here and 2025.1.0 on the scheduler, 2024.9.1 on orin-1: if the cluster misbehaves, "
+        "install one version everywhere.",
+        "device nano is left out, because its report cannot be read: KeyError: 'pool'",
     ]
 
 

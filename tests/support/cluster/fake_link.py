@@ -23,6 +23,7 @@ class Done(Future):  # type: ignore[type-arg]  # not generic in the oldest that 
 
     def __init__(self, key: str) -> None:
         self.key = key
+        self.is_released = False
         self.callback: Callable[[Future[Any]], None] = lambda future: None
 
     def __del__(self) -> None:
@@ -30,6 +31,9 @@ class Done(Future):  # type: ignore[type-arg]  # not generic in the oldest that 
 
     def add_done_callback(self, fn: Callable[[Future[Any]], None]) -> None:
         self.callback = fn
+
+    def release(self) -> None:
+        self.is_released = True
 
     def exception(self, timeout: Any = None, **keywords: Any) -> BaseException:
         return ValueError(self.key)
@@ -53,6 +57,7 @@ class Way:
         arrived: what devices and their queues got, in order: an address with a digest and content, or a resource with
             a group's data.
         open: what frozen devices were asked.
+        priorities: with which groups were submitted, batch by batch.
     """
 
     def __init__(
@@ -66,6 +71,7 @@ class Way:
     ) -> None:
         self.arrived: list[tuple[Any, ...]] = []
         self.open: list[Answer] = []
+        self.priorities: list[int] = []
         self.restored = 0
         self.cancelled: list[str] = []
         self.gathered: list[list[Any]] = []
@@ -95,8 +101,9 @@ class Way:
         self.arrived.append((to, packed.digest, packed.content))
         return answered(self._refuses.get(to))
 
-    def submit(self, function: Callable[..., Any], data: Sequence[Any], resource: str) -> list[Any]:
+    def submit(self, function: Callable[..., Any], data: Sequence[Any], resource: str, priority: int = 0) -> list[Any]:
         assert function is task.measure
+        self.priorities.append(priority)
         self.arrived += [(resource, each) for each in data]
         futures = [Done(f"{resource} {each}") for each in data]
         self.futures += futures

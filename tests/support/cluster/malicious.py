@@ -1,11 +1,13 @@
-"""A device that answers whatever harms a client: `python -m cluster.malicious ADDRESS NAME CA CERT KEY`.
+"""A device that means harm: `python -m cluster.malicious ADDRESS NAME CA CERT KEY HOST [KIND MARK]`.
 
-It is the engine's own worker, without any of the rules of pytest-ngraph.
+It is the engine's own worker, without any of the rules of pytest-ngraph. With KIND and MARK, it answers every task with
+this kind of harm, which would make the file MARK, and questions honestly. Without, tests send both with each task.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 import sys
@@ -16,8 +18,15 @@ from typing import Any
 from distributed import Security, Worker
 
 from pytest_ngraph.cluster import answers
+from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.presence import KEY, introduction, resource
+from pytest_ngraph.cluster.security import Credentials, endpoint
+from pytest_ngraph.record import Failure, Record
+
+LASTING_S = 3600.0
+ALWAYS: dict[str, Any] = {}
+"""What is done with each task that does not say it."""
 
 
 def explode(path: str, maker: int) -> Exception:
@@ -36,7 +45,8 @@ class Bomb(Exception):
 
 def measure(data: dict[str, Any]) -> Any:
     """Stand in for `task.measure`."""
-    kind, mark = data["kind"], data["mark"]
+    given = ALWAYS | data
+    kind, mark = given["kind"], given["mark"]
     if kind == "pickle":
         return Bomb(mark)
     if kind == "list of pickles":
@@ -44,11 +54,18 @@ def measure(data: dict[str, Any]) -> Any:
     if kind == "raises":
         raise Bomb(mark)
     if kind == "other case":
-        return json.dumps({"rows": data["rows"]})
+        return json.dumps({"rows": [[0, of_another_case(data)]]})
     if kind == "gigabyte":
         return bytes(300 * 2**20)
-    time.sleep(data["seconds"])  # nothing
+    time.sleep(given["seconds"])  # nothing
     return None
+
+
+def of_another_case(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a record of a case that was not asked for."""
+    (case, *_) = Task.from_dict(data).cases
+    failure = Failure(phase="build", kind="raised", message="it is not what was asked for")
+    return Record.failed(dataclasses.replace(case, batch_size=case.batch_size + 1), failure).to_dict()
 
 
 async def answer(function: Any, *arguments: Any, dask_worker: Worker) -> Any:
@@ -57,16 +74,24 @@ async def answer(function: Any, *arguments: Any, dask_worker: Worker) -> Any:
     return Bomb(str(arguments[0]))
 
 
-async def main(address: str, name: str, ca: str, cert: str, key: str) -> None:
+async def main(
+    address: str, name: str, ca: str, cert: str, key: str, host: str, kind: str = "", mark: str = ""
+) -> None:
     task.measure = measure
-    answers.answer = answer
+    if kind:
+        ALWAYS.update(kind=kind, mark=mark, seconds=LASTING_S)
+    else:
+        answers.answer = answer
     security = Security(require_encryption=True, tls_ca_file=ca, tls_worker_cert=cert, tls_worker_key=key)
+    if kind == "other case":  # its answers can be read
+        files = Credentials(ca=Path(ca), cert=Path(cert), key=Path(key))
+        security = endpoint(address, files, part="measure").security
     worker = Worker(
         address,
         name=name,
         security=security,
         nthreads=1,
-        host="127.0.0.1",
+        host=host,
         resources={resource(name): 1},
         startup_information={KEY: lambda _: introduction(name)},
         dashboard=False,

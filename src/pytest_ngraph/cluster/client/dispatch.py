@@ -21,6 +21,7 @@ from pytest_ngraph.cluster.client.results import Results
 from pytest_ngraph.cluster.client.watch import AWAY_S, Watch
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.presence import resource
+from pytest_ngraph.cluster.shares import AGAIN
 from pytest_ngraph.errors import DeviceAway, NgraphError
 
 POLL_S = 1.0
@@ -178,11 +179,12 @@ class Dispatch:
             if problem is not None and held.asked:
                 self._ready += [Arrival(errand, "", problem) for errand in held.errands]
             else:
-                self._submit(held.errands[0].device, held.errands)
+                self._submit(held.errands[0].device, held.errands, again=held.asked)
             self._held.remove(held)
 
-    def _submit(self, device: str, errands: Sequence[SentGroup]) -> None:
-        futures = self._link.submit(task.measure, [errand.data for errand in errands], resource(device))
+    def _submit(self, device: str, errands: Sequence[SentGroup], *, again: bool = False) -> None:
+        data = [errand.data for errand in errands]
+        futures = self._link.submit(task.measure, data, resource(device), AGAIN if again else 0)
         for future, errand in zip(futures, errands, strict=True):
             self._under_way[future.key] = (future, errand)
             future.add_done_callback(self._arrived.put)
@@ -194,7 +196,8 @@ class Dispatch:
             if future.status == "finished":
                 self._results.add(self._under_way[future.key][1].device, future)
             elif future.status == "error":
-                self._ready.append(Arrival(self._done(future), "", future.exception(timeout=ERROR_S)))
+                error = future.exception(timeout=ERROR_S)
+                self._ready.append(Arrival(self._done(future), "", error))
         if any(future.key in self._under_way and future.status not in ("finished", "error") for future in awaited):
             raise ConnectionError("a device left the cluster with its results")
 
@@ -203,7 +206,8 @@ class Dispatch:
             self._ready.append(Arrival(self._done(future), answer))
 
     def _done(self, future: Future[Any]) -> SentGroup:
-        """Return the errand of a future, and stop waiting for it."""
+        """Return the errand of a future, and give up the future: else it is measured again if its device dies."""
+        future.release()
         return self._under_way.pop(future.key)[1]
 
     def _send_again(self) -> None:

@@ -44,6 +44,7 @@ class Link:
 
     Attributes:
         user: who this client is for devices: the name in its certificate, or else `user@host`.
+        unreadable: why the last report of a device cannot be read, by its name. `present` leaves these out.
 
     Raises:
         UsageError: there is no scheduler at the endpoint, or it refuses this client.
@@ -52,6 +53,7 @@ class Link:
     def __init__(self, endpoint: Endpoint) -> None:
         self.address = endpoint.address
         self.user = endpoint.holder or this_user()
+        self.unreadable: dict[str, str] = {}
         self._endpoint = endpoint
         self._client = connect(endpoint)
 
@@ -71,8 +73,10 @@ class Link:
             return ""
 
     def present(self) -> list[JoinedDevice]:
-        """Return the devices that are in the cluster now."""
-        return present(self._open, ANSWER_S)
+        """Return the devices that are in the cluster now, and can be used."""
+        found = present(self._open, ANSWER_S)
+        self.unreadable = found.unreadable
+        return found.devices
 
     def run(self, function: Callable[..., Any], *arguments: Any, on: Sequence[str], timeout_s: float = ANSWER_S) -> Any:
         """Call a function on some devices, outside of their tasks.
@@ -132,9 +136,20 @@ class Link:
 
         return self._begin(client, parts.send(run, packed, sender), timeout_s)
 
-    def submit(self, function: Callable[..., Any], data: Sequence[dict[str, Any]], resource: str) -> list[Future[Any]]:
-        """Call a function with each of `data`, in this order, on whichever worker has the resource."""
-        futures: list[Future[Any]] = self._open.map(function, data, resources={resource: 1}, pure=False)
+    def submit(
+        self, function: Callable[..., Any], data: Sequence[dict[str, Any]], resource: str, priority: int = 0
+    ) -> list[Future[Any]]:
+        """Call a function with each of `data`, in this order, on whichever worker has the resource.
+
+        Args:
+            function: what to call.
+            data: its argument in each call.
+            resource: what a worker needs to have.
+            priority: `shares.AGAIN` for what was submitted before, and could not be measured.
+        """
+        futures: list[Future[Any]] = self._open.map(
+            function, data, resources={resource: 1}, pure=False, priority=priority
+        )
         return futures
 
     def fetch(self, futures: Sequence[Future[Any]]) -> Answer:

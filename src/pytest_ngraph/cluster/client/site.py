@@ -87,7 +87,13 @@ class ClusterSite:
                         f"still there: pytest-ngraph device list --scheduler={self._link.address}."
                     ) from error
 
-            self._hosts[device] = RemoteHost(first, ask, self._project)
+            try:
+                self._hosts[device] = RemoteHost(first, ask, self._project)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                raise UsageError(
+                    f"what device {first.name} reports of its machine cannot be read ({type(error).__name__}: "
+                    f"{error}). Install the same pytest-ngraph there, and start it again."
+                ) from None
         return self._hosts[device]
 
     def environment_of(self, device: str) -> dict[str, str] | None:
@@ -101,6 +107,8 @@ class ClusterSite:
         versions = {each.name: each.engine for members in self._pools.values() for each in members}
         if differing := difference({"the scheduler": self._link.engine, **versions}):
             work.note(f"{differing}: if the cluster misbehaves, install one version everywhere.")
+        for name, why in self._link.unreadable.items():
+            work.note(f"device {name} is left out, because its report cannot be read: {why}")
         errands = Errands(work, uuid.uuid4().hex, project, self._link.user)
         if project.packed.left_out:
             warnings.warn(travel.left_out(project.packed), stacklevel=2)
@@ -132,7 +140,9 @@ class ClusterSite:
     def _checked(self, device: str) -> list[JoinedDevice]:
         """Return the members of a pool. Raises `UsageError` if there are none, or if they cannot be used as one."""
         if device not in self._pools:
-            there = ", ".join(sorted(f"{name} ({self._state(name)})" for name in self._pools)) or "none"
+            states = {name: self._state(name) for name in self._pools}
+            states |= {name: f"its report cannot be read: {why}" for name, why in self._link.unreadable.items()}
+            there = ", ".join(sorted(f"{name} ({state})" for name, state in states.items())) or "none"
             raise UsageError(
                 f"device {device} is not in the cluster at {self._link.address}; devices there: {there}. Start it "
                 f"on its machine (pytest-ngraph device start --name={device}), or wait for it: "

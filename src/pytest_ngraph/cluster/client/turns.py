@@ -1,7 +1,7 @@
 """Sends each device only the next few groups of a session, so that clients of one device take turns.
 
-A device begins groups in the order in which they arrive. A client that sent all of its groups at once would keep every
-later client waiting until the last of them is measured.
+A device measures one group of each client, then the next of each (`cluster/shares.py`). What is not sent yet takes none
+of the head's memory, and can still go to any machine of a pool.
 """
 
 from __future__ import annotations
