@@ -2,8 +2,8 @@
 
     python tools/report_screens.py FOLDER [--records=24,402,10000] [--pictures=docs/pictures]
 
-The records are made up (`tools/report_scale.py`). Prints whether the page complains, or is wider than the window. With
-`--pictures`, those of 402 records on a screen and on a phone are also put there. Needs Playwright and Chromium.
+The records are made up (`tools/synthetic_store.py`). Prints whether the page complains, or is wider than the window.
+With `--pictures`, those of 402 records on a screen and on a phone are also put there. Needs Playwright and Chromium.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-import report_scale
+import synthetic_store
 from playwright.sync_api import Browser, sync_playwright
 
 from pytest_ngraph import store
@@ -47,7 +47,7 @@ def main() -> None:
 def written(folder: Path, count: int) -> Path:
     """Write a report of so many records. Return its page."""
     folder.mkdir(parents=True, exist_ok=True)
-    report_scale.write_store(folder, count, rounds=30)
+    synthetic_store.write_store(folder, count, rounds=30)
     study = Study.of(store.read(folder, run) for run in store.run_ids(folder))
     made = [make(study) for make in FIGURES.values()]
     return page.write(study, made, [make(study) for make in TABLES.values()], folder)[0]

@@ -11,6 +11,8 @@ each in a fresh process. A slope of 1 in logarithms means in proportion, a slope
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from comparing import page, records, sessions
 
 PARTS = {"cases": sessions.find, "records": records.find}
@@ -30,6 +32,7 @@ def main() -> None:
     parser.add_argument(
         "--most-stored", type=int, default=100_000, help="most records of a store; the work `metrics` needs no store"
     )
+    parser.add_argument("--stores", type=Path, help="folder in which the stores are kept, for further calls")
     parser.add_argument("--rounds", type=int, default=30, help="rounds of each record")
     parser.add_argument("--works", type=page.listed, default=list(records.WORKS), help="works to do; default: all")
     parsed = parser.parse_args()

@@ -80,3 +80,33 @@ def test_an_error_of_the_system_is_one_message(
     monkeypatch.setattr(baselines, "bless", refused)
     assert main(["baseline", "bless", "v1", kept]) == 2
     assert capsys.readouterr().err == "pytest-ngraph: [Errno 13] Permission denied: '/store/.anchored'\n"
+
+
+def night(store: Path, fingerprint: str = "abc", **seconds: float) -> str:
+    """Store a run of openvino with these seconds at each batch size, and return its id."""
+    journal = Journal(store, {"fingerprint": fingerprint, "python": "3.12"})
+    for size, value in seconds.items():
+        journal.append(measured(case("openvino", int(size[1:])), value))
+    journal.end(whole=True)
+    journal.close()
+    return journal.id
+
+
+def test_a_stored_run_is_judged_without_measuring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    option = f"--store={tmp_path}"
+    first = night(tmp_path, b1=0.1, b2=0.1, b4=0.1)
+    baselines.keep(tmp_path, "v1", first)
+    second = night(tmp_path, b1=0.1, b2=0.17, b8=0.1)
+    assert main(["baseline", "compare", "v1", option]) == 1
+    slower, missing, counts = capsys.readouterr().out.splitlines()
+    assert slower.startswith("resnet18-openvino-b2-xeon regressed: 70.0 % slower than baseline v1 in time, without")
+    assert missing == "not measured, but in baseline v1: resnet18-openvino-b4-xeon"
+    assert counts == f"run {second} against baseline v1 (1 run): 1 unchanged, 1 regressed, 1 new"
+    assert printed(capsys, "compare", "v1", first, option).endswith(" against baseline v1 (1 run): 3 unchanged\n")
+    assert main(["baseline", "compare", "latest", option]) == 1
+    assert f"run {second} against run {first}" in capsys.readouterr().out
+    assert "regressed" not in printed(capsys, "compare", "v1", "--margin=90%", option)
+    night(tmp_path, fingerprint="def", b1=0.1)
+    assert main(["baseline", "compare", "v1", option]) == 2
+    assert "was measured on another machine" in capsys.readouterr().err
+    assert "1 unchanged" in printed(capsys, "compare", "v1", "--foreign-baseline", option)

@@ -12,6 +12,7 @@ from pytest_ngraph.history import summary
 from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.pruning import damage, prune
 from pytest_ngraph.store import Journal, baselines
+from pytest_ngraph.store.outline import path_of
 
 NOW = (nights.FIRST + timedelta(days=4, hours=1)).timestamp()
 
@@ -29,8 +30,13 @@ def rows(folder: Path) -> list[tuple[object, ...]]:
 
 
 def test_old_runs_are_removed(tmp_path: Path, runs: list[str]) -> None:
+    outlines = [path_of(tmp_path / f"{run}.jsonl") for run in runs]
+    for each in outlines:
+        each.parent.mkdir(exist_ok=True)
+        each.touch()
     pruned = prune(tmp_path, 1.5, now=NOW)
     assert pruned.removed == runs[:3]
+    assert [each.exists() for each in outlines] == [False] * 3 + [True] * (len(runs) - 3)
     assert store.run_ids(tmp_path) == runs[3:]
     assert pruned.freed_bytes > 0
 

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ngraph.metrics.student import f_tail, incomplete_beta, t_quantile, t_tail
+from pytest_ngraph.metrics.student import f_tail, f_tails, incomplete_beta, t_quantile, t_tail, t_tails
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,22 @@ def test_incomplete_beta_at_its_ends() -> None:
     assert incomplete_beta(2, 3, 1) == 1
     assert incomplete_beta(3, 3, 0.5) == pytest.approx(0.5)
     assert f_tail(math.inf, 3, 4) == 0
+
+
+DOF = st.floats(0.3, 1e5)
+
+
+@given(st.lists(st.tuples(st.floats(-1e4, 1e4), DOF), min_size=1, max_size=30))
+def test_many_tails_of_t_are_each_as_alone(values: list[tuple[float, float]]) -> None:
+    tails = [t_tail(t, dof) for t, dof in values]
+    assert t_tails(*np.array(values).T) == pytest.approx(tails, rel=1e-9, abs=1e-300)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e6), DOF, DOF), min_size=1, max_size=30))
+def test_many_tails_of_f_are_each_as_alone(values: list[tuple[float, float, float]]) -> None:
+    tails = [f_tail(*each) for each in values]
+    assert f_tails(*np.array(values).T) == pytest.approx(tails, rel=1e-7, abs=1e-12)
+
+
+def test_no_tails() -> None:
+    assert t_tails(np.empty(0), np.empty(0)).shape == (0,)

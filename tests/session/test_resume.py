@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from launched import costs
 from launching import exact
 from synthetic import case, failed, measured
@@ -16,7 +19,7 @@ from pytest_ngraph.costs import Costs
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.record import FailureKind, Record
 from pytest_ngraph.session.resume import ResumedRun
-from pytest_ngraph.store import Death, Journal, Run, read, run_ids
+from pytest_ngraph.store import SCHEMA, Death, Journal, Run, outlined, read, run_ids
 
 CASE = case("tvm", 8)
 
@@ -149,3 +152,58 @@ def test_a_record_without_a_profile_is_measured_again_where_one_is_asked_for(
     assert resumed.stands(CASE, lambda record: made, Asked(profiled={CASE} if asked else ())) is stands
     said = ["1 case measured again: it was not profiled where the time goes."]
     assert [note for note in resumed.notes if "again" in note] == said * (not stands)
+
+
+MADE = {"graph": "g", "files": {}, "workload": "resnet18", "batch_size": 8, "python": "3.12"}
+
+
+@st.composite
+def kept_records(draw: st.DrawFn) -> Record:
+    """Return a record of CASE with what decides whether it still stands, as in journals of other days."""
+    made = draw(st.sampled_from([MADE, MADE, MADE | {"python": "3.11"}, MADE | {"graph": ""}, MADE | {"files": 1}, {}]))
+    if draw(st.integers(0, 3)) == 0:
+        return dataclasses.replace(failed(CASE, kind=draw(st.sampled_from(["crashed", "raised"]))), follows_from=made)
+    compared = Comparison(
+        launches=(exact(0.0),) * draw(st.integers(0, 1)),
+        alone_problem=draw(st.sampled_from(["", "no memory"])),
+        calls_problem=draw(st.sampled_from(["", "no memory"])),
+        problem=draw(st.sampled_from(["", "no launch"])),
+        broken=draw(st.sampled_from(["", "crashed"])),
+    )
+    return measured(
+        CASE,
+        0.1,
+        follows_from=made,
+        profile=draw(st.sampled_from([{}, {"problem": "only on a GPU"}])),
+        calls=draw(st.sampled_from([(), (0.1,)])),
+        comparison=draw(st.sampled_from([None, compared])),
+    )
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    made=st.lists(kept_records(), max_size=6),
+    crashed=st.integers(0, 3),
+    scored_by=st.sampled_from(["", "package:score"]),
+    asked=st.sets(st.sampled_from(["alone", "calls", "tails", "served", "profiled", "compile_s"])),
+    retry_failed=st.booleans(),
+)
+def test_an_outline_shows_what_the_records_show(
+    tmp_path: Path, made: list[Record], crashed: int, scored_by: str, asked: set[str], *, retry_failed: bool
+) -> None:
+    """The same cases stand, are stale, or are tried again, for the same reasons, whatever records there are."""
+    ours = [dataclasses.replace(CASE, width=number, scored_by=scored_by) for number in range(len(made) + 1)]
+    records = [dataclasses.replace(record, case=own) for record, own in zip(made, ours, strict=False)]
+    journal = tmp_path / "20260101-000000-000001.jsonl"
+    sessions = [{"schema": SCHEMA, "environment": {}}, {"phase": "compile", "case": ours[-1].to_dict()}] * crashed
+    lines = [*sessions, {"schema": SCHEMA, "environment": {}}, *(record.to_dict() for record in records)]
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    wanted = Asked(**{name: set(ours[::2]) for name in asked})
+    found = []
+    for run in (read(tmp_path), outlined(tmp_path)):
+        resumed = ResumedRun(run, Journal(tmp_path, {}), 1, retry_failed=retry_failed)
+        stands = [resumed.stands(each, lambda record: MADE, wanted) for each in ours]
+        kept = {case_: dataclasses.replace(record, started_at=0.0) for case_, record in resumed.kept.items()}
+        again = (resumed.stale, resumed.retried, resumed.failed, [*resumed.notes])
+        found.append((stands, kept, again, set(resumed.ids), resumed.threads, resumed.description))
+    assert found[0] == found[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 import report_scale
 from markdown_output import table
@@ -14,10 +15,10 @@ from pytest_ngraph.metrics.text import number
 REPORT = [stage for stage in report_scale.STAGES if stage != "read"]
 """The stages of a report. The first one includes reading the store."""
 NIGHTS = " of nights"
-"""The end of a work's name on a store of nights, which measure the same cases (`report_scale.write_nights`)."""
+"""The end of a work's name on a store of nights, which measure the same cases (`synthetic_store.write`)."""
 OF_SWEEPS: dict[str, Sequence[str]] = {
     "report": REPORT,
-    **{stage: [stage] for stage in (report_scale.METRICS, report_scale.GATE, report_scale.RESUME)},
+    **{stage: [stage] for stage in report_scale.ALONE},
 }
 WORKS = OF_SWEEPS | {f"{work}{NIGHTS}": stages for work, stages in OF_SWEEPS.items() if work != report_scale.METRICS}
 """The stages of each work, which one fresh process does one after another. `metrics` has no store."""
@@ -32,14 +33,20 @@ def find(parsed: argparse.Namespace) -> str:
     def sizes(work: str) -> list[int]:
         return [size for size in parsed.records if work == report_scale.METRICS or size <= parsed.most_stored]
 
-    costs = {work: [cost(work, size, parsed.rounds) for size in sizes(work)] for work in parsed.works}
+    with report_scale.kept(parsed.stores) as stores:
+        costs = {work: [cost(work, size, parsed.rounds, stores) for size in sizes(work)] for work in parsed.works}
     heading = ["work", *(f"{size:,} records" for size in parsed.records), "slope of the seconds"]
     return table(heading, [row(work, parsed.records, found) for work, found in costs.items()])
 
 
-def cost(work: str, records: int, rounds: int) -> Cost:
-    """Return the cost of a work on this number of records, with this number of rounds each."""
-    stages = report_scale.in_fresh_process(records, rounds, list(WORKS[work]), nights=work.endswith(NIGHTS)).values()
+def cost(work: str, records: int, rounds: int, stores: Path) -> Cost:
+    """Return the cost of a work on this number of records, with this number of rounds each.
+
+    Args:
+        stores: folder with stores of some sizes, in which one of this size is made if it has none.
+    """
+    nights = work.endswith(NIGHTS)
+    stages = report_scale.in_fresh_process(records, rounds, list(WORKS[work]), stores, nights=nights).values()
     return sum(stage["seconds"] for stage in stages), max(stage["peak_mib"] for stage in stages)
 
 

@@ -28,7 +28,7 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.session.options import ResumeOptions
 from pytest_ngraph.session.resume import open_run
 from pytest_ngraph.settings import Settings
-from pytest_ngraph.store import Journal, Step
+from pytest_ngraph.store import Journal, Step, read
 
 MOST_TAILS_S = 30.0
 """Seconds of single calls of a case. A slower model shows no p99 in them, and says so."""
@@ -190,6 +190,7 @@ def measuring(
         StoreError: another process writes to it.
     """
     earlier = open_run(store, ResumeOptions(run=resumed)) if resumed else None
+    run = read(store, earlier.run.id) if earlier else None
     journal = earlier.journal if earlier else Journal(store, environment())
     if earlier:
         journal.describe(environment(), tuple)
@@ -203,8 +204,8 @@ def measuring(
         asked=Asked(calls=asked, served=asked),
         knowledge=Knowledge(between=between),
     )
-    kept = {record.case: record for record in earlier.run.records} if earlier else {}
+    kept = {record.case: record for record in run.records} if run else {}
     with closing(journal), closing(bench):
-        steps = earlier.run.steps if earlier else ()
+        steps = run.steps if run else ()
         yield Measuring(bench, asked, conditions.settings, conditions.target, journal, kept, steps)
         journal.end(whole=True)

@@ -28,5 +28,16 @@ class Asked:
     profiled: Collection[Case] = ()
     compile_s: Collection[Case] = ()
 
+    def of(self, case: Case) -> tuple[bool, ...]:
+        """Return which of these are asked of a case."""
+        return (
+            case in self.alone,
+            case in self.calls,
+            case in self.tails,
+            case in self.served,
+            case in self.profiled,
+            case in self.compile_s,
+        )
+
 
 NOTHING = Asked()

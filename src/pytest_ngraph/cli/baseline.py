@@ -6,10 +6,13 @@ import argparse
 from statistics import median
 from typing import Any
 
-from pytest_ngraph.cli.arguments import add_store, path
+from pytest_ngraph.against.options import GateOptions
+from pytest_ngraph.cli.arguments import add_store, path, share
 from pytest_ngraph.record import Record
-from pytest_ngraph.store import baselines
+from pytest_ngraph.store import LATEST, baselines
 from pytest_ngraph.wording import counted
+
+DEFAULTS = GateOptions()
 
 
 def declare(commands: Any) -> None:
@@ -26,6 +29,15 @@ def declare(commands: Any) -> None:
 
     add("list", _list, "list the baselines and how many runs each has")
     add("show", _show, "show a baseline's runs and the time of each case", "NAME")
+    compare = add("compare", _compare, "judge a stored run against a baseline, without measuring", "NAME")
+    compare.add_argument("run_id", nargs="?", default=LATEST, metavar="RUN", help="default: the last run")
+    compare.add_argument(
+        "--margin", type=share, default=DEFAULTS.margin, help="slowdown that is tolerated. Default: %(default)s"
+    )
+    compare.add_argument(
+        "--level", type=share, default=DEFAULTS.level, help="chance of any false alarm in the run. Default: %(default)s"
+    )
+    compare.add_argument("--foreign-baseline", action="store_true", help="accept a baseline of another machine")
     bless = add("bless", _bless, "anchor a baseline, so that no more runs are added to it", "NAME")
     bless.add_argument("--undo", action="store_true", help="allow runs to be added again")
     add("remove", _remove, "remove a baseline; the store keeps its runs", "NAME")
@@ -58,6 +70,19 @@ def _show(parsed: argparse.Namespace) -> int:
     for case, records in baseline.records.items():
         print(f"  {case.id:48} {_times(records)}")
     return 0
+
+
+def _compare(parsed: argparse.Namespace) -> int:
+    """Print the verdicts that somebody has to look at, and how many there are of each. Returns 1 if any fails a run."""
+    from pytest_ngraph.against.stored_run import compare
+
+    options = GateOptions(
+        compare=(parsed.name,), margin=parsed.margin, level=parsed.level, foreign_baseline=parsed.foreign_baseline
+    )
+    found = compare(parsed.store, parsed.run_id, options)
+    for line in found.lines():
+        print(line)
+    return int(found.fails)
 
 
 def _times(records: list[Record]) -> str:

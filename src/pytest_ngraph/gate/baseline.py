@@ -40,10 +40,22 @@ def compare(case: Case, heads: RunOf, runs: StoredRuns, rule: Rule, against: str
     usable = runs.usable(head)
     if not usable or not is_known(head):
         return Verdict(case=case, name="inconclusive", against=against, reason=TOO_FEW)
-    found = runs.against(head, heads)
+    why = _doubt(head, usable.values())
+    return judged(case, runs.against(head, heads), why, rule, against, head.contention.pressure_percent)
+
+
+def judged(case: Case, found: Against, doubt: str, rule: Rule, against: str, pressure_percent: float | None) -> Verdict:
+    """Return the verdict on a case that was compared with a stored baseline.
+
+    Args:
+        found: the comparison.
+        doubt: what else than the code may cause a difference; empty for nothing.
+        against: name of the baseline.
+        pressure_percent: as in `Contention`, of this run.
+    """
     decisive = found.ratio or found.time
     name, margin, tail = decide(decisive, rule)
-    doubt = _doubt(head, usable.values()) or _contradiction(name, found, rule)
+    doubt = doubt or _contradiction(name, found, rule)
     if doubt:
         name, margin, tail = "inconclusive", _widened(decisive, rule), rule.miss
     return Verdict(
@@ -58,7 +70,7 @@ def compare(case: Case, heads: RunOf, runs: StoredRuns, rule: Rule, against: str
         relative_to=IDENTITY if found.ratio else "",
         time=_ratio(found.time, tail) if found.ratio else None,
         margin=math.expm1(margin),
-        pressure_percent=head.contention.pressure_percent,
+        pressure_percent=pressure_percent,
         detectable=math.expm1(detectable(decisive, rule)),
         reason=doubt or _explanation(name, found, rule),
     )
@@ -159,10 +171,21 @@ def _explanation(name: VerdictName, found: Against, rule: Rule) -> str:
 
 def _doubt(head: Record, runs: Collection[Record]) -> str:
     """Return what else than the code may cause a difference; empty when there is nothing."""
-    others = {run.threads for run in runs} - {head.threads, None}
-    if head.threads and others:
+    return doubt(head.threads, is_busy(head), {run.threads for run in runs}, any(map(is_busy, runs)))
+
+
+def doubt(threads: int | None, busy: bool, baseline_threads: Collection[int | None], baseline_busy: bool) -> str:
+    """Return what else than the code may cause a difference; empty when there is nothing.
+
+    Args:
+        threads: cores that the head was measured on.
+        busy: whether other work was on them.
+        baseline_threads, baseline_busy: the same of the baseline's runs.
+    """
+    others = set(baseline_threads) - {threads, None}
+    if threads and others:
         numbers = " or ".join(map(str, sorted(filter(None, others))))
-        return f"measured on {counted(head.threads, 'core')}, and on {numbers} in the baseline's runs"
-    if is_busy(head):
+        return f"measured on {counted(threads, 'core')}, and on {numbers} in the baseline's runs"
+    if busy:
         return "the machine was busy during this run"
-    return "the machine was busy during the baseline's runs" if any(map(is_busy, runs)) else ""
+    return "the machine was busy during the baseline's runs" if baseline_busy else ""

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from pytest_ngraph.gate.launches import Effect
 from pytest_ngraph.gate.pooling import Pooled, Prior, departure
@@ -49,18 +50,14 @@ class BetweenRuns(Generic[Key]):
         """
         several = {key: own for key, own in effects.items() if len(own) > 1}
         runs = sorted({run for own in several.values() for run in own})
-        residuals = np.zeros((len(several), len(runs)))
-        errors = np.zeros(len(several))
+        logs, errors = np.zeros((2, len(runs), len(several)))
+        seen = np.zeros((len(runs), len(several)), dtype=np.bool_)
         for row, own in enumerate(several.values()):
-            ratios, own_errors = np.array(list(own.values())).T
-            residuals[row, np.searchsorted(runs, list(own))] = ratios - ratios.mean()
-            errors[row] = np.mean(own_errors**2)
+            places = np.searchsorted(runs, list(own))
+            logs[places, row], errors[places, row] = np.array(list(own.values())).T
+            seen[places, row] = True
         self._rows = {key: row for row, key in enumerate(several)}
-        self._dofs = np.array([len(own) - 1.0 for own in several.values()])
-        self._variances = np.sum(residuals**2, axis=1) / self._dofs
-        self._error = float(np.mean(errors)) if several else 0.0
-        self._all_dofs = float(self._dofs.sum())
-        self._share = _independent_share(residuals, [cluster[key] for key in several])
+        self._spread = SpreadBetweenRuns(logs, errors, seen, [cluster[key] for key in several])
 
     def departure(self, key: Key, newcomer: Effect, effects: Sequence[Effect]) -> Pooled:
         """Return how far a new effect of a case lies above the mean of its effects in one or more runs."""
@@ -68,20 +65,54 @@ class BetweenRuns(Generic[Key]):
 
     def prior(self, key: Key) -> Prior:
         """Return what the other cases, and machines in general, show of this case's spread."""
-        row = self._rows.get(key)
-        own_dof = 0.0 if row is None else float(self._dofs[row])
-        seen = self._share * (self._all_dofs - own_dof)
-        if seen <= 0:
+        return self._spread.prior(self._rows.get(key))
+
+
+class SpreadBetweenRuns:
+    """The priors of n cases that several runs have, as arrays.
+
+    Args:
+        logs, errors: of the effect of each case in each run, shape (runs, n).
+        seen: whether the run has it, shape (runs, n); two or more of each case.
+        clusters: of each case, what it shares an error with others by.
+    """
+
+    def __init__(self, logs: Floats, errors: Floats, seen: npt.NDArray[np.bool_], clusters: Sequence[Hashable]) -> None:
+        counts = seen.sum(axis=0)
+        means = np.where(seen, logs, 0.0).sum(axis=0) / counts
+        residuals = np.where(seen, logs - means, 0.0)
+        self._dofs: Floats = counts - 1.0
+        self._variances = np.sum(residuals**2, axis=0) / self._dofs
+        squares = np.where(seen, errors, 0.0) ** 2
+        self._error = float(np.mean(squares.sum(axis=0) / counts)) if len(counts) else 0.0
+        self._all_dofs = float(self._dofs.sum())
+        self._share = _independent_share(residuals.T, clusters)
+
+    def prior(self, row: int | None) -> Prior:
+        """Return the prior of a case; of None, for one that not several runs have."""
+        if not self._all_dofs:
             return BETWEEN_RUNS
-        heterogeneity, (typical, terms) = self._heterogeneity, self._fit
-        if row is not None:  # one step without the case; it makes no difference where there are many
-            weight = self._share * own_dof
-            total = self._share * self._all_dofs + BETWEEN_RUNS.dof
-            typical = (typical * total - float(terms[row])) / (total - weight)
-        return Prior(
-            spread=math.sqrt(max(LEAST_SPREAD**2, typical - self._error)),
-            dof=max(BETWEEN_RUNS.dof, 1 / (1 / heterogeneity + 1 / (BETWEEN_RUNS.dof + seen))),
-        )
+        place = slice(0, 0) if row is None else slice(row, row + 1)
+        own_dofs, terms = (np.append(each[place], [0.0] * (row is None)) for each in (self._dofs, self._fit[1]))
+        spreads, dofs = self._priors(own_dofs, terms)
+        return Prior(float(spreads[0]), float(dofs[0]))
+
+    def priors(self) -> tuple[Floats, Floats]:
+        """Return the spreads and degrees of freedom of the priors of all cases, shape (n,) each."""
+        return self._priors(self._dofs, self._fit[1][:-1])
+
+    def _priors(self, own_dofs: Floats, terms: Floats) -> tuple[Floats, Floats]:
+        """Return the priors of cases with these degrees of freedom, and with these terms of the sum for s0^2."""
+        seen = self._share * (self._all_dofs - own_dofs)
+        typical = np.full(len(own_dofs), self._fit[0])
+        # one step without the case; it makes no difference where there are many
+        weights = self._share * own_dofs
+        total = self._share * self._all_dofs + BETWEEN_RUNS.dof
+        typical = np.where(own_dofs > 0, (typical * total - terms) / (total - weights), typical)
+        spreads = np.sqrt(np.maximum(LEAST_SPREAD**2, typical - self._error))
+        dofs = np.maximum(BETWEEN_RUNS.dof, 1 / (1 / self._heterogeneity + 1 / (BETWEEN_RUNS.dof + seen)))
+        alone = seen <= 0
+        return np.where(alone, BETWEEN_RUNS.spread, spreads), np.where(alone, BETWEEN_RUNS.dof, dofs)
 
     @cached_property
     def _fit(self) -> tuple[float, Floats]:
@@ -98,10 +129,11 @@ class BetweenRuns(Generic[Key]):
         """Return the logarithm of the density of the variances seen, up to a constant, at the best s0^2."""
         scale, _ = self._typical_variance(prior_dof)
         total = 0.0
-        for dof, variance in zip(self._dofs.tolist(), self._variances.tolist(), strict=True):
-            ratio = dof * variance / (prior_dof * scale)
-            total += math.lgamma((dof + prior_dof) / 2) - math.lgamma(prior_dof / 2)
-            total -= dof / 2 * math.log(prior_dof * scale) + (dof + prior_dof) / 2 * math.log1p(ratio)
+        for dof in np.unique(self._dofs).tolist():
+            ratios = dof * self._variances[self._dofs == dof] / (prior_dof * scale)
+            each = math.lgamma((dof + prior_dof) / 2) - math.lgamma(prior_dof / 2)
+            each -= dof / 2 * math.log(prior_dof * scale)
+            total += each * len(ratios) - (dof + prior_dof) / 2 * float(np.log1p(ratios).sum())
         return total
 
     def _typical_variance(self, prior_dof: float) -> tuple[float, Floats]:

@@ -7,21 +7,26 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
-import numpy as np
+from typing import Any
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import is_contended
 from pytest_ngraph.gate.between_runs import BetweenRuns
-from pytest_ngraph.gate.launches import DRAWS, Effect
+from pytest_ngraph.gate.launches import Effect
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.record import Record
-from pytest_ngraph.stats import bootstrap_medians
+from pytest_ngraph.store.outlining import log_medians
 
 FEWEST_ROUNDS = 2
 """A single round gives no estimate of its error."""
-MACHINE_CODE = ("graph", "source", "variables", "python", "driver")
-"""What identity's time depends on beside files and libraries, as keys of `Record.follows_from`."""
+MACHINE_CODE = ("source", "variables", "python", "driver")
+"""What identity's time depends on beside graph, files and libraries, as keys of `Record.follows_from`."""
+BASES = (
+    "in time",
+    "in time, without identity beside it",
+    "in time, because identity may have changed",
+    "relative to identity, which ran the same code",
+)
+"""What decides, and why. The first is of identity itself."""
 LIBRARIES = ("torch", "torchvision", "timm", "numpy", "pytest-ngraph")
 """The libraries that run identity."""
 RunOf = Mapping[Case, Record]
@@ -87,18 +92,18 @@ class StoredRuns:
         runs = self.usable(head)
         time = self._time(head, runs)
         if case == case.group:
-            return Against(time, None, None, len(runs), "in time")
+            return Against(time, None, None, len(runs), BASES[0])
         identity = _beside(head, heads)
         compared = {run: own for run in runs if (own := _beside(self._runs[run][case], self._runs[run])) is not None}
         if identity is None or not compared:
-            return Against(time, None, None, len(runs), "in time, without identity beside it")
+            return Against(time, None, None, len(runs), BASES[1])
         alike = [run for run, own in compared.items() if ran_same_code(own, identity)]
         if not alike:
-            return Against(time, None, None, len(runs), "in time, because identity may have changed")
+            return Against(time, None, None, len(runs), BASES[2])
         newcomer = over(self._effect_of(head), self._effect_of(identity))
         ratio = self._of_ratios.departure(case, newcomer, [self._ratio(run, case) for run in alike])
         of_identity = self._time(identity, alike)
-        return Against(time, ratio, of_identity, len(alike), "relative to identity, which ran the same code")
+        return Against(time, ratio, of_identity, len(alike), BASES[3])
 
     @cached_property
     def _of_times(self) -> BetweenRuns[Case]:
@@ -153,7 +158,12 @@ def ran_same_code(one: Record, other: Record) -> bool:
     on one side is missing, or has another content, on the other.
     """
     before, now = one.follows_from, other.follows_from
-    if not before.get("graph") or any(before.get(key) != now.get(key) for key in MACHINE_CODE):
+    return bool(before.get("graph")) and before["graph"] == now.get("graph") and ran_alike(before, now)
+
+
+def ran_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether all is the same but the graph, of what two records of identity follow from."""
+    if any(before.get(key) != now.get(key) for key in MACHINE_CODE):
         return False
     versions = (each.get("libraries", {}) for each in (before, now))
     if len({tuple(each.get(name) for name in LIBRARIES) for each in versions}) > 1:
@@ -169,9 +179,7 @@ def is_known(record: Record) -> bool:
 
 def is_busy(record: Record) -> bool:
     """Return whether the kernel reported other work on the cores while the record was made."""
-    seen = record.contention
-    held_down = seen.throttled_rounds > 0 or (seen.others_on_gpu or 0) > 0
-    return held_down or is_contended(seen.pressure_percent, seen.steal_percent)
+    return record.contention.is_busy
 
 
 def log_seconds(record: Record) -> Effect:
@@ -179,10 +187,8 @@ def log_seconds(record: Record) -> Effect:
 
     The record needs `FEWEST_ROUNDS` or more.
     """
-    count = len(record.rounds)
-    medians = np.log(bootstrap_medians(record.samples, seed=count, draws=DRAWS))
-    # Draws scatter around the sample's mean, not the true one: their variance is too small by a factor (n - 1) / n.
-    return Effect(math.log(record.latency_s), float(np.std(medians) * math.sqrt(count / (count - 1))))
+    (log_s,), (error,) = log_medians(record.samples[None, :])
+    return Effect(float(log_s), float(error))
 
 
 def over(one: Effect, other: Effect) -> Effect:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from pytest_ngraph.history.summary import Origin, Summary
+from pytest_ngraph.record import Record
 from pytest_ngraph.store.lines import Line, lines, record_of
 from pytest_ngraph.store.run import DEVICE, ENDED, SOURCE, STEP, check_schema
+
+AT_ONCE = 256
+"""Records that are summarised at a time."""
 
 
 class Found(NamedTuple):
@@ -34,6 +39,27 @@ def read(path: Path) -> Iterator[Found | Line]:
     Raises:
         StoreError: the file cannot be read, or is of a later version.
     """
+    every = _records(path)
+    while batch := list(islice(every, AT_ONCE)):
+        summaries = iter(Summary.of_each([each.record for each in batch if isinstance(each, _Placed)]))
+        for each in batch:
+            if isinstance(each, _Placed):
+                yield Found(each.origin, next(summaries), each.offset, each.length)
+            else:
+                yield each
+
+
+class _Placed(NamedTuple):
+    """A record, and where it lies."""
+
+    origin: Origin
+    record: Record
+    offset: int
+    length: int
+
+
+def _records(path: Path) -> Iterator[_Placed | Line]:
+    """Yield the records of a journal, and each line that cannot be read."""
     environment: Mapping[str, str] = {}
     source: Mapping[str, str] = {}
     devices: dict[str, Mapping[str, str]] = {}
@@ -53,7 +79,7 @@ def read(path: Path) -> Iterator[Found | Line]:
                 continue
             about = devices.get(record.case.device, environment)
             origin = Origin(run=path.stem, environment=about, source=source)
-            yield Found(origin, Summary.of(record), line.offset, line.length)
+            yield _Placed(origin, record, line.offset, line.length)
 
 
 def _texts(data: object) -> Mapping[str, str]:

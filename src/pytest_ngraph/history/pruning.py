@@ -14,6 +14,7 @@ from pytest_ngraph.history import journals, summary
 from pytest_ngraph.history.summary import Origin, Summary
 from pytest_ngraph.store import SUFFIX, baselines
 from pytest_ngraph.store.journal import stamp_of
+from pytest_ngraph.store.outline import forget
 from pytest_ngraph.store.run import SUMMARIES
 from pytest_ngraph.wording import counted
 
@@ -84,7 +85,7 @@ def damage(folder: Path) -> Iterator[str]:
         for run in store.run_ids(place):
             name = str((place / run).relative_to(folder))
             try:
-                found = store.read(place, run)
+                found = store.check(place, run)
             except StoreError as error:
                 yield f"{name}: {error}"
                 continue
@@ -126,7 +127,7 @@ def _why_needed(path: Path) -> str:
     if store.is_live(path.parent, path.stem):
         return "being measured"
     try:
-        found = store.read(path.parent, path.stem)
+        found = store.check(path.parent, path.stem)
     except StoreError:
         return "cannot be read"
     if not found.whole:
@@ -151,5 +152,6 @@ def _remove(path: Path, *, dry: bool) -> None:
     try:
         with suppress(FileNotFoundError):
             path.unlink()
+            forget(path)
     except OSError as error:
         raise StoreError(f"cannot remove {path}: {error.strerror}.") from error

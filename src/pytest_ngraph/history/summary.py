@@ -8,7 +8,8 @@ a line for each record.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,15 +81,23 @@ class Summary:
     @classmethod
     def of(cls, record: Record) -> Summary:
         """Return the summary of a record."""
-        return cls(
-            case_id=record.case.id,
-            case=record.case.to_dict(),
-            outcome=record.outcome,
-            started_at=record.started_at,
-            against=record.comparison.against if record.comparison else "",
-            latency=intervals_of_rounds(record.samples[None, :])[0] if record.outcome == "measured" else None,
-            ratio=ratio_of(record.comparison) if record.comparison else None,
-        )
+        return cls.of_each([record])[0]
+
+    @classmethod
+    def of_each(cls, records: Sequence[Record]) -> list[Summary]:
+        """Return the summaries of some records, which takes less time than one by one."""
+        return [
+            cls(
+                case_id=record.case.id,
+                case=record.case.to_dict(),
+                outcome=record.outcome,
+                started_at=record.started_at,
+                against=record.comparison.against if record.comparison else "",
+                latency=latency,
+                ratio=ratio_of(record.comparison) if record.comparison else None,
+            )
+            for record, latency in zip(records, _latencies(records), strict=True)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as JSON-ready data. A bound that is not finite is null."""
@@ -115,6 +124,20 @@ class Summary:
             latency=Estimate.with_bounds(*latency) if latency else None,
             ratio=Ratio(*map(float, ratio)) if ratio else None,
         )
+
+
+def _latencies(records: Sequence[Record]) -> list[Estimate | None]:
+    """Return the median seconds per iteration of each record; None where it was not measured."""
+    of_count: dict[int, list[int]] = defaultdict(list)
+    for row, record in enumerate(records):
+        if record.outcome == "measured":
+            of_count[len(record.rounds)].append(row)
+    found: list[Estimate | None] = [None] * len(records)
+    for rows in of_count.values():
+        intervals = intervals_of_rounds(np.array([records[row].samples for row in rows]))
+        for place, row in enumerate(rows):
+            found[row] = intervals[place]
+    return found
 
 
 def ratio_of(comparison: Comparison) -> Ratio | None:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
 ACCURACY = 1e-14
 """Relative accuracy of the continued fraction."""
 MOST_TERMS = 10_000
@@ -68,3 +73,69 @@ def _continued_fraction(a: float, b: float, x: float) -> float:
         if abs(lower * upper - 1) < ACCURACY:
             break
     return value
+
+
+def t_tails(t: Floats, dof: Floats) -> Floats:
+    """Return `t_tail` of n values; shape (n,) each."""
+    square = t * t
+    small = square < 1
+    ones, share = np.full_like(dof, 0.5), square / (dof + square)
+    near = (1 - incomplete_betas(ones[small], dof[small] / 2, share[small])) / 2
+    far = incomplete_betas(dof[~small] / 2, ones[~small], (dof / (dof + square))[~small]) / 2
+    halves = np.empty_like(t)
+    halves[small], halves[~small] = near, far
+    tails: Floats = np.where(t > 0, halves, 1 - halves)
+    return tails
+
+
+def f_tails(ratio: Floats, dof: Floats, dof_below: Floats) -> Floats:
+    """Return `f_tail` of n values; shape (n,) each."""
+    return incomplete_betas(dof_below / 2, dof / 2, dof_below / (dof_below + dof * ratio))
+
+
+def incomplete_betas(a: Floats, b: Floats, x: Floats) -> Floats:
+    """Return `incomplete_beta` of n values; shape (n,) each."""
+    found = (x >= 1).astype(np.float64)
+    inside = (x > 0) & (x < 1)
+    a, b, x = a[inside], b[inside], x[inside]
+    beyond = x > (a + 1) / (a + b + 2)
+    a, b, x = np.where(beyond, b, a), np.where(beyond, a, b), np.where(beyond, 1 - x, x)
+    log_scale = a * np.log(x) + b * np.log1p(-x) + _log_gammas(a + b) - _log_gammas(a) - _log_gammas(b)
+    values = np.exp(log_scale) / (a * _continued_fractions(a, b, x))
+    found[inside] = np.where(beyond, 1 - values, values)
+    return found
+
+
+def _log_gammas(values: Floats) -> Floats:
+    unique, places = np.unique(values, return_inverse=True)
+    logs: Floats = np.array([math.lgamma(value) for value in unique.tolist()])[places]
+    return logs
+
+
+def _continued_fractions(a: Floats, b: Floats, x: Floats) -> Floats:
+    """Return `_continued_fraction` of n values. Those that have converged take no further part."""
+    found = np.ones_like(x)
+    left = np.arange(len(x))
+    value, upper, lower = np.ones_like(x), np.ones_like(x), np.zeros_like(x)
+    for term in range(1, MOST_TERMS):
+        half, odd = divmod(term, 2)
+        if odd:
+            factor = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
+        else:
+            factor = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
+        lower = 1 / _never_zero(1 + factor * lower)
+        upper = _never_zero(1 + factor / upper)
+        value = value * lower * upper
+        goes_on = np.abs(lower * upper - 1) >= ACCURACY
+        if not goes_on.all():
+            found[left[~goes_on]] = value[~goes_on]
+            left = left[goes_on]
+            a, b, x, value, upper, lower = (each[goes_on] for each in (a, b, x, value, upper, lower))
+        if not len(left):
+            break
+    found[left] = value
+    return found
+
+
+def _never_zero(values: Floats) -> Floats:
+    return np.where(values == 0, TINY, values)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from pytest_ngraph.comparison import is_contended
+
 Outcome = Literal["measured", "unchanged", "failed", "skipped"]
 """Unchanged: the base has the same graph, weights, options and compiler, so that nothing needed measuring."""
 NOT_FAILED = ("unchanged", "skipped")
@@ -97,6 +99,12 @@ class Contention:
     throttled_rounds: int = 0
     throttled_by: str = ""
     others_on_gpu: int | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the kernel reported other work on the cores, or heat held clocks down."""
+        held_down = self.throttled_rounds > 0 or (self.others_on_gpu or 0) > 0
+        return held_down or is_contended(self.pressure_percent, self.steal_percent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -225,7 +225,7 @@ class Record:
             **renamed(data)
             | {
                 "case": Case.from_dict(data["case"]),
-                "rounds": tuple(Round(*r) for r in data["rounds"]),
+                "rounds": tuple(map(Round._make, data["rounds"])),
                 "calls": tuple(data.get("calls", ())),
                 "warmup": Warmup(**data["warmup"]) if data["warmup"] else None,
                 "agreement": Agreement(**data["agreement"]) if data["agreement"] else None,

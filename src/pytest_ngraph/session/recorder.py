@@ -101,8 +101,7 @@ class Recorder:
         """Whether this session planned everything that was left of the run; it may have selected a part."""
         if self._resumed is None:
             return True
-        run = self._resumed.run
-        return run.planned <= {record.case.id for record in run.records} | set(self._planned())
+        return self._resumed.run.planned <= {*self._resumed.ids, *self._planned()}
 
     def close(self) -> None:
         """Close the run."""

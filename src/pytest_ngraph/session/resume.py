@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_ngraph import store
@@ -14,13 +14,40 @@ from pytest_ngraph.machine.standing import FollowsFrom, staleness
 from pytest_ngraph.record import Failure, Record
 from pytest_ngraph.session.options import NEWEST_UNFINISHED, ResumeOptions
 from pytest_ngraph.store import Journal, Run
+from pytest_ngraph.store.outline import Entry, Outline
 from pytest_ngraph.wording import counted
+
+
+class Kept(Mapping[Case, Record]):
+    """Records by case. Those of an outline are read when they are asked for."""
+
+    def __init__(self) -> None:
+        self._found: dict[Case, Record | Entry] = {}
+
+    def __setitem__(self, case: Case, found: Record | Entry) -> None:
+        self._found[case] = found
+
+    def __getitem__(self, case: Case) -> Record:
+        found = _record(self._found[case])
+        if found.case != case:  # an argument of another type may have the same id
+            raise KeyError(case)
+        return found
+
+    def __contains__(self, case: object) -> bool:
+        return case in self._found
+
+    def __iter__(self) -> Iterator[Case]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 class ResumedRun:
     """A run that this session goes on with.
 
     Args:
+        run: the run, or its outline.
         retries: how often a case is measured again that was running when the run died.
         retry_failed: whether every case is measured again that failed in a way that may have been chance.
 
@@ -32,53 +59,74 @@ class ResumedRun:
         failed: cases that failed in a way that may have been chance and are measured again.
     """
 
-    def __init__(self, run: Run, journal: Journal, retries: int, *, retry_failed: bool = False) -> None:
-        self.run = run
+    def __init__(self, run: Run | Outline, journal: Journal, retries: int, *, retry_failed: bool = False) -> None:
+        self._outline = run if isinstance(run, Outline) else None
+        self.run = run.run if isinstance(run, Outline) else run
         self.journal = journal
-        self.kept: dict[Case, Record] = {}
+        self.kept = Kept()
         self.stale: dict[Case, list[str]] = {}
         self.retried: list[Case] = []
         self.failed: list[Case] = []
         self._retries = retries
         self._retry_failed = retry_failed
         self._groups_measured: set[Case] = set()
-        self._records = {record.case: record for record in run.records}
+        self._records = {record.case: record for record in self.run.records}
+        self._reasons: dict[Hashable, list[str]] = {}
 
     def stands(self, case: Case, follows_from: FollowsFrom, asked: Asked = NOTHING) -> bool:
         """Whether the case needs no measuring; `kept` then has its record, or the record of its crashes.
 
         Args:
-            follows_from: returns what a record would follow from now.
+            follows_from: returns what a record would follow from now; the same for every case of an outline.
             asked: what has to be measured besides rounds.
         """
-        record = self._records.get(case)
-        if case in self.run.deaths and (record is None or not record.follows_from):
+        found = self._outline.entry(case) if self._outline else self._records.get(case)
+        if case in self.run.deaths and (found is None or not _is_known(found)):
             if self.run.deaths[case].times > self._retries and not self._retry_failed:
-                self.kept[case] = record or self._crashed(case)
+                self.kept[case] = found or self._crashed(case)
             else:
                 self.retried.append(case)
-        elif record is not None and record.may_pass and self._retry_failed:
+        elif found is not None and self._retry_failed and found.may_pass:
             self.failed.append(case)
-        elif record is not None:
-            reasons = [*staleness(record, follows_from), *_lacking(record, case, asked)]
+        elif found is not None:
+            reasons = self._why_stale(found, case, follows_from, asked)
             if reasons:
                 self.stale[case] = reasons
             else:
-                self.kept[case] = record
-        if case not in self.kept:
+                self.kept[case] = found
+        stands = case in self.kept
+        if not stands:
             self._groups_measured.add(case.group)
-        return case in self.kept
+        return stands
+
+    def _why_stale(self, found: Record | Entry, case: Case, follows_from: FollowsFrom, asked: Asked) -> list[str]:
+        """Return why a record does not stand any more. It is read only if none like it was looked at before."""
+        like = None if isinstance(found, Record) else found.trait.key
+        if not like:
+            return _reasons(_record(found), case, follows_from, asked)
+        key = (like, case.scored_by, asked.of(case))
+        if key not in self._reasons:
+            self._reasons[key] = _reasons(_record(found), case, follows_from, asked)
+        return self._reasons[key]
+
+    @property
+    def ids(self) -> Collection[str]:
+        """The ids of the cases that have a record."""
+        return self._outline.ids if self._outline else {case.id for case in self._records}
 
     @property
     def threads(self) -> int | None:
         """The most cores that this run compared on so far; None where it has compared nothing."""
+        if self._outline:
+            return self._outline.compared_on
         compared = [record.threads for record in self.run.records if record.comparison is not None]
         return max(filter(None, compared), default=None)
 
     @property
     def description(self) -> str:
         """What the run has, in one line."""
-        measured = f"{len(self.run.records)} of {len(self.run.planned) or len(self.run.records)} cases have a record"
+        count = len(self.ids)
+        measured = f"{count} of {len(self.run.planned) or count} cases have a record"
         dropped = f"; left out: {'; '.join(self.run.dropped)}" if self.run.dropped else ""
         return f"going on with run {self.run.id}: {measured}{dropped}"
 
@@ -128,17 +176,26 @@ def open_run(folder: Path, options: ResumeOptions) -> ResumedRun | None:
             "--ngraph-resume takes the next word for a run: write --ngraph-resume=latest before other arguments.",
         )
     journal = Journal.reopen(folder, name)
-    return ResumedRun(store.read(folder, name), journal, options.retries, retry_failed=options.retry_failed)
+    return ResumedRun(store.outlined(folder, name), journal, options.retries, retry_failed=options.retry_failed)
 
 
 def _newest_to_retry(folder: Path) -> str | None:
     """Return the newest run, if a failure in it may have been chance and no process writes to it; else None."""
-    newest = store.run_ids(folder)[-1:]
-    return next((run for run in newest if not store.is_live(folder, run) and _may_pass(store.read(folder, run))), None)
+    newest = (run for run in store.run_ids(folder)[-1:] if not store.is_live(folder, run))
+    return next((run for run in newest if store.outlined(folder, run).may_pass), None)
 
 
-def _may_pass(run: Run) -> bool:
-    return any(record.may_pass for record in run.records)
+def _record(found: Record | Entry) -> Record:
+    return found if isinstance(found, Record) else found.record
+
+
+def _is_known(found: Record | Entry) -> bool:
+    """Return whether it is known what a record follows from."""
+    return bool(found.follows_from) if isinstance(found, Record) else found.trait.known
+
+
+def _reasons(record: Record, case: Case, follows_from: FollowsFrom, asked: Asked) -> list[str]:
+    return [*staleness(record, follows_from), *_lacking(record, case, asked)]
 
 
 def _lacking(record: Record, case: Case, asked: Asked) -> Iterator[str]:

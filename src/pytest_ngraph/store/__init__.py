@@ -10,12 +10,17 @@ One or several sessions write a run, one after another. Each session begins with
 environment, planned cases). Then follow a line for each device of a cluster, one for each phase that a case enters, one
 for each record, which is on disk before its test reports an outcome, and in a race one for each step. The last line
 says how the session ended. A session without that line died.
+
+An outline (`outline.py`) has what resuming and gating must know of each record, so that these do not read the journal
+again. It follows from the journal, and can be deleted.
 """
 
 from pytest_ngraph.store.conformity import conforms
 from pytest_ngraph.store.journal import Journal, check_writable
 from pytest_ngraph.store.merging import Merged, merge
-from pytest_ngraph.store.reader import read
+from pytest_ngraph.store.outline import Outline
+from pytest_ngraph.store.outlining import outlined
+from pytest_ngraph.store.reader import check, read
 from pytest_ngraph.store.run import (
     LATEST,
     SCHEMA,
@@ -36,13 +41,16 @@ __all__ = [
     "Death",
     "Journal",
     "Merged",
+    "Outline",
     "Run",
     "Step",
+    "check",
     "check_writable",
     "conforms",
     "is_live",
     "last_unfinished",
     "merge",
+    "outlined",
     "read",
     "run_ids",
     "unfinished",

@@ -18,7 +18,7 @@ from pytest_ngraph import store
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.record import Record
-from pytest_ngraph.store import Run
+from pytest_ngraph.store import Outline, Run
 from pytest_ngraph.system.files import make_private, write_whole
 from pytest_ngraph.wording import counted
 
@@ -94,17 +94,32 @@ def read(folder: Path, name: str, own: str = "") -> Baseline:
         UsageError: there is no such baseline.
         StoreError: the baseline cannot be read.
     """
-    if name == LATEST:
-        earlier = [run for run in store.run_ids(folder) if run != own]
-        if own and not earlier:
-            raise UsageError(
-                f"there is no run before {own}, which is being resumed: --ngraph-compare={LATEST} needs an earlier "
-                "one. Compare with a baseline by name, or leave the option out."
-            )
-        return Baseline(name=name, runs=(store.read(folder, *earlier[-1:]),))
-    path = _existing(folder, name)
-    runs = tuple(_whole(path, run) for run in store.run_ids(path))
-    return Baseline(name=name, runs=runs, anchored=(path / ANCHOR).exists())
+    place, runs = _runs(folder, name, own)
+    read_run = store.read if name == LATEST else _whole
+    return Baseline(name=name, runs=tuple(read_run(place, run) for run in runs), anchored=(place / ANCHOR).exists())
+
+
+def outlined(folder: Path, name: str, own: str = "") -> tuple[Baseline, list[Outline]]:
+    """Return a baseline whose runs are without their records, and the outlines of the runs. As `read` otherwise."""
+    place, runs = _runs(folder, name, own)
+    found = [store.outlined(place, run) for run in runs]
+    if name != LATEST:
+        for each in found:
+            _check_undamaged(each.run)
+    return Baseline(name=name, runs=tuple(each.run for each in found), anchored=(place / ANCHOR).exists()), found
+
+
+def _runs(folder: Path, name: str, own: str) -> tuple[Path, list[str]]:
+    """Return the folder of a baseline, and the ids of its runs there."""
+    if name != LATEST:
+        place = _existing(folder, name)
+        return place, store.run_ids(place)
+    earlier = [run for run in store.run_ids(folder) if run != own]
+    if own and not earlier:
+        raise UsageError(
+            f"there is no run before {own} to compare with, as {LATEST} asks for. Compare with a baseline by name."
+        )
+    return folder, earlier[-1:] or [LATEST]
 
 
 def check_open(folder: Path, name: str) -> None:
@@ -202,12 +217,16 @@ def _existing(folder: Path, name: str) -> Path:
 def _whole(folder: Path, run: str) -> Run:
     """Return a run. Raise `StoreError` if a line of it cannot be read."""
     found = store.read(folder, run)
+    _check_undamaged(found)
+    return found
+
+
+def _check_undamaged(found: Run) -> None:
     if found.damaged:
         raise StoreError(
-            f"run {run} has {counted(found.damaged, 'damaged line')}, from which no record can be read: "
+            f"run {found.id} has {counted(found.damaged, 'damaged line')}, from which no record can be read: "
             f"{'; '.join(found.dropped)}."
         )
-    return found
 
 
 def _split(file: Path, lines: list[bytes]) -> Iterator[tuple[str, bytes]]:

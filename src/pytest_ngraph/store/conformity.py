@@ -111,6 +111,9 @@ def _fields_of(kind: Any) -> Check:
         if not isinstance(value, kind):
             return False
         read, of_fields = checks()
-        return all(of_field(found) for of_field, found in zip(of_fields, read(value), strict=True))
+        for of_field, found in zip(of_fields, read(value), strict=True):  # noqa: SIM110 -- faster, and millions pass
+            if not of_field(found):
+                return False
+        return True
 
     return check

@@ -17,6 +17,7 @@ from typing import Any
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Phase, Record
+from pytest_ngraph.store.outlining import WORTH_KEEPING, gain
 from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, SCHEMA, SOURCE, STEP, SUFFIX, WHOLE, run_ids
 from pytest_ngraph.system.files import UNSUPPORTED, sync_folder, take
 
@@ -58,6 +59,7 @@ class Journal:
         self._begun = False
         self._torn = False
         self._file: int | None = None
+        self._gained, self._due = 0, WORTH_KEEPING
 
     @classmethod
     def reopen(cls, folder: Path, run: str) -> Journal:
@@ -84,6 +86,9 @@ class Journal:
     def append(self, record: Record) -> None:
         """Write the record and wait until it is on disk. Raise `StoreError` if it cannot be written."""
         self._write(record.to_dict())
+        self._gained += 1
+        if self._gained == self._due:
+            self._gained, self._due = 0, gain(self._path)
 
     def enter(self, case: Case, phase: Phase) -> None:
         """Write that a case enters a phase, so that a later session knows what was running if this one dies."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.store.reader import read
+from pytest_ngraph.store.reader import check
 from pytest_ngraph.store.run import SUFFIX, SUMMARIES, run_ids
 from pytest_ngraph.system.files import write_whole
 
@@ -51,7 +51,7 @@ def merge(sources: Sequence[Path], target: Path) -> Merged:
 def _take(run: str, source: Path, target: Path, merged: Merged) -> None:
     """Copy one run, if the target has none of this id or only a shorter part of it."""
     try:
-        read(source, run)
+        check(source, run)
         text = (source / (run + SUFFIX)).read_bytes()
     except (StoreError, OSError) as error:
         merged.refused[run] = str(error)

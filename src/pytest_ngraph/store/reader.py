@@ -1,4 +1,4 @@
-"""Read a run. Damaged lines are reported and left out."""
+"""Read runs. Damaged lines are reported and left out."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from pytest_ngraph.store.run import (
     check_schema,
     run_ids,
 )
+from pytest_ngraph.system.garbage import without_garbage_collection
 
 
 def read(folder: Path, run: str = LATEST) -> Run:
@@ -33,6 +34,24 @@ def read(folder: Path, run: str = LATEST) -> Run:
     Raises:
         StoreError: there is no such run, it cannot be read, or its schema is newer than this version's.
     """
+    return _read(path_of(folder, run), Reader)
+
+
+def check(folder: Path, run: str) -> Run:
+    """Return a run without its records, each of which is read all the same; as `read` otherwise."""
+    return _read(path_of(folder, run), _Checker)
+
+
+def _read(path: Path, kind: type[Reader]) -> Run:
+    try:
+        with path.open("rb") as file, without_garbage_collection():
+            return kind(path.stem).read(file)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def path_of(folder: Path, run: str = LATEST) -> Path:
+    """Return the journal of a run; `LATEST` is the last one begun. Raise `StoreError` if there is none."""
     known = run_ids(folder)
     if not known:
         raise StoreError(f"the store {folder} has no runs. Run pytest first, or give another folder.")
@@ -40,18 +59,19 @@ def read(folder: Path, run: str = LATEST) -> Run:
         run = known[-1]
     if run not in known:
         raise StoreError(f"the store {folder} has no run {run!r}. Runs: {', '.join(known[-10:])}.")
-    path = folder / (run + SUFFIX)
-    try:
-        with path.open("rb") as file:
-            return _Reader(run).read(file)
-    except OSError as error:
-        raise unreadable(path, error) from error
+    return folder / (run + SUFFIX)
 
 
-class _Reader:
-    """Reads a journal line by line."""
+class Reader:
+    """Reads a journal line by line.
+
+    Attributes:
+        offset: bytes of the journal before the line that comes next.
+    """
 
     def __init__(self, run: str) -> None:
+        self.offset = 0
+        self._number_of_lines = 0
         self._run = run
         self._environment: dict[str, str] = {}
         self._environments: dict[str, dict[str, str]] = {}
@@ -68,11 +88,21 @@ class _Reader:
 
     def read(self, file: Iterable[bytes]) -> Run:
         """Read the lines of a file one by one: those of a large run need several times the memory of its records."""
-        for number, text in enumerate(file, start=1):
-            line = text.removesuffix(b"\n")
-            if line and not self._take(line):
-                cut = "" if text.endswith(b"\n") else ", which was not finished"
-                self._dropped.append(f"line {number}{cut}: {len(line)} bytes")
+        for text in file:
+            self.take(text)
+        return self.run()
+
+    def take(self, text: bytes) -> None:
+        """Process the next line, given with the newline that ends it."""
+        self._number_of_lines += 1
+        line = text.removesuffix(b"\n")
+        if line and not self._take(line):
+            cut = "" if text.endswith(b"\n") else ", which was not finished"
+            self._dropped.append(f"line {self._number_of_lines}{cut}: {len(line)} bytes")
+        self.offset += len(text)
+
+    def run(self) -> Run:
+        """Return the run. No more lines come."""
         self._end_session(died=not self._whole)
         return Run(
             id=self._run,
@@ -101,7 +131,14 @@ class _Reader:
             return self._describe_device(data)
         if STEP in data:
             return self._end_step(data[STEP])
-        return self._enter_phase(data) if "phase" in data else self._keep(record_of(data))
+        if "phase" in data:
+            return self._enter_phase(data)
+        record = record_of(data)
+        if record is None:
+            return False
+        self._running.pop(record.case, None)
+        self.keep(record, len(line))
+        return True
 
     def _begin_session(self, data: dict[str, Any]) -> bool:
         schema = data["schema"]
@@ -145,15 +182,12 @@ class _Reader:
         self._last = case
         return True
 
-    def _keep(self, record: Record | None) -> bool:
-        if record is None:
-            return False
+    def keep(self, record: Record, length: int) -> None:
+        """Keep the record of a line of this length. Of a case that has several, the last counts."""
         self._share(record.follows_from)
         self._records.pop(record.case, None)
         self._records[record.case] = record
         self._since.append(record)
-        self._running.pop(record.case, None)
-        return True
 
     def _share(self, follows_from: dict[str, Any]) -> None:
         """Replace what a record follows from by the equal objects of the record before: most of its memory."""
@@ -182,3 +216,10 @@ class _Reader:
                 for case, phase in self._running.items()
                 if phase == "measure" and case != self._last and case.group == self._last.group
             )
+
+
+class _Checker(Reader):
+    """Reads a journal without keeping its records."""
+
+    def keep(self, record: Record, length: int) -> None:
+        """Keep nothing."""

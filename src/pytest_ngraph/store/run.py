@@ -62,6 +62,7 @@ class Run:
         whole: whether its last session was complete.
         dropped: a description of each line that could not be read.
         steps: those of a race, in their order; a case may have a record in several.
+        devices_of_outline: the devices that have records, where the records themselves were not kept.
     """
 
     id: str
@@ -73,6 +74,7 @@ class Run:
     whole: bool = True
     dropped: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
+    devices_of_outline: tuple[str, ...] = ()
 
     def environment_of(self, device: str) -> dict[str, str]:
         """Return the environment of the machine on which a device's cases were measured."""
@@ -81,7 +83,7 @@ class Run:
     @property
     def devices(self) -> list[str]:
         """The devices that have records."""
-        return list(dict.fromkeys(record.case.device for record in self.records))
+        return list(dict.fromkeys([*self.devices_of_outline, *(record.case.device for record in self.records)]))
 
     @property
     def damaged(self) -> int:

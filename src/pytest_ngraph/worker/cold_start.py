@@ -9,8 +9,8 @@ from typing import NamedTuple
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.compilers import CompiledModel, Compiler, conversion, threads
+from pytest_ngraph.system import garbage
 from pytest_ngraph.worker.memory import Footprint
-from pytest_ngraph.workloads import frameworks
 
 
 class ColdStart(NamedTuple):
@@ -58,7 +58,7 @@ class Job:
     def start(self) -> tuple[Loaded, ColdStart]:
         """Compile on all cores, and load."""
         with conversion.timed(self.clock) as converting:
-            with frameworks.with_little_garbage_collection(), threads.on_all_cores():
+            with garbage.with_little_garbage_collection(), threads.on_all_cores():
                 started = self.clock()
                 self.compiler.compile(self.artifact, self.target, self.folder)
                 compile_s = self.clock() - started

@@ -19,6 +19,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import provenance, source_files
 from pytest_ngraph.machine.source_files import FilesRead
 from pytest_ngraph.record import DRAWN, HIDDEN, RANDOM, Agreement
+from pytest_ngraph.system import garbage
 from pytest_ngraph.system.installed import variables
 from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.cache import Cache, Entry
@@ -169,7 +170,7 @@ def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:
     """
     frameworks.disable_telemetry()
     memory.keep_freed_memory()
-    with frameworks.without_garbage_collection():
+    with garbage.without_garbage_collection():
         for library in (*(["torch"] if with_torch else []), *compiler.libraries):
             import_module(library)
 

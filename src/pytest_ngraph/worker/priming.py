@@ -9,8 +9,8 @@ from pathlib import Path
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import Compiler, progress, threads
+from pytest_ngraph.system import garbage
 from pytest_ngraph.worker import memory
-from pytest_ngraph.workloads import frameworks
 from pytest_ngraph.workloads.tiny import export_tiny
 
 _PRIMED: set[tuple[str, Target, bool]] = set()
@@ -35,7 +35,7 @@ def prime(case: Case, compiler: Compiler, artifact: Artifact, target: Target) ->
         exported, compiled = Path(temporary, "exported"), Path(temporary, "compiled")
         exported.mkdir()
         compiled.mkdir()
-        with frameworks.without_garbage_collection(), threads.on_all_cores():
+        with garbage.without_garbage_collection(), threads.on_all_cores():
             small = export_tiny(tiny, exported, onnx=artifact.onnx is not None)
             chosen: Compiler = make()
             chosen.compile(small, target, compiled)

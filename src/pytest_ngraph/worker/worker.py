@@ -23,7 +23,7 @@ from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.machine import compiler_code, source_files
 from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.record import Phase
-from pytest_ngraph.system import perf_events
+from pytest_ngraph.system import garbage, perf_events
 from pytest_ngraph.system.relocation import refuse_foreign
 from pytest_ngraph.worker import idle, load, memory
 from pytest_ngraph.worker.ahead import compile_ahead
@@ -33,7 +33,7 @@ from pytest_ngraph.worker.measure import time_calls, time_pipelined, time_quad, 
 from pytest_ngraph.worker.prepare import prepare
 from pytest_ngraph.worker.score import score
 from pytest_ngraph.worker.usage import with_usage
-from pytest_ngraph.workloads import frameworks, modules_of
+from pytest_ngraph.workloads import modules_of
 from pytest_ngraph.workloads.export import export
 
 Answer = dict[str, Any]
@@ -79,7 +79,7 @@ class Worker:
         files = source_files.of_this_process()
         files.begin()
         try:
-            with frameworks.without_garbage_collection():
+            with garbage.without_garbage_collection():
                 artifact = export(Case.from_dict(case), Path(folder))
         finally:
             os.chdir(self._home)  # a workload may have changed it
