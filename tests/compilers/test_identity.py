@@ -35,6 +35,14 @@ def test_no_gradient_is_recorded(load: Load) -> None:
     assert output.is_inference()
 
 
+def test_a_module_that_differentiates_runs_without_inference_mode(load: Load, exported: Export) -> None:
+    case = Case(workload="odd_nets:forces", compiler="identity", batch_size=3)
+    model = load(case)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    assert model.facts["inference_mode"] == "off"
+    assert "inference_mode" not in load(CONV).facts
+
+
 def test_an_onnx_file_runs_unoptimized(load: Load, onnx_file: Path, exported: Export) -> None:
     case = Case(workload=str(onnx_file), compiler="identity", batch_size=2)
     model = load(case)
