@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from compiled import Export, Load
+from compiled import CPU, Export, Load
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.workloads.verify import verify
@@ -64,7 +65,8 @@ def test_a_module_that_the_user_keeps_stays_as_it_is(
     load(case)
     weight = sys.modules["kept_by_user"].NET.weight
     before = weight.detach().clone()
-    load(Case.from_dict(case.to_dict() | variant))
+    changed = Case.from_dict(case.to_dict() | variant)
+    load(changed, replace(CPU, precision=changed.precision))
     assert weight.dtype == torch.float32
     assert weight.is_contiguous()
     assert torch.equal(weight, before)
