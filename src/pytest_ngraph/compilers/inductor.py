@@ -24,7 +24,6 @@ from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.system.installed import cxx, is_importable
 from pytest_ngraph.workloads import Built
-from pytest_ngraph.workloads.verify import agreement
 
 if TYPE_CHECKING:
     import torch
@@ -230,6 +229,8 @@ def _run_package(path: Path) -> pytorch.Run:
 
 def _disagreement(package: Path, artifact: Artifact, target: Target) -> str:
     """Return how the outputs of a package differ from those of eager PyTorch; empty where they agree."""
+    from pytest_ngraph.workloads.verify import agreement
+
     pytorch.set_up(target)
     with threads.on_first_core(target):
         outputs = pytorch.PytorchModel(_run_package(package), program.inputs(artifact), target).outputs()
