@@ -53,6 +53,6 @@ class Numbered(dict[str, int]):
         return self.setdefault(text, len(self))
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of an error's message: libraries append listings and advice to theirs."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from compiled import Export, Load
+from compiled import CPU, Export, Load
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.workloads.verify import verify
@@ -35,6 +36,14 @@ def test_no_gradient_is_recorded(load: Load) -> None:
     assert output.is_inference()
 
 
+def test_a_module_that_differentiates_runs_without_inference_mode(load: Load, exported: Export) -> None:
+    case = Case(workload="odd_nets:forces", compiler="identity", batch_size=3)
+    model = load(case)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    assert model.facts["inference_mode"] == "off"
+    assert "inference_mode" not in load(CONV).facts
+
+
 def test_an_onnx_file_runs_unoptimized(load: Load, onnx_file: Path, exported: Export) -> None:
     case = Case(workload=str(onnx_file), compiler="identity", batch_size=2)
     model = load(case)
@@ -56,7 +65,8 @@ def test_a_module_that_the_user_keeps_stays_as_it_is(
     load(case)
     weight = sys.modules["kept_by_user"].NET.weight
     before = weight.detach().clone()
-    load(Case.from_dict(case.to_dict() | variant))
+    changed = Case.from_dict(case.to_dict() | variant)
+    load(changed, replace(CPU, precision=changed.precision))
     assert weight.dtype == torch.float32
     assert weight.is_contiguous()
     assert torch.equal(weight, before)

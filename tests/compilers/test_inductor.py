@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from unittest import mock
@@ -43,6 +44,31 @@ def test_a_cold_start_leaves_the_users_cache_alone(cold_start: tuple[Path, Path]
     folder, users = cold_start
     assert [path.name for path in folder.rglob("*")] == [PACKAGE]
     assert not any(users.rglob("*.cpp"))
+
+
+def test_a_package_whose_constant_weights_spoil_its_outputs_is_compiled_without(
+    exported: Export, load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen with torchvision's raft_small."""
+    import torch
+
+    artifact, frozen = exported(CASE), list[bool]()
+
+    def package(compiler: Inductor, _: object, __: object, path: Path, **options: bool) -> None:
+        frozen.append(options.get("freezing", compiler.freezing))
+
+    def run(_: Path) -> Callable[..., object]:
+        right = [torch.from_numpy(array) for array in artifact.reference()]
+        return lambda *_: [tensor + frozen[-1] for tensor in right]
+
+    monkeypatch.setattr(Inductor, "_package", package)
+    monkeypatch.setattr("pytest_ngraph.compilers.inductor._run_package", run)
+    Inductor().compile(artifact, CPU, tmp_path)
+    assert frozen == [True, False]
+    model = load(CASE, folder=tmp_path)
+    assert verify(model.outputs(), artifact.reference(), "fp32").agrees
+    assert model.facts["freezing"] == "False"
+    assert "differs by" in model.facts["unfrozen"]
 
 
 def test_each_model_has_its_own_cache_of_triton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

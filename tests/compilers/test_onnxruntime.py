@@ -25,6 +25,12 @@ pytest.importorskip("onnxscript")
 CASE = Case(workload="mha", compiler="onnxruntime", batch_size=2, width=16)
 
 
+@pytest.mark.parametrize("function", ["spectrum", "of_complex"])
+def test_complex_numbers_are_pairs_of_real_ones(function: str, load: Load, exported: Export) -> None:
+    case = Case(workload=f"odd_nets:{function}", compiler="onnxruntime", batch_size=2)
+    assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees
+
+
 @pytest.mark.parametrize("level", ["all", "extended", "basic", "none"])
 def test_every_optimization_level_keeps_the_outputs(level: str, load: Load, exported: Export) -> None:
     model = load(Case.from_dict(CASE.to_dict() | {"compiler": f"onnxruntime:optimization={level}"}))

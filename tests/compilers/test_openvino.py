@@ -76,6 +76,11 @@ def test_what_only_a_trace_can_be_converted_of_runs(load: Load, exported: Export
     assert verify(outputs, exported(case).reference(), "fp32").agrees
 
 
+def test_a_tensor_that_is_an_output_twice_runs(load: Load, exported: Export) -> None:
+    case = Case(workload="odd_nets:layers", compiler="openvino", batch_size=2)
+    assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees
+
+
 def test_throughput_keeps_all_requests_busy(load: Load, exported: Export) -> None:
     model = load(Case.from_dict(CASE.to_dict() | {"compiler": "openvino:streams=2"}), THROUGHPUT)
     assert model.concurrency == 2

@@ -49,6 +49,11 @@ def test_the_file_is_an_ordinary_torchscript_archive(exported: Export, tmp_path:
     assert module(torch.from_numpy(x)).shape == exported(case).reference()[0].shape
 
 
+def test_a_normalization_by_the_batch_is_not_folded(load: Load, exported: Export) -> None:
+    case = Case(workload="as_is:in_training", compiler="torchscript", batch_size=2)
+    assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees
+
+
 def test_a_script_keeps_both_branches(exported: Export, tmp_path: Path) -> None:
     import torch
 

@@ -24,9 +24,12 @@ def test_a_model_that_cannot_be_run_is_told_of_once(
         monkeypatch.setenv("CI", place)
     project.makepyfile(
         nets="""
+        import sys
+
         def small():
             import torch
 
+            print("building", file=sys.stderr)
             return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 3))
         """,
         test_it="""
@@ -39,11 +42,11 @@ def test_a_model_that_cannot_be_run_is_told_of_once(
     result = project.runpytest(TWO)
     result.assert_outcomes(failed=4)
     printed = result.stdout.str()
-    whole = "cannot be multiplied (1x150528 and 48x3). A module that is returned alone"
+    whole = "cannot be multiplied (1x150528 and 48x3). It was called with input (1x3x224x224 float32). A module that is"
     assert printed.count(whole) == (4 if place else 2)
-    assert [printed.count("Traceback (most recent call last)"), printed.count("worker.py")] == [2, 0]
+    assert "Traceback" not in printed
     assert "Captured stderr of the worker" in printed
-    assert printed.count("the same as for nets:small-identity-b1-cpu") == 1
+    assert printed.count("the same as for nets:small-identity-b1-cpu") == 3
     assert "Benchmark fixture was not used" not in printed
     result.stdout.fnmatch_lines(
         ["Absent", "  friction of nets:small-identity-cpu; friction_mitigation of", "*failed in build"]

@@ -27,6 +27,13 @@ def mixed() -> Built:
     return Built(Mixed(), (torch.rand(1, SIZE, dtype=torch.bfloat16),), as_is=True)
 
 
+def in_training() -> Built:
+    """Normalizes by its batch, with statistics of its own that are far from the batch's."""
+    normalization = torch.nn.BatchNorm1d(SIZE)
+    normalization.running_mean = torch.full((SIZE,), 5.0)
+    return Built(torch.nn.Sequential(torch.nn.Linear(SIZE, SIZE), normalization), (torch.rand(2, SIZE),), as_is=True)
+
+
 def dynamically_quantized() -> Built:
     network = torch.nn.Sequential(torch.nn.Linear(SIZE, SIZE), torch.nn.ReLU(), torch.nn.Linear(SIZE, SIZE)).eval()
     quantize = torch.ao.quantization.quantize_dynamic

@@ -67,6 +67,66 @@ class Stateful(nn.Module):
         return x if x.sum() > 0 else -x
 
 
+class Counting(nn.Module):
+    """Keeps a state in a buffer, on which its first output depends."""
+
+    def __init__(self, returns_both):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+        self.linear, self.returns_both = nn.Linear(4, 4), returns_both
+
+    def forward(self, x):
+        self.calls += 1
+        y = self.linear(x)
+        return (y + self.calls, y) if self.returns_both else y + self.calls
+
+
+class Forces(nn.Module):
+    """Differentiates an energy, as models of molecules do."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 1)
+
+    def forward(self, positions):
+        with torch.enable_grad():
+            positions = positions.detach().requires_grad_()
+            energy = self.linear(positions).pow(2).sum()
+            return energy, -torch.autograd.grad(energy, positions)[0]
+
+
+class Spectrum(nn.Module):
+    def forward(self, x):
+        return torch.fft.rfft(x)
+
+
+class OfComplex(nn.Module):
+    def forward(self, z):
+        return z.abs() * 2, torch.view_as_real(z).sum(-1)
+
+
+class Layers(nn.Module):
+    """Returns its last layer's values twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        first = self.linear(x).tanh()
+        last = self.linear(first).tanh()
+        return {"last": last, "all": [first, last]}
+
+
+class Halves(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 4).half()
+
+    def forward(self, x):
+        return self.last(self.first(x).half()).float()
+
+
 def cached():
     return Cached(), torch.ones(1, 4)
 
@@ -206,3 +266,39 @@ def on_random_inputs(scale):
 
 def kept():
     return KEPT, torch.ones(1, 4)
+
+
+def counting():
+    return Counting(returns_both=True), torch.ones(1, 4)
+
+
+def only_counting():
+    return Counting(returns_both=False), torch.ones(1, 4)
+
+
+def forces(batch_size):
+    return Forces(), torch.ones(batch_size, 3)
+
+
+def layers():
+    return Layers(), torch.ones(1, 4)
+
+
+def halves():
+    return Halves(), torch.ones(1, 4)
+
+
+def of_graph():
+    return nn.Bilinear(4, 4, 2), (torch.ones(5, 4), torch.ones(5, 3))
+
+
+def lazy():
+    return nn.LazyLinear(3), torch.ones(1, 4)
+
+
+def spectrum():
+    return nn.Sequential(nn.Linear(8, 8), Spectrum()), torch.rand(1, 8)
+
+
+def of_complex():
+    return OfComplex(), torch.randn(1, 4, dtype=torch.cfloat)

@@ -194,12 +194,30 @@ def test_a_script_has_no_program_and_its_digest_depends_on_its_weights(function:
             r"input ids\['text'\] holds 10, but the table that it indexes, words\.weight, has 10 rows\. Give",
         ),
         ("negative_ids", r"input ids\['text'\] holds -1, but the table .* has 10 rows\. Give it ids from 0 to 9, or"),
+        (
+            "only_counting",
+            "it changes its buffer calls in each call, and all of its outputs depend on it, so that",
+        ),
+        (
+            "halves",
+            r"module raises RuntimeError: .*nets_to_export\.py, line \d+, in forward\)\. It was called with x "
+            r"\(2x4 float32\)\. All of it was put into fp32\. To leave it as it is, return pytest_ngraph\.Built\(",
+        ),
+        (
+            "of_graph",
+            r"with input1 \(2x4 float32\), input2 \(2x3 float32\)\. The first axis of its inputs was taken for the",
+        ),
         ("only_sampled", "it draws random numbers in each call, and all of its outputs depend on them, so that none"),
     ],
 )
 def test_modules_that_cannot_be_compared_are_refused(function: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
         export(_of_user(function), tmp_path)
+
+
+@pytest.mark.usefixtures("nets")
+def test_an_output_that_depends_on_a_state_of_the_module_is_compared_by_its_form(tmp_path: Path) -> None:
+    assert export(_of_user("counting"), tmp_path).random == ("output[0]",)
 
 
 @pytest.mark.usefixtures("nets")

@@ -47,6 +47,27 @@ def drawn_before():
 def nothing():
     pass
 
+def lazy():
+    return nn.LazyLinear(3), torch.ones(1, 4)
+
+def raises(hidden=3):
+    return {}["weight"]
+
+def exits():
+    raise SystemExit(3)
+
+def empty():
+    return nn.Linear(4, 3), torch.ones(0, 4)
+
+def nested():
+    return nn.Identity(), torch.nested.nested_tensor([torch.ones(1), torch.ones(2)])
+
+def sparse():
+    return nn.Identity(), torch.eye(2).to_sparse()
+
+def without_values():
+    return nn.Linear(4, 3), torch.ones(1, 4, device="meta")
+
 def pair_of_numbers():
     return nn.Identity(), 3
 
@@ -132,6 +153,11 @@ def test_weights_that_the_function_draws_are_the_same_every_time() -> None:
     assert torch.equal(first, second)
 
 
+def test_weights_that_lazy_layers_draw_are_the_same_every_time() -> None:
+    first, second = (Imported().build(_case("lazy")).module.get_parameter("weight") for _ in range(2))
+    assert torch.equal(first, second)
+
+
 def test_weights_that_its_module_draws_are_the_same_every_time() -> None:
     """Each process imports the module again."""
     weights = []
@@ -160,6 +186,16 @@ def test_weights_that_its_module_draws_are_the_same_every_time() -> None:
             "'activatio'. Did you mean 'activation'. Known: activation,",
         ),
         (_case("image_net", depth=2), "unknown argument of nets_of_user:image_net 'depth'. It takes no arguments"),
+        (
+            _case("raises", hidden=4),
+            r"nets_of_user:raises raises KeyError: 'weight' \(.*nets_of_user\.py, line \d+, in raises\)\. To see the "
+            r"traceback, run in Python: import nets_of_user; nets_of_user\.raises\(hidden=4\)",
+        ),
+        (_case("exits"), r"nets_of_user:exits raises SystemExit: 3 \("),
+        (_case("empty"), r"returned inputs without a value: input is 0x4\. Give it one sample"),
+        (_case("nested"), r"not dense as its input input \(nested\)\. Let forward take dense ones"),
+        (_case("sparse"), r"not dense as its input input \(sparse_coo\)"),
+        (_case("without_values"), r"returned an input without values \(.*\)\. Make inputs on the CPU"),
         (_case("stack"), "cannot be called: missing a required argument: 'depth'"),
     ],
     ids=lambda value: value.workload if isinstance(value, Case) else "",

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Mode = Literal["default", "max-autotune", "reduce-overhead"]
 PACKAGE = "model.pt2"
+UNFROZEN = "unfrozen.txt"
+"""Exists where the program gives wrong outputs with its weights as constants, and says which."""
 CACHE, TRITON_CACHE = "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"
 SEARCHING = (
     "TORCHINDUCTOR_MAX_AUTOTUNE",
@@ -51,7 +53,8 @@ class Inductor:
 
     Attributes:
         mode: as in `torch.compile`.
-        freezing: treat weights as constants, to fold them and pack their layouts.
+        freezing: treat weights as constants, to fold them and pack their layouts. Where a package then gives other
+            outputs than eager PyTorch, it is compiled without that, and the fact `unfrozen` says what differed.
         ahead_of_time: compile into a package that loads in a moment (AOTInductor), for latency on a CPU; `false`
             compiles at the first call, as `torch.compile` does.
         graph: what is compiled: the module, its exported program, or (`auto`) the module only where `torch.export`
@@ -96,7 +99,11 @@ class Inductor:
             return
         loaded = program.load(artifact)
         if self._is_ahead_of_time(artifact, target):
-            self._package(loaded, target, folder / PACKAGE)
+            package = folder / PACKAGE
+            self._package(loaded, target, package)
+            if self.freezing and (problem := _disagreement(package, artifact, target)):
+                (folder / UNFROZEN).write_text(problem)
+                self._package(program.load(artifact), target, package, freezing=False)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         pytorch.set_up(target)
@@ -104,6 +111,7 @@ class Inductor:
         facts: dict[str, object] = {"mode": self.mode, "freezing": self.freezing, "ahead_of_time": ahead}
         facts["precision"] = program.precision(artifact, target)
         if ahead:
+            facts |= _unfrozen(folder)
             inputs = program.inputs(artifact, kinds.device(target))
             return pytorch.load(_run_package(folder / PACKAGE), inputs, target, source="program", **facts)
 
@@ -148,7 +156,8 @@ class Inductor:
         """Return the package, compiled once more. Raise `Unsupported` for what has none."""
         if not self._is_ahead_of_time(artifact, target):
             raise Unsupported("inductor can be profiled where it compiles ahead of time, and here it does not")
-        package = partial(self._package, program.load(artifact), target, **profiling.options())
+        options = profiling.options() | ({"freezing": False} if _unfrozen(compiled) else {})
+        package = partial(self._package, program.load(artifact), target, **options)
         return profiling.ProfiledPackage(package, _run_package, artifact)
 
     def _why_not_ahead(self, artifact: Artifact, target: Target) -> str:
@@ -163,13 +172,14 @@ class Inductor:
         from torch._inductor import config
         from torch._inductor.exc import InductorError
 
+        call = model.call_first if is_module else model
         try:
-            model()
+            call()
         except InductorError:
             if not (is_module and self.freezing):
                 raise
             with config.patch(freezing=False):
-                model()
+                call()
             model.facts["freezing"] = "partly"
 
     def _built(self, artifact: Artifact, target: Target) -> Built:
@@ -215,6 +225,22 @@ def _run_package(path: Path) -> pytorch.Run:
     except TypeError:
         loader = package(str(path), "model", False)
     return lambda *inputs: loader.boxed_run(list(inputs))
+
+
+def _disagreement(package: Path, artifact: Artifact, target: Target) -> str:
+    """Return how the outputs of a package differ from those of eager PyTorch; empty where they agree."""
+    from pytest_ngraph.workloads.verify import agreement
+
+    pytorch.set_up(target)
+    with threads.on_first_core(target):
+        outputs = pytorch.PytorchModel(_run_package(package), program.inputs(artifact), target).outputs()
+    return agreement(outputs, artifact, target.precision).problem
+
+
+def _unfrozen(folder: Path) -> dict[str, object]:
+    """Return the facts of a package that was compiled without freezing because of what it gave with it."""
+    note = folder / UNFROZEN
+    return {"freezing": False, "unfrozen": note.read_text()} if note.exists() else {}
 
 
 @contextmanager

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.compilers.profiling.nodes import source
 from pytest_ngraph.errors import Unsupported
+
+if TYPE_CHECKING:
+    import torch
 
 ORIGIN = "pytest_ngraph.node"
 """Key of a node's property that names the operation of the exported program which it comes from."""
@@ -45,6 +49,13 @@ def write_onnx(artifact: Artifact, path: Path, *, opset: int | None = None, rewr
         counts = _rewrite(made) if rewrite else {}
         made.save(path, external_data=True)
     return counts
+
+
+def real(inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """Return the inputs as the exported file takes them: complex ones as real and imaginary part, along a last axis."""
+    import torch
+
+    return tuple(torch.view_as_real(tensor) if tensor.is_complex() else tensor for tensor in inputs)
 
 
 def _note_origins(made: Any) -> None:

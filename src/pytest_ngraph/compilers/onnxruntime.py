@@ -19,7 +19,7 @@ from pytest_ngraph.compilers import (
     streams,
     threads,
 )
-from pytest_ngraph.compilers.onnx_export import write_onnx
+from pytest_ngraph.compilers.onnx_export import real, write_onnx
 from pytest_ngraph.compilers.onnx_session import OnnxSessionModel
 from pytest_ngraph.compilers.onnx_values import OnnxValuesModel
 from pytest_ngraph.compilers.profiling import ProfiledModel
@@ -115,7 +115,7 @@ class OnnxRuntime:
             facts["rewritten"] = (folder / REWRITTEN).read_text()
         if (values := onnx_values.load(artifact)) is not None:
             return streams.load(lambda on: OnnxValuesModel(session, values, facts), target)
-        inputs = program.inputs(artifact, kinds.device(target))
+        inputs = real(program.inputs(artifact, kinds.device(target)))
         # All streams run one session, which is safe from several threads: its weights are in memory once.
         return streams.load(lambda on: OnnxSessionModel(session, inputs, on, facts), target)
 
@@ -221,7 +221,7 @@ class OnnxRuntime:
         return profiling.ProfiledSession(
             artifact.onnx or compiled / FILE,
             lambda path, change: self._session(path, target, compiled, change),
-            program.inputs(artifact),
+            real(program.inputs(artifact)),
             nodes(artifact),
             origins=artifact.onnx is None,
         )

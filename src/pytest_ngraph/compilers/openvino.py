@@ -245,8 +245,8 @@ def _convert(artifact: Artifact, target: Target, path: Path) -> None:
 def _converted(artifact: Artifact, target: Target, names: Path) -> Any:
     """Return OpenVINO's model of the ONNX file or the exported program.
 
-    OpenVINO knows operators in traces that it does not know in exported programs. Where one of these stops it, it gets
-    a trace of the same program.
+    OpenVINO knows operators in traces that it does not know in exported programs, and takes a tensor that is an output
+    twice. Where such a thing stops it, it gets a trace of the same program.
     """
     import openvino
 
@@ -257,7 +257,7 @@ def _converted(artifact: Artifact, target: Target, names: Path) -> Any:
         loaded = program.load(artifact)
         with profiling.noting_names(loaded, names):
             return openvino.convert_model(loaded)
-    except openvino.frontend.OpConversionFailure as error:
+    except (openvino.frontend.OpConversionFailure, openvino.frontend.GeneralFailure) as error:
         if file is None:
             inputs = program.inputs(artifact)
             with suppress(Exception):  # what stops both is explained by the first

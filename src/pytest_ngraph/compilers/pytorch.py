@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -58,7 +59,7 @@ class PytorchModel:
         self._run = run
         self._args = args
         # Not `torch.inference_mode`, which wraps this: it doubles the cost of a call, 2 % of the smallest blocks' time.
-        self._inference_mode = torch._C._InferenceMode
+        self._inference_mode: Callable[[bool], AbstractContextManager[object]] = torch._C._InferenceMode
         kind = kinds.named(target.kind)
         self.stopwatch = kind.stopwatch()
         # Once `set_up` has pinned fp32, PyTorch changes no type silently: the graph's precision is what runs.
@@ -69,6 +70,20 @@ class PytorchModel:
     def __call__(self) -> object:
         with self._inference_mode(True):
             return self._run(*self._args)
+
+    def call_first(self) -> None:
+        """Call a module once. One that differentiates, for forces say, runs without inference mode from then on."""
+        import torch
+
+        try:
+            self()
+        except RuntimeError as error:
+            self._inference_mode = lambda _: torch.no_grad()
+            try:
+                self()
+            except RuntimeError:
+                raise error from None
+            self.facts["inference_mode"] = "off"
 
     def outputs(self) -> Sequence[Array]:
         return program.flatten(self())
@@ -83,6 +98,18 @@ def load(run: Run, args: tuple[Any, ...], target: Target, **facts: object) -> Co
     def instance(on: Target) -> CompiledModel:
         set_up(on)  # in its own thread: PyTorch keeps the number of threads per calling thread
         return PytorchModel(run, args, on, **facts)
+
+    return streams.load(instance, target)
+
+
+def load_module(run: Run, args: tuple[Any, ...], target: Target, **facts: object) -> CompiledModel:
+    """Return the user's own module likewise. It is called once, because it may need more than a graph does."""
+
+    def instance(on: Target) -> CompiledModel:
+        set_up(on)
+        model = PytorchModel(run, args, on, **facts)
+        model.call_first()
+        return model
 
     return streams.load(instance, target)
 

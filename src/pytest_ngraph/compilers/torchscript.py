@@ -30,7 +30,9 @@ FILE = "model.pt"
 SOURCE = "source.txt"
 """What the graph was made from: `program`, `script` or `trace`."""
 UNOPTIMIZED = "unoptimized.txt"
-"""Exists where the optimized graph does not run, and says why."""
+"""Exists where the optimized graph does not run, or would be wrong, and says why."""
+TRAINING = 5
+"""Which input of `aten::batch_norm` is its mode."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,12 @@ class TorchScript:
                     source, built = "program", _program(artifact, target)
                     made = _unless_refused("trace", artifact, lambda: pytorch.traced(built.module, built.args))
             # `freeze` requires `eval`. Exported programs refuse it, with their mode in the graph; a trace accepts it.
-            frozen = _unless_refused("freeze", artifact, lambda: torch.jit.freeze(made.eval()))
+            numerics = not _normalizes_by_batch(made)
+            if not numerics:
+                (folder / UNOPTIMIZED).write_text("it would fold a normalization by the batch")
+            frozen = _unless_refused(
+                "freeze", artifact, lambda: torch.jit.freeze(made.eval(), optimize_numerics=numerics)
+            )
             torch.jit.save(frozen, folder / FILE)
         (folder / SOURCE).write_text(source)
 
@@ -169,6 +176,12 @@ def _from_module(built: Built) -> tuple[str, torch.jit.ScriptModule]:
                 f"torch.jit.script refuses {type(built.module).__name__}: {first_line(unscripted)}; "
                 f"torch.jit.trace: {first_line(error)}"
             ) from error
+
+
+def _normalizes_by_batch(made: torch.jit.ScriptModule) -> bool:
+    """Return whether a batch normalization is in training mode, which freezing and optimizing would fold wrongly."""
+    graph: Any = made.inlined_graph  # held: its nodes go with it
+    return any(list(node.inputs())[TRAINING].toIValue() is True for node in graph.findAllNodes("aten::batch_norm"))
 
 
 def _unless_refused(

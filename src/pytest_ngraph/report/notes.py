@@ -65,7 +65,7 @@ def notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Column
             "showing in the outputs. Load trained weights, or call pytest_ngraph.draw_constants on the module"
         )
     for random in dict.fromkeys(record.facts[RANDOM] for record in measured if RANDOM in record.facts):
-        yield f"error: without {random}, which eager PyTorch draws at random in each call"
+        yield f"error: without {random}, which eager PyTorch gives other values in each call"
     cached = dict.fromkeys(
         each.case.compiler for each in measured if each.cached_at is not None and not each.lacks_compile_s
     )

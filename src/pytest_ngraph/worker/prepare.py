@@ -27,7 +27,7 @@ from pytest_ngraph.worker.cold_start import ColdStart, Job, Loaded
 from pytest_ngraph.worker.memory import Footprint
 from pytest_ngraph.worker.priming import prime
 from pytest_ngraph.workloads import frameworks
-from pytest_ngraph.workloads.verify import coarsest, verify
+from pytest_ngraph.workloads.verify import agreement
 
 GIVEN = variables()
 """The variables that configure compilers as this process was started with them. PyTorch sets some of Triton's."""
@@ -73,18 +73,10 @@ class Prepared:
 
     def verify(self) -> Agreement:
         """Compare the outputs of a call with the reference; if they agree, keep what was compiled in the cache."""
-        agreement = verify(
-            self.model.outputs(),
-            self.artifact.reference(),
-            coarsest(self.artifact.precisions, otherwise=self.target.precision),
-            quantized=self.artifact.quantized,
-            names=self.artifact.output_names,
-            data_dependent=self.artifact.data_dependent,
-            random=self.artifact.random,
-        )
-        if agreement.agrees:
+        found = agreement(self.model.outputs(), self.artifact, self.target.precision)
+        if found.agrees:
             self.keep()
-        return agreement
+        return found
 
 
 def prepare(

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import os
-import textwrap
-import traceback
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Artifact, save_arrays
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.installed import PACKAGE_FOLDER
-from pytest_ngraph.wording import first_line
-from pytest_ngraph.workloads import Built, family
+from pytest_ngraph.workloads import Built, family, refusals
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.empty_tensors import drop_empty
 from pytest_ngraph.workloads.flat import flattened, is_flat
 from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions
-from pytest_ngraph.workloads.randomness import run_twice_if_random
+from pytest_ngraph.workloads.randomness import run_twice_if_changing
 from pytest_ngraph.workloads.structure import leaves
 from pytest_ngraph.workloads.tensors import cast, dtype, flatten, to_array
 from pytest_ngraph.workloads.vocabulary import unknown_id
@@ -92,7 +87,9 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
         torch.export.save(program, path)
     except Exception as error:  # torch.export may raise any exception
         digest = _digest_of_module(lowered.module)
-        return replace(artifact, export_error=_refusal(error), data_dependent=True, digest=digest)
+        return replace(
+            artifact, export_error=refusals.reason(error, LONGEST_REASON), data_dependent=True, digest=digest
+        )
     unused = _unused_parameters(program)
     prefix = "" if without_wrapper else FLATTENED
     used = tuple(name for name in near_zero if prefix + name not in unused)
@@ -113,26 +110,11 @@ def _unused_parameters(program: torch.export.ExportedProgram) -> set[str]:
     return {names[node.name] for node in nodes if node.name in names and not node.users}
 
 
-def _refusal(error: Exception) -> str:
-    """Return why `torch.export` refuses a module, in one line, with the place in the code outside PyTorch."""
-    import torch
-
-    ours = (f"{PACKAGE_FOLDER}{os.sep}", f"{Path(torch.__file__).parent}{os.sep}", "<")
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
-    reason = textwrap.shorten(f"{type(error).__name__}: {first_line(error)}", LONGEST_REASON, placeholder=" ...")
-    return reason + (f" ({_place(frames[-1])})" if frames else "")
-
-
-def _place(frame: traceback.FrameSummary) -> str:
-    path, here = Path(frame.filename), Path.cwd()
-    shown = path.relative_to(here) if path.is_relative_to(here) else Path(*path.parts[-3:])
-    return f"{shown}, line {frame.lineno}, in {frame.name}"
-
-
 def _run(built: Built, case: Case) -> tuple[object, tuple[str, ...]]:
-    """Return the module's outputs, and the paths of those that are drawn at random.
+    """Return the module's outputs, and the paths of those whose values differ from call to call.
 
     Raises:
+        CallError: the call raises an error.
         UsageError: they cannot be compared, or a call cannot be repeated.
     """
     import torch
@@ -141,13 +123,16 @@ def _run(built: Built, case: Case) -> tuple[object, tuple[str, ...]]:
     # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
     try:
         with torch.no_grad():
-            outputs, random = run_twice_if_random(lambda: built.module(*built.args, **built.kwargs))
+            state = dict(built.module.named_buffers())
+            outputs, random = run_twice_if_changing(lambda: built.module(*built.args, **built.kwargs), state)
     except UsageError as error:
         raise UsageError(f"{case.workload}: {error}") from error
-    except IndexError as error:
-        if problem := unknown_id(built):
-            raise UsageError(f"{case.workload}: {problem}.") from error
+    except MemoryError:
         raise
+    except Exception as error:  # the user's code may raise anything
+        if isinstance(error, IndexError) and (problem := unknown_id(built)):
+            raise UsageError(f"{case.workload}: {problem}.") from error
+        raise refusals.CallError(case.workload, built, error) from error
     if not flatten(outputs):
         raise UsageError(
             f"{case.workload} returns {type(outputs).__name__}, which contains no tensor. Return a tensor, or tensors "

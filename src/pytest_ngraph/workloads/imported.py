@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.case import FP32
-from pytest_ngraph.errors import UsageError
+from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.system.user_functions import is_import_string, user_function
 from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built
 from pytest_ngraph.workloads.export import export_module
-from pytest_ngraph.workloads.returned import IMAGE_SHAPE, at_batch_size, workload
+from pytest_ngraph.workloads.own_types import has_halves
+from pytest_ngraph.workloads.refusals import CallError, reason, to_see
+from pytest_ngraph.workloads.returned import AT_SIZE, IMAGE_SHAPE, at_batch_size, workload
 from pytest_ngraph.workloads.seeding import seeded
 
 if TYPE_CHECKING:
@@ -52,33 +54,102 @@ class Imported:
             raise UsageError(f"workload {case.workload!r} is a path. Write an import string: {imported}.")
 
     def build(self, case: Case) -> Built:
+        return _fitted(self._returned(case), case)
+
+    def export(self, case: Case, folder: Path) -> Artifact:
+        returned = self._returned(case)
+        halves = has_halves(returned.built.module)
+        built = _fitted(returned, case)
+        try:
+            return export_module(case, built, folder)
+        except CallError as error:
+            raise UsageError(f"{error} {_next_step(returned.built, built, halves=halves)}.") from error
+
+    def _returned(self, case: Case) -> _Returned:
         self.check(case)
         with seeded():  # separately: the function's random numbers must not depend on who imported its module
             function = user_function(case.workload, "workload", "returns a torch.nn.Module")
         arguments = _accepted_arguments(function, case)
         with seeded():
-            returned = function(**arguments)
-        built = workload(returned, case)
-        module = getattr(built.module, "_orig_mod", built.module)  # undoes torch.compile, measured as eager otherwise
-        examples = replace(built, module=module).with_inputs(tensor.detach().cpu() for tensor in built.inputs)
-        sized = at_batch_size(examples, case, made_for_it="batch_size" in arguments)
-        if not sized.as_is:
-            return _in_fp32(sized, case)
-        if case.precision != FP32:
-            raise UsageError(
-                f"{case.workload} is left as it is (as_is=True), so it cannot be cast to {case.precision}. Leave out "
-                "precision, or as_is."
-            )
-        return sized
+            returned = _called(function, arguments, case)
+        return _Returned(workload(returned, case), made_for_it="batch_size" in arguments)
 
-    def export(self, case: Case, folder: Path) -> Artifact:
-        built = self.build(case)
+
+class _Returned(NamedTuple):
+    """What the user's function returned.
+
+    Attributes:
+        built: the workload, its inputs and its module as the function returned them.
+        made_for_it: the function was given the batch size.
+    """
+
+    built: Built
+    made_for_it: bool
+
+
+def _called(function: Callable[..., object], arguments: dict[str, object], case: Case) -> object:
+    """Return what the user's function returns. Raise `UsageError` with what it raises."""
+    try:
+        return function(**arguments)
+    except (MemoryError, NgraphError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{case.workload} raises {reason(error)}. {to_see(case.workload, arguments)}") from error
+
+
+def _fitted(returned: _Returned, case: Case) -> Built:
+    """Return the workload at the case's batch size, on the CPU, in fp32 and evaluation mode unless it stays as it is.
+
+    Raises:
+        UsageError: it cannot be made so.
+    """
+    built = returned.built
+    module = getattr(built.module, "_orig_mod", built.module)  # undoes torch.compile, measured as eager otherwise
+    try:
+        tensors = [tensor.detach().cpu() for tensor in built.inputs]
+    except NotImplementedError as error:
+        raise UsageError(
+            f"{case.workload} returned an input without values ({first_line(error)}). Make inputs on the CPU."
+        ) from error
+    sized = at_batch_size(replace(built, module=module).with_inputs(tensors), case, made_for_it=returned.made_for_it)
+    if not sized.as_is:
+        sized = _in_fp32(sized, case)
+    elif case.precision != FP32:
+        raise UsageError(
+            f"{case.workload} is left as it is (as_is=True), so it cannot be cast to {case.precision}. Leave out "
+            "precision, or as_is."
+        )
+    return _initialized(sized, case)
+
+
+def _initialized(built: Built, case: Case) -> Built:
+    """Return the workload with the weights of its lazy layers, which draw them when they are first called."""
+    import torch
+
+    if any(map(torch.nn.parameter.is_lazy, built.module.parameters())):
         try:
-            return export_module(case, built, folder)
+            with seeded(), torch.no_grad():
+                built.module(*built.args, **built.kwargs)
         except Exception as error:
-            if [tensor.shape[1:] for tensor in built.inputs] == [IMAGE_SHAPE]:
-                error.__notes__ = [OWN_INPUTS]  # type: ignore[attr-defined]  # Python 3.10 has no add_note
-            raise
+            raise CallError(case.workload, built, error) from error
+    return built
+
+
+def _next_step(returned: Built, built: Built, *, halves: bool) -> str:
+    """Return what to change where a module refuses its inputs.
+
+    Args:
+        returned: the workload as the function returned it.
+        built: the workload as it was called.
+        halves: parts of the module were in half precision.
+    """
+    if [tensor.shape[1:] for tensor in built.inputs] == [IMAGE_SHAPE]:
+        return OWN_INPUTS
+    if halves and not built.as_is:
+        return "All of it was put into fp32. To leave it as it is, return pytest_ngraph.Built(module, args, as_is=True)"
+    if [tensor.shape for tensor in returned.inputs] != [tensor.shape for tensor in built.inputs]:
+        return f"The first axis of its inputs was taken for the batch, and given its size. {AT_SIZE}"
+    return "Return inputs that it takes, or correct its forward"
 
 
 def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str, object]:

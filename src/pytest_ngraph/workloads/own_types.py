@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 """Precision by PyTorch's name of the type."""
+HALVES = ("bf16", "fp16")
 QUANTIZED_MODULES = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized")
 QUANTIZED_OPERATOR = "quantize"
 """Part of the names of operators that quantize, such as `quantized_decomposed.quantize_per_tensor`."""
@@ -21,6 +22,11 @@ def precisions(built: Built) -> tuple[str, ...]:
     """Return the precisions of the module's parameters and buffers and of its inputs, sorted."""
     found = {_name(tensor.dtype) for tensor in (*_state(built.module), *built.inputs) if tensor.is_floating_point()}
     return tuple(sorted(found))
+
+
+def has_halves(module: torch.nn.Module) -> bool:
+    """Return whether some of the module's parameters and buffers are in half precision."""
+    return any(_name(tensor.dtype) in HALVES for tensor in _state(module))
 
 
 def is_quantized(module: torch.nn.Module) -> bool:

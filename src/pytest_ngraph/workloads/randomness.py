@@ -1,8 +1,8 @@
-"""Find the outputs of a module whose values it draws in each call, such as samples of a latent space."""
+"""Find the outputs of a module whose values differ from call to call: drawn at random, or computed from a state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.errors import UsageError
@@ -10,13 +10,21 @@ from pytest_ngraph.workloads.structure import leaves
 from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:
+    import torch
+
     from pytest_ngraph.artifact import Array
 
 
-def run_twice_if_random(call: Callable[[], object]) -> tuple[object, tuple[str, ...]]:
+def run_twice_if_changing(
+    call: Callable[[], object], state: Mapping[str, torch.Tensor]
+) -> tuple[object, tuple[str, ...]]:
     """Call a module and return its outputs, and the paths of those that a second call gives other values.
 
-    The second call is made only where the first has drawn random numbers on the CPU.
+    The second call is made only where the first has drawn random numbers on the CPU, or has changed the state.
+
+    Args:
+        call: calls the module.
+        state: its buffers, by name.
 
     Raises:
         UsageError: all outputs are such, so that none can be verified.
@@ -25,17 +33,26 @@ def run_twice_if_random(call: Callable[[], object]) -> tuple[object, tuple[str, 
 
     from pytest_ngraph.workloads.verify import differing
 
-    before = torch.get_rng_state()
+    before, versions = torch.get_rng_state(), {name: tensor._version for name, tensor in state.items()}
     outputs = call()
-    if torch.equal(before, torch.get_rng_state()):
+    draws = not torch.equal(before, torch.get_rng_state())
+    changed = [name for name, tensor in state.items() if tensor._version != versions[name]]
+    if not draws and not changed:
         return outputs, ()
     names = tuple(leaf.path for leaf in leaves(outputs, "output"))
     first: Sequence[Array] = flatten(outputs)
-    random = differing(flatten(call()), first, names)
-    if first and len(random) == len(first):
-        raise UsageError(
-            "it draws random numbers in each call, and all of its outputs depend on them, so that none can be "
-            "verified. Let forward take what it draws as an input, switch off what draws (dropout), or return an "
-            "output that does not depend on it, too."
-        )
-    return outputs, random
+    other = differing(flatten(call()), first, names)
+    if first and len(other) == len(first):
+        raise UsageError(_DRAWS if draws else _KEEPS.format(changed[0]))
+    return outputs, other
+
+
+_DRAWS = (
+    "it draws random numbers in each call, and all of its outputs depend on them, so that none can be verified. Let "
+    "forward take what it draws as an input, switch off what draws (dropout), or return an output that does not depend "
+    "on it, too."
+)
+_KEEPS = (
+    "it changes its buffer {} in each call, and all of its outputs depend on it, so that none can be verified. Let "
+    "forward take the buffer as an input and return what it becomes."
+)

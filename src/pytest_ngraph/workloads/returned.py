@@ -47,8 +47,22 @@ def workload(returned: object, case: Case) -> Built:
             raise UsageError(f"{case.workload} returned {_described(returned)}. {FORMS}.")
     if not built.inputs:
         raise UsageError(f"{case.workload} returned {_described(returned)}, with no tensor in its inputs. {FORMS}.")
+    for name, tensor in zip(built.input_names, built.inputs, strict=True):
+        if tensor.is_nested or tensor.layout != torch.strided:
+            kind = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.")
+            raise UsageError(
+                f"{case.workload} returned a tensor that is not dense as its input {name} ({kind}). Let forward take "
+                "dense ones, padded or with indices beside the values, and make such a tensor itself."
+            )
+    if not any(tensor.numel() for tensor in built.inputs):
+        raise UsageError(f"{case.workload} returned inputs without a value: {_shapes(built)}. Give it one sample.")
     _refuse_foreign_arguments(built, case)
     return built
+
+
+def _shapes(built: Built) -> str:
+    named = zip(built.input_names, built.inputs, strict=True)
+    return ", ".join(f"{name} is {'x'.join(map(str, tensor.shape))}" for name, tensor in named)
 
 
 def _images(case: Case) -> tuple[torch.Tensor]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from pytest_ngraph.artifact import Array
+from pytest_ngraph.artifact import Array, Artifact
 from pytest_ngraph.case import Precision
 from pytest_ngraph.record import Agreement
 from pytest_ngraph.wording import counted
@@ -25,6 +25,25 @@ KINDS = {"f": "floating-point", "c": "complex", "i": "integer", "u": "integer", 
 MASK = 1e30
 """Larger absolute values count as infinite. Some models mask with the most negative number instead of -inf; the error
 is relative to the largest value, so that a mask would hide all other errors."""
+
+
+def agreement(outputs: Sequence[Array], artifact: Artifact, precision: Precision) -> Agreement:
+    """Compare a compiled model's outputs with the reference of its artifact, whose own precisions count if it has any.
+
+    Args:
+        outputs: the compiled model's outputs.
+        artifact: what it was compiled from.
+        precision: what it was compiled for.
+    """
+    return verify(
+        outputs,
+        artifact.reference(),
+        coarsest(artifact.precisions, otherwise=precision),
+        quantized=artifact.quantized,
+        names=artifact.output_names,
+        data_dependent=artifact.data_dependent,
+        random=artifact.random,
+    )
 
 
 def verify(
@@ -57,6 +76,7 @@ def verify(
     if len(outputs) != len(reference):
         problem = f"gave {counted(len(outputs), 'output')}, but eager gives {counted(len(reference), 'output')}"
         return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
+    outputs = [_joined(output, expected) for output, expected in zip(outputs, reference, strict=True)]
     if random:
         drawn = [index for index, name in enumerate(names) if name in random]
         for index in drawn:
@@ -143,6 +163,14 @@ def _without_finite(array: Array) -> str:
         return ""
     names = (("NaN", np.isnan(values)), ("infinite", np.isinf(values)))
     return " or ".join(name for name, places in names if places.any())
+
+
+def _joined(output: Array, reference: Array) -> Array:
+    """Return complex values where an output has their two parts along a last axis, as ONNX has no complex numbers."""
+    if _kind(reference) == "complex" and _kind(output) == "floating-point" and output.shape == (*reference.shape, 2):
+        joined: Array = output[..., 0] + 1j * output[..., 1]
+        return joined
+    return output
 
 
 def _compare(output: Array, reference: Array, tolerance: float) -> tuple[float, str]:

@@ -186,6 +186,13 @@ def test_weights_outside_the_folder_are_never_read(location: str, tmp_path: Path
         _export(_case(name="models/net.onnx"))
 
 
+def test_a_missing_file_of_weights_is_named() -> None:
+    onnx.save(models.linear([2, 4]), "net.onnx", save_as_external_data=True, location="net.bin", size_threshold=0)
+    Path("net.bin").unlink()
+    with pytest.raises(UsageError, match=r"weights in another file, which is missing \(.*net\.bin.*\)\. Put it there"):
+        _export(_case(name="net.onnx"))
+
+
 def test_an_output_that_numpy_has_no_type_for_is_refused() -> None:
     model = models.linear([2, 4])
     model.graph.node.append(onnx.helper.make_node("Cast", ["y"], ["z"], to=onnx.TensorProto.BFLOAT16))

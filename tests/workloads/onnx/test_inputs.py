@@ -161,7 +161,18 @@ def drawn():
         ("", "data:inputs", "inputs 'data:inputs' cannot be imported (AttributeError: "),
         ("", "nowhere:inputs", "inputs 'nowhere:inputs' cannot be imported (ModuleNotFoundError: "),
         ("def inputs(): return 3", "data:inputs", "inputs data:inputs returned int. Return a dict of arrays by the na"),
-        ("def inputs(missing): ...", "data:inputs", "inputs data:inputs cannot be called: inputs() missing 1 required"),
+        ("def inputs(missing): ...", "data:inputs", "inputs data:inputs cannot be called: missing a required argument"),
+        (
+            "def inputs(batch_size): return {}['ids']",
+            "data:inputs",
+            "inputs data:inputs raises KeyError: 'ids' (data.py, line 1, in inputs). To see the traceback, run in "
+            "Python: import data; data.inputs(batch_size=",
+        ),
+        (
+            "def inputs(): return dict.fromkeys('input_ids attention_mask token_type_ids position_ids'.split(), [[1]])",
+            "data:inputs",
+            "input 'input_ids' is a list, and net.onnx takes an array. Convert it: numpy.array(input_ids)",
+        ),
     ],
 )
 def test_a_function_that_cannot_give_inputs_is_refused(code: str, inputs: str, said: str) -> None:

@@ -200,6 +200,8 @@ def _refuse_outside(path: Path, tensor: Any) -> None:
 
 
 def _damaged(path: Path, error: Exception) -> UsageError:
+    if "should be stored in" in str(error):
+        return UsageError(f"{path} has weights in another file, which is missing ({first_line(error)}). Put it there.")
     return UsageError(
         f"{path} is not a valid ONNX file ({type(error).__name__}: {first_line(error)}). Export it again."
     )

@@ -14,6 +14,7 @@ from pytest_ngraph.workloads import SEED
 from pytest_ngraph.workloads.drawing import Ids, Positions, Role, Values, draw
 from pytest_ngraph.workloads.onnx.nodes import fed
 from pytest_ngraph.workloads.onnx.roles import roles
+from pytest_ngraph.workloads.refusals import reason, to_see
 from pytest_ngraph.workloads.seeding import seeded
 
 if TYPE_CHECKING:
@@ -77,8 +78,13 @@ def check(model: Any, source: str, arrays: Mapping[str, Any], case: Case) -> Non
                 f"{source} lacks input {name!r} of {case.workload}; it has {', '.join(arrays) or 'none'}. Give all: "
                 f"{', '.join(values)}."
             )
-        if not value.type.HasField("tensor_type") or not isinstance(arrays[name], np.ndarray):
+        if not value.type.HasField("tensor_type") or arrays[name] is None:
             continue
+        if not isinstance(arrays[name], np.ndarray):
+            raise UsageError(
+                f"{source}: input {name!r} is a list, and {case.workload} takes an array. Convert it: "
+                f"numpy.array({name})."
+            )
         tensor, array = value.type.tensor_type, arrays[name]
         wanted = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
         if tensor.elem_type == onnx.TensorProto.STRING:
@@ -176,13 +182,20 @@ def _call(case: Case) -> object:
     parameters = inspect.signature(function).parameters.values()
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     named = {parameter.name for parameter in parameters}
+    arguments = {name: size for name, size in offered.items() if takes_any or name in named}
     try:
-        with seeded():
-            return function(**{name: size for name, size in offered.items() if takes_any or name in named})
+        inspect.signature(function).bind(**arguments)
     except TypeError as error:
         raise UsageError(
             f"inputs {case.inputs} cannot be called: {error}. It is given what it names of {', '.join(offered)}."
         ) from error
+    try:
+        with seeded():
+            return function(**arguments)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise UsageError(f"inputs {case.inputs} raises {reason(error)}. {to_see(case.inputs, arguments)}") from error
 
 
 def _array(value: Any) -> Any:
