@@ -7,7 +7,7 @@ python tools/cluster_cost.py scale    # resources of a client with a hundred sim
 python tools/cluster_cost.py fair     # three clients that share twenty simulated devices
 python tools/cluster_cost.py quiet    # a measurement while another client sends 256 MiB to the same device
 
-With `--write` before the command, the table also goes into docs/cluster.md.
+With `--write` before the command, the table also goes into docs/cluster-cost.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cluster_costs import cases, fair, idle, pool, quiet, scale
 
 from pytest_ngraph.machine.machine import environment
 
-PAGE = markdown_output.ROOT / "docs" / "cluster.md"
+PAGE = markdown_output.ROOT / "docs" / "cluster-cost.md"
 
 
 def main() -> None:

@@ -4,7 +4,7 @@
 
 Each way has a cache of its own: empty in its first session, and in its second with what the first left. Every session
 is a process of its own. The cases are two small networks under every compiler, unless options select others. `--write`
-puts the table into docs/measuring.md.
+puts the table into docs/many-models.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import small_models
 
 from pytest_ngraph.store import Run
 
-PAGE = markdown_output.ROOT / "docs" / "measuring.md"
+PAGE = markdown_output.ROOT / "docs" / "many-models.md"
 TESTS = ("benchmarks/test_blocks.py::test_conv_depth",)
 OPTIONS = ("--device=cpu", "--batch-size=8", "--ngraph-budget=0.1", "-k", "w64 and (d1 or d2)")
 

@@ -27,7 +27,7 @@ CASE = Case(workload="mha", compiler="onnxruntime", batch_size=2, width=16)
 
 @pytest.mark.parametrize("function", ["spectrum", "of_complex"])
 def test_complex_numbers_are_pairs_of_real_ones(function: str, load: Load, exported: Export) -> None:
-    case = Case(workload=f"odd_nets:{function}", compiler="onnxruntime", batch_size=2)
+    case = Case(workload=f"complex_nets:{function}", compiler="onnxruntime", batch_size=2)
     assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees
 
 

@@ -95,16 +95,6 @@ class Forces(nn.Module):
             return energy, -torch.autograd.grad(energy, positions)[0]
 
 
-class Spectrum(nn.Module):
-    def forward(self, x):
-        return torch.fft.rfft(x)
-
-
-class OfComplex(nn.Module):
-    def forward(self, z):
-        return z.abs() * 2, torch.view_as_real(z).sum(-1)
-
-
 class Layers(nn.Module):
     """Returns its last layer's values twice."""
 
@@ -294,11 +284,3 @@ def of_graph():
 
 def lazy():
     return nn.LazyLinear(3), torch.ones(1, 4)
-
-
-def spectrum():
-    return nn.Sequential(nn.Linear(8, 8), Spectrum()), torch.rand(1, 8)
-
-
-def of_complex():
-    return OfComplex(), torch.randn(1, 4, dtype=torch.cfloat)

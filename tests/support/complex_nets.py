@@ -1,0 +1,22 @@
+"""Modules with complex inputs or outputs."""
+
+import torch
+from torch import nn
+
+
+class Spectrum(nn.Module):
+    def forward(self, x):
+        return torch.fft.rfft(x)
+
+
+class OfComplex(nn.Module):
+    def forward(self, z):
+        return z.abs() * 2, torch.view_as_real(z).sum(-1)
+
+
+def spectrum():
+    return nn.Sequential(nn.Linear(8, 8), Spectrum()), torch.rand(1, 8)
+
+
+def of_complex():
+    return OfComplex(), torch.randn(1, 4, dtype=torch.cfloat)
