@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,8 @@ def test_what_a_compiler_reports_of_itself_is_a_number_or_its_own_failure(
 
 def test_a_list_of_processes_shows_what_a_worker_is_for(tmp_path: Path) -> None:
     worker = WorkerProcess(cores=(0,), temporary=tmp_path, role="openvino:streams=2")
-    shown = psutil.Process(worker.pid).cmdline()
+    while not (shown := psutil.Process(worker.pid).cmdline()):  # Linux shows none until the program is loaded
+        time.sleep(0.01)
     worker.close()
     assert shown[-2:] == ["pytest_ngraph.worker", "openvino:streams=2"]
 

@@ -16,7 +16,7 @@ def test_the_workload_has_a_sentence_and_a_command(project: pytest.Pytester) -> 
     project.makepyfile(test_it=TESTS)
     result = project.runpytest("--ngraph-advise", "--ngraph-fail-on=throughput>1 if compiler=identity")
     result.assert_outcomes(passed=2, failed=2)
-    text = result.stdout.str()
+    text = " ".join(result.stdout.str().split())  # lines are wrapped
     assert text.count("Deploy `mine:Exact:spin=2000` at batch") == 1
     assert text.count("pytest-ngraph deploy 2") == 1
     assert "`identity` at batch 1: " in text

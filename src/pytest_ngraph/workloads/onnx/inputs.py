@@ -80,14 +80,17 @@ def check(model: Any, source: str, arrays: Mapping[str, Any], case: Case) -> Non
             )
         if not value.type.HasField("tensor_type") or arrays[name] is None:
             continue
+        is_text = value.type.tensor_type.elem_type == onnx.TensorProto.STRING
         if not isinstance(arrays[name], np.ndarray):
+            if is_text:  # ONNX Runtime takes lists of texts
+                continue
             raise UsageError(
                 f"{source}: input {name!r} is a list, and {case.workload} takes an array. Convert it: "
                 f"numpy.array({name})."
             )
         tensor, array = value.type.tensor_type, arrays[name]
         wanted = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
-        if tensor.elem_type == onnx.TensorProto.STRING:
+        if is_text:
             wanted = array.dtype if array.dtype.kind in "OSU" else np.dtype(str)
         if array.dtype != wanted:
             raise UsageError(
