@@ -36,6 +36,9 @@ else:
 
 # OpenMP's threads wait asleep: spinning between operators takes more of a shared machine than the tests do.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Inductor believes which vector instructions the processor says it has. Otherwise every process that compiles first
+# compiles six programs that try them, which takes longer than what the test compiles.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -208,7 +208,6 @@ def times(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable
     return scale
 
 
-@pytest.mark.alone
 def test_saved_and_compared(project: pytest.Pytester, times: Callable[[float], None]) -> None:
     exact = "--compiler=mine:Exact"
     result = project.runpytest(exact, "--ngraph-save=v1")

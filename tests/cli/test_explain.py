@@ -37,7 +37,6 @@ def explain(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, An
     return found
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("compiler", ["identity", "onnxruntime", "openvino"])
 def test_a_case_is_explained_by_its_modules(swept: Path, compiler: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = explain(capsys, compiler)
@@ -48,7 +47,6 @@ def test_a_case_is_explained_by_its_modules(swept: Path, compiler: str, capsys: 
     assert bool(modules) == (found["coverage"][0] >= 0.8)
 
 
-@pytest.mark.alone
 def test_two_cases_are_compared(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "identity", "openvino"]) == 0
     shown = capsys.readouterr().out

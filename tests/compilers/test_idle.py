@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from compiled import working
+from forking import TorchServer
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.process import WorkerProcess
@@ -20,13 +21,14 @@ MOST_CPU_S = 0.1
 
 
 @pytest.fixture(params=["identity", "torchscript", "onnxruntime", "openvino", "tvm"])
-def worker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WorkerProcess]:
+def worker(
+    torch_server: TorchServer, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[WorkerProcess]:
     """A worker that has compiled a model, and has warmed it up."""
-    with working(request.param, tmp_path, TARGET) as process:
+    with working(request.param, tmp_path, TARGET, server=torch_server) as process:
         yield process
 
 
-@pytest.mark.alone
 def test_an_idle_model_uses_no_core(worker: WorkerProcess) -> None:
     worker.request("measure", timeout_s=60, calls=20)
     process = psutil.Process(worker.pid)

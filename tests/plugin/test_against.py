@@ -1,6 +1,6 @@
 """`--ngraph-against` as its users see it: a small repository, two revisions, real workers.
 
-They are forked with PyTorch imported. `test_history` has a run whose workers start by themselves.
+They are forked with PyTorch imported. In `test_history`, workers start by themselves.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import served
 
 from pytest_ngraph.artifact import save_arrays
 from pytest_ngraph.case import Case
@@ -46,7 +47,7 @@ def written(folder: Path, expression: str = DOUBLED, streams: int = 1, reference
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-I", str(folder / "serve.py"), *arguments]
+    command = [sys.executable, "-I", "-c", served.AS_SCRIPT, served.OWN, str(folder / "serve.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from forking import TorchServer
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
@@ -23,11 +24,14 @@ THROUGHPUT = Target(cores=CPU.cores, objective="throughput")
 
 
 @contextmanager
-def working(compiler: str, folder: Path, target: Target = CPU) -> Iterator[WorkerProcess]:
-    """Start a worker that has compiled a small block and warmed it up."""
+def working(
+    compiler: str, folder: Path, target: Target = CPU, *, server: TorchServer | None = None
+) -> Iterator[WorkerProcess]:
+    """Start a worker, or fork it from a server, that has compiled a small block and warmed it up."""
     require(compiler)
     case = Case(workload="conv", compiler=compiler, batch_size=1, depth=1, width=16)
-    worker = WorkerProcess(cores=target.cores, temporary=folder)
+    forked = server.of(target.cores, folder) if server else None
+    worker = WorkerProcess(cores=target.cores, temporary=folder, server=forked)
     try:
         artifact = worker.request("export", timeout_s=120, case=case.group.to_dict(), folder=str(folder))
         worker.request(

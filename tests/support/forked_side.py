@@ -1,20 +1,32 @@
-"""What the server of `forking.py` imports, and how its workers become like those that their benches would start."""
+"""What the server of `forking.py` imports, and how its workers become like those that their benches would start.
+
+It also exports a small model: `torch.export` imports hundreds of modules only then.
+"""
 
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
 import tempfile
+import traceback
+import types
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pytest_ngraph import workloads
+from pytest_ngraph.case import Case
 from pytest_ngraph.machine import source_files
 from pytest_ngraph.system import entry_points
+from pytest_ngraph.workloads.blocks import Blocks
 
 fork_server: Any = sys.modules["__main__"]
 fork = fork_server._forked
 environment: dict[str, str] = {}
+SCRIPT = "NGRAPH_TESTS_SCRIPT"
+"""As in `forking.py`, which this process does not import."""
+SMALL = Case(workload="mha", compiler="identity", batch_size=1, depth=1, width=4, model_args=(("heads", 1),))
 DEPENDENT: tuple[Any, ...] = (
     *(entry_points._everything, entry_points.registered, entry_points.load, workloads.family),
     *(source_files._foreign, source_files._is_foreign_code),
@@ -33,6 +45,17 @@ class Imports:
     def load(self, *_: object) -> None: ...
 
 
+def practise() -> None:
+    """Export a model on one thread: a process that has more cannot be forked."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        Blocks().export(SMALL, Path(folder))
+    torch.set_num_threads(threads)
+
+
 def forked(given: dict[str, str], streams: list[int]) -> dict[str, Any] | None:
     """Fork a worker; a request without streams says with which environment the next one starts."""
     if not streams:
@@ -49,7 +72,30 @@ def forked(given: dict[str, str], streams: list[int]) -> dict[str, Any] | None:
         importlib.invalidate_caches()
         for cached in DEPENDENT:
             cached.cache_clear()
+        if script := os.environ.pop(SCRIPT, ""):
+            fork_server.answer_requests = lambda: os._exit(run(**json.loads(script)))
     return answer
 
 
+def run(code: str, arguments: list[str], without: list[str]) -> int:
+    """Run a script in this process, and return its exit status."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in without]:
+        del sys.modules[name]
+    sys.argv = ["-c", *arguments]
+    sys.modules["__main__"] = main = types.ModuleType("__main__")
+    try:
+        exec(code, main.__dict__)
+        ended: object = None
+    except SystemExit as exit:
+        ended = exit.code
+    except BaseException:
+        ended = traceback.format_exc()
+    if isinstance(ended, str):
+        print(ended, file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return ended if isinstance(ended, int) else int(ended is not None)
+
+
 fork_server._forked = forked
+practise()

@@ -1,4 +1,4 @@
-"""Workers forked from a process with PyTorch imported, whose import takes most of the time of many tests.
+"""Workers and scripts forked from a process with PyTorch imported, whose import takes most of the time of many tests.
 
 The fixtures `forked_workers` and `torch_server` of `tests/conftest.py` provide it.
 """
@@ -6,10 +6,12 @@ The fixtures `forked_workers` and `torch_server` of `tests/conftest.py` provide 
 from __future__ import annotations
 
 import json
+import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import pytest
 
@@ -19,6 +21,23 @@ from pytest_ngraph.bench.forked import ForkedProcess, ForkServer
 from pytest_ngraph.bench.home import OWN_HOME, Home
 from pytest_ngraph.bench.process import WorkerProcess
 from pytest_ngraph.bench.workers import EXPORTERS, Workers
+
+SCRIPT = "NGRAPH_TESTS_SCRIPT"
+"""The environment variable of a forked process that runs a script, and is no worker."""
+
+
+class Script(NamedTuple):
+    """Code that runs as `python -c` would run it.
+
+    Attributes:
+        code: the text.
+        arguments: what follows the first element of `sys.argv`.
+        without: packages that it does not find imported, although the process that it is forked from has.
+    """
+
+    code: str
+    arguments: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 class TorchServer:
@@ -34,11 +53,30 @@ class TorchServer:
 
     def of(self, cores: Sequence[int], temporary: Path, home: Home = OWN_HOME, *, bound: bool = True) -> View:
         """Return what forks workers for these cores, with the environment and the folder that they would start with."""
+        variables = worker_variables.of_worker(cores, temporary, bound=bound)
+        return View(self._server(cores), variables | {"PWD": str(home.folder or Path.cwd())})
+
+    def start(self, script: Script, cores: Sequence[int], stderr: IO[bytes]) -> ForkedProcess:
+        """Start a script whose threads are bound to these cores, as those of a worker are."""
+        variables = worker_variables.of_worker(cores, self._temporary, bound=True)
+        return View(self._server(cores), variables | {"PWD": "/", SCRIPT: json.dumps(script._asdict())}).fork("", stderr)
+
+    def run(self, script: Script, cores: Sequence[int]) -> subprocess.CompletedProcess[str]:
+        """Run a script without standard input to its end."""
+        with tempfile.TemporaryFile() as stderr:
+            process = self.start(script, cores, stderr)
+            process.stdin.close()
+            with process.stdout:
+                stdout = process.stdout.read()
+            code = process.wait()
+            stderr.seek(0)
+            return subprocess.CompletedProcess([], code, stdout.decode(), stderr.read().decode())
+
+    def _server(self, cores: Sequence[int]) -> _Server:
         key = tuple(cores)
         if key not in self._servers:
             self._servers[key] = _Server("forked_side:Imports", key, self._temporary, OWN_HOME)
-        variables = worker_variables.of_worker(cores, temporary, bound=bound)
-        return View(self._servers[key], variables | {"PWD": str(home.folder or Path.cwd())})
+        return self._servers[key]
 
     @contextmanager
     def used(self) -> Iterator[None]:

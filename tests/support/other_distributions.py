@@ -14,11 +14,13 @@ Distributed = Callable[[dict[str, str]], None]
 
 def pretend(monkeypatch: pytest.MonkeyPatch) -> Distributed:
     """Return a function that takes the distributions, with their versions, that are to have the module."""
-    by_module, number = installed.packages_distributions(), metadata.version
+    actual, number = installed.providers, metadata.version
 
     def have(distributions: dict[str, str]) -> None:
-        modules = {**by_module, "onnxruntime": [*distributions]}
-        monkeypatch.setattr(installed, "packages_distributions", lambda: modules)
+        def providers(module: str) -> list[str]:
+            return [*distributions] if module == "onnxruntime" else actual(module)
+
+        monkeypatch.setattr(installed, "providers", providers)
         monkeypatch.setattr(installed, "version", lambda name: distributions.get(name) or number(name))
 
     return have

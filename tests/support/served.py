@@ -1,10 +1,12 @@
 """Run a deployed folder in a process of its own, in which chosen modules cannot be imported."""
-
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
+
+from compiled import CPU
+from forking import Script, TorchServer
 
 OWN = "pytest_ngraph"
 WITHOUT = """
@@ -37,17 +39,28 @@ THEN_IMPORTED = AS_SCRIPT + (
 )
 
 
-def check(folder: Path, *without: str) -> subprocess.CompletedProcess[str]:
-    """Run the folder's check where neither pytest-ngraph nor these modules can be imported."""
-    return _python(AS_SCRIPT, folder, without, "--check")
+def check(folder: Path, *without: str, server: TorchServer | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the folder's check where neither pytest-ngraph nor these modules can be imported.
+
+    Args:
+        without: top-level modules.
+        server: forks the process, which so has PyTorch imported; None for a fresh interpreter.
+    """
+    arguments = _arguments(folder, without)
+    if server:
+        return server.run(Script(AS_SCRIPT, arguments, (OWN, *without)), CPU.cores)
+    return _fresh(AS_SCRIPT, arguments)
 
 
 def check_and_import(folder: Path, *without: str) -> subprocess.CompletedProcess[str]:
-    """Run the check in the same way; then import the script, let it answer twice, and print what the outputs are."""
-    return _python(THEN_IMPORTED, folder, without, "--check")
+    """Run the check in a fresh interpreter; then import the script, let it answer twice, and print the outputs."""
+    return _fresh(THEN_IMPORTED, _arguments(folder, without))
 
 
-def _python(code: str, folder: Path, without: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
-    blocked = ",".join((OWN, *without))
-    command = [sys.executable, "-I", "-c", code, blocked, str(folder / "serve.py"), *arguments]
+def _arguments(folder: Path, without: tuple[str, ...]) -> tuple[str, ...]:
+    return ",".join((OWN, *without)), str(folder / "serve.py"), "--check"
+
+
+def _fresh(code: str, arguments: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-c", code, *arguments]
     return subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)

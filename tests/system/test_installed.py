@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.system.installed import cxx_version, is_importable, packages_distributions, variables
+from pytest_ngraph.system.installed import cxx_version, distributions_of, is_importable, providers, variables
 
 
 @pytest.mark.parametrize(
@@ -26,14 +26,28 @@ def test_a_folder_of_a_librarys_name_is_one_if_there_is_python_in_it(
     assert is_importable("like_executorch") is expected
 
 
-def test_modules_belong_to_distributions_whatever_built_them() -> None:
-    """Of these, one has a `top_level.txt`, one only files, one a single file."""
-    installed = packages_distributions()
-    assert {name: {*installed[name]} for name in ("psutil", "packaging", "typing_extensions")} == {
-        "psutil": {"psutil"},
-        "packaging": {"packaging"},
-        "typing_extensions": {"typing_extensions"},
+@pytest.mark.parametrize("module", ["psutil", "packaging", "typing_extensions", "torch"])
+def test_modules_belong_to_distributions_whatever_built_them(module: str) -> None:
+    """Of these, some have a `top_level.txt`, some only files, one a single file."""
+    assert providers(module) == [module]
+
+
+@pytest.mark.parametrize("listed", ["made.py,,\n", "x.py,,\nmade/deep/a.py,,\n", "made.cpython-313-darwin.so,,\n"])
+def test_a_distribution_that_only_lists_its_files_has_what_it_lists(
+    listed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (information := tmp_path / "maker-1.dist-info").mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: maker\nVersion: 1\n")
+    (information / "RECORD").write_text(f"maker-1.dist-info/METADATA,,\n{listed}a/made.py,,\nremade.py,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert {module: providers(module) for module in ("made", "mad", "remade", "maker", "none")} == {
+        "made": ["maker"],
+        "mad": [],
+        "remade": ["maker"],
+        "maker": [],
+        "none": [],
     }
+    assert distributions_of("made") == {"maker": "1"}
 
 
 def test_variables_are_those_that_configure_compilers_but_not_our_workers() -> None:

@@ -15,7 +15,7 @@ from pytest_ngraph.compilers.registry import GROUP
 from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.machine.source_files import digests
 from pytest_ngraph.system import entry_points
-from pytest_ngraph.system.installed import LIBRARIES, PACKAGE_FOLDER, packages_distributions
+from pytest_ngraph.system.installed import LIBRARIES, PACKAGE_FOLDER, providers
 
 BUILT_IN = PACKAGE_FOLDER / "compilers"
 
@@ -71,11 +71,8 @@ def files(compiler: str) -> dict[str, str]:
 @cache
 def versions(libraries: tuple[str, ...]) -> list[str]:
     """Return the distributions of these libraries, with versions, except those that every result depends on."""
-    if not libraries:  # saves half a second: the lookup below reads a file of every installed distribution
-        return []
-    installed = packages_distributions()
     modules = {library.partition(".")[0] for library in libraries}
-    names = sorted({name for module in modules for name in installed.get(module, ())} - set(LIBRARIES))
+    names = sorted({name for module in modules for name in providers(module)} - set(LIBRARIES))
     return [f"{name} {version(name)}" for name in names]
 
 

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.system.installed import packages_distributions
+from pytest_ngraph.system.installed import providers
 
 FILE = "requirements.txt"
 
@@ -57,7 +57,7 @@ def distributions(names: Iterable[str]) -> set[str]:
 
 
 def _distribution(module: str) -> str:
-    names = packages_distributions().get(module, [])
+    names = providers(module)
     if not names:
         raise Unsupported(f"serve.py needs {module}, which no installed package provides. Install it with pip.")
     return names[0]

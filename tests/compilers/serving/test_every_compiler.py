@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 import served
 from compiled import CPU, Export, require
+from forking import TorchServer
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
@@ -27,6 +29,7 @@ from pytest_ngraph.worker.deploy import deploy as deployed
 from pytest_ngraph.workloads.verify import verify
 
 Deploy = Callable[..., Path]
+Check = Callable[[Case], "subprocess.CompletedProcess[str]"]
 WITHOUT_TORCH = ("onnxruntime", "openvino", "tvm")
 SLOW = [pytest.param(name, marks=[pytest.mark.slow] * (name == "inductor")) for name in compilers.names()]
 
@@ -62,6 +65,17 @@ def deploy(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Deploy
 
 def conv(compiler: str, **values: object) -> Case:
     return Case(**{"workload": "conv", "compiler": compiler, "batch_size": 1, "depth": 1, "width": 16} | values)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def check(deploy: Deploy, torch_server: TorchServer) -> Check:
+    """Return a function that deploys a case and checks the folder, in a fork where its runtime is PyTorch."""
+
+    def check(case: Case) -> subprocess.CompletedProcess[str]:
+        own_runtime = case.compiler in WITHOUT_TORCH
+        return served.check(deploy(case), server=None if own_runtime else torch_server)
+
+    return check
 
 
 @pytest.mark.parametrize("compiler", SLOW)
@@ -119,9 +133,9 @@ def test_a_damaged_model_fails_the_check(deploy: Deploy, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("compiler", ["identity", "onnxruntime", "openvino", "torchscript"])
-def test_for_throughput_calls_run_side_by_side(compiler: str, deploy: Deploy) -> None:
-    place = deploy(conv(compiler, objective="throughput"))
-    done = served.check(place)
+def test_for_throughput_calls_run_side_by_side(compiler: str, deploy: Deploy, check: Check) -> None:
+    case = conv(compiler, objective="throughput")
+    done, place = check(case), deploy(case)
     assert done.returncode == 0, done.stderr
     if compiler != "openvino" and (count := len(CPU.cores)) > 1:
         assert f"STREAMS = {count} " in (place / "serve.py").read_text()
@@ -129,39 +143,39 @@ def test_for_throughput_calls_run_side_by_side(compiler: str, deploy: Deploy) ->
 
 
 @pytest.mark.parametrize("compiler", ["identity", "torchscript", "openvino"])
-def test_bf16_which_numpy_lacks(compiler: str, deploy: Deploy) -> None:
+def test_bf16_which_numpy_lacks(compiler: str, check: Check) -> None:
     if compiler == "openvino":
         openvino = pytest.importorskip("openvino")
         if "BF16" not in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
             pytest.skip("this processor does not compute in bf16")
-    done = served.check(deploy(conv(compiler, precision="bf16")))
+    done = check(conv(compiler, precision="bf16"))
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("compiler", ["identity", "onnxruntime", "openvino", "torchscript", "tvm"])
-def test_nested_outputs_and_integers_are_lists_of_arrays(compiler: str, deploy: Deploy) -> None:
-    place = deploy(Case(workload="odd_nets:nested", compiler=compiler, batch_size=2))
-    done = served.check(place)
+def test_nested_outputs_and_integers_are_lists_of_arrays(compiler: str, deploy: Deploy, check: Check) -> None:
+    case = Case(workload="odd_nets:nested", compiler=compiler, batch_size=2)
+    done, place = check(case), deploy(case)
     assert done.returncode == 0, done.stderr
     assert "| output['sum'] | float32 |" in (place / "README.md").read_text()
 
 
 @pytest.mark.parametrize("compiler", ["onnxruntime", "openvino"])
-def test_a_scalar(compiler: str, deploy: Deploy) -> None:
-    done = served.check(deploy(Case(workload="odd_nets:scalar", compiler=compiler, batch_size=1)))
+def test_a_scalar(compiler: str, check: Check) -> None:
+    done = check(Case(workload="odd_nets:scalar", compiler=compiler, batch_size=1))
     assert done.returncode == 0, done.stderr
 
 
-def test_a_scripted_module_with_branches(deploy: Deploy) -> None:
-    done = served.check(deploy(Case(workload="odd_nets:branches", compiler="torchscript", batch_size=1)))
+def test_a_scripted_module_with_branches(check: Check) -> None:
+    done = check(Case(workload="odd_nets:branches", compiler="torchscript", batch_size=1))
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("compiler", ["identity", "identity:channels_last=true"])
-def test_a_model_that_a_library_builds(compiler: str, deploy: Deploy) -> None:
+def test_a_model_that_a_library_builds(compiler: str, deploy: Deploy, check: Check) -> None:
     pytest.importorskip("timm")
-    place = deploy(Case(workload="test_resnet", compiler=compiler, batch_size=1))
-    done = served.check(place)
+    case = Case(workload="test_resnet", compiler=compiler, batch_size=1)
+    done, place = check(case), deploy(case)
     assert done.returncode == 0, done.stderr
     assert 'timm.create_model("test_resnet").eval()' in (place / "serve.py").read_text()
     assert "timm==" in (place / "requirements.txt").read_text()

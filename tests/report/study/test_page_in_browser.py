@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import FIGURES
 from pytest_ngraph.report.study.tables import TABLES
 
-WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+SCHEMES = {WIDE["width"]: "light", PHONE["width"]: "dark"}
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +41,8 @@ def written(study: Study, folder: Path) -> Path:
 class Opened:
     """An open page, with its requests and its complaints (errors and console messages)."""
 
-    def __init__(self, browser: Any, file: Path, viewport: dict[str, int], scheme: str = "light") -> None:
-        self.tab = browser.new_page(viewport=viewport, color_scheme=scheme)
+    def __init__(self, browser: Any, file: Path, viewport: dict[str, int]) -> None:
+        self.tab = browser.new_page(viewport=viewport, color_scheme=SCHEMES[viewport["width"]])
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self.tab.on("request", lambda request: self.requests.append(request.url))
@@ -56,11 +58,52 @@ class Opened:
         return figure
 
 
-@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
+Open = Callable[..., Opened]
+Drawn = Callable[[dict[str, int]], Opened]
+each_size = pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+
+
+@pytest.fixture(scope="module")
+def drawn(browser: Any, file: Path) -> Drawn:
+    """Return a function that opens the page, once for each size of the window, for tests that change nothing."""
+    pages: dict[int, Opened] = {}
+
+    def of(viewport: dict[str, int]) -> Opened:
+        width = viewport["width"]
+        if width not in pages:
+            pages[width] = Opened(browser, file, viewport)
+        pages[width].tab.evaluate("window.scrollTo(0, 0)")
+        return pages[width]
+
+    return of
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Open]:
+    """Return a function that opens a page for one test."""
+    with ExitStack() as opened:
+
+        def of(file: Path, viewport: dict[str, int] = WIDE) -> Opened:
+            page = Opened(browser, file, viewport)
+            opened.callback(page.tab.close)
+            return page
+
+        yield of
+
+
+@each_size
+def test_the_first_screen_has_the_answer(drawn: Drawn, viewport: dict[str, int]) -> None:
+    opened = drawn(viewport)
+    for element in ("#answers h2", ".answer:not(.goals) >> nth=0", ".counts a >> nth=3"):
+        box = opened.tab.locator(element).bounding_box()
+        assert box["y"] + box["height"] <= viewport["height"]
+
+
+@each_size
 def test_figures_and_tables_work_without_network_and_complaints(
-    browser: Any, file: Path, viewport: dict[str, int], scheme: str
+    drawn: Drawn, file: Path, viewport: dict[str, int]
 ) -> None:
-    opened = Opened(browser, file, viewport, scheme)
+    opened = drawn(viewport)
     for name in FIGURES:
         if name not in UNDRAWN:
             assert opened.figure(name).locator("svg path").count() > 0
@@ -71,33 +114,23 @@ def test_figures_and_tables_work_without_network_and_complaints(
     assert opened.tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE])
-def test_panels_fill_the_width_and_their_labels_do_not_overlap(
-    browser: Any, file: Path, viewport: dict[str, int]
-) -> None:
-    opened = Opened(browser, file, viewport)
+@each_size
+def test_panels_fill_the_width_and_their_labels_do_not_overlap(drawn: Drawn, viewport: dict[str, int]) -> None:
+    opened = drawn(viewport)
     for name in ("pareto_memory", "throughput_blocks"):
         figure = opened.figure(name)
-        room, drawn = figure.evaluate(
+        room, width = figure.evaluate(
             "figure => [figure.clientWidth, figure.querySelector('svg').getBoundingClientRect().width]"
         )
-        assert 0.9 * room < drawn <= room
+        assert 0.9 * room < width <= room
     labels = opened.figure("pareto_memory").locator(".mark-text.role-mark text")
     boxes = labels.evaluate_all("texts => texts.map((text) => text.getBoundingClientRect().toJSON())")
     assert len(boxes) > 45
     assert [(one, other) for one, other in combinations(boxes, 2) if overlap(one, other, 2)] == []
 
 
-@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, {"width": 390, "height": 844}])
-def test_the_first_screen_has_the_answer(browser: Any, file: Path, viewport: dict[str, int]) -> None:
-    opened = Opened(browser, file, viewport)
-    for element in ("#answers h2", ".answer:not(.goals) >> nth=0", ".counts a >> nth=3"):
-        box = opened.tab.locator(element).bounding_box()
-        assert box["y"] + box["height"] <= viewport["height"]
-
-
-def test_filters_and_intervals_reach_the_figures(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file, WIDE, "light")
+def test_filters_and_intervals_reach_the_figures(open_page: Open, file: Path) -> None:
+    opened = open_page(file)
     figure = opened.figure("throughput")
     panels = figure.locator("svg tspan").get_by_text("orin", exact=True)
     assert panels.count() == 15
@@ -111,8 +144,8 @@ def test_filters_and_intervals_reach_the_figures(browser: Any, file: Path) -> No
     figure.locator(".mark-rule.role-mark line[opacity='0']").first.wait_for(state="attached")
 
 
-def test_tables_sort_by_number(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file, WIDE, "light")
+def test_tables_sort_by_number(open_page: Open, file: Path) -> None:
+    opened = open_page(file)
     table = opened.tab.locator("section:has(#architectures) table.dataTable")
     opened.tab.locator("#architectures").scroll_into_view_if_needed()
     table.wait_for()
@@ -124,8 +157,8 @@ def test_tables_sort_by_number(browser: Any, file: Path) -> None:
     assert shown == sorted(shown)
 
 
-def test_hostile_names_run_nothing(browser: Any, tmp_path: Path) -> None:
-    opened = Opened(browser, written(hostile_study(), tmp_path), WIDE, "light")
+def test_hostile_names_run_nothing(open_page: Open, tmp_path: Path) -> None:
+    opened = open_page(written(hostile_study(), tmp_path))
     asked: list[str] = []
     opened.tab.on("dialog", lambda dialog: asked.append(dialog.message))
     figure = opened.figure("throughput")
@@ -137,10 +170,12 @@ def test_hostile_names_run_nothing(browser: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compilers", [1, 2, 8])
-@pytest.mark.parametrize("viewport", [WIDE, PHONE])
-def test_labels_of_parts_do_not_overlap(browser: Any, viewport: dict[str, int], compilers: int, tmp_path: Path) -> None:
+@each_size
+def test_labels_of_parts_do_not_overlap(
+    open_page: Open, viewport: dict[str, int], compilers: int, tmp_path: Path
+) -> None:
     study = profiled.study([*profiled.SPEED][:compilers])
-    opened = Opened(browser, page.write(study, [FIGURES["parts"](study)], [], tmp_path)[0], viewport)
+    opened = open_page(page.write(study, [FIGURES["parts"](study)], [], tmp_path)[0], viewport)
     figure = opened.figure("parts")
     boxes = figure.locator("svg text").evaluate_all(
         "texts => texts.filter((text) => text.textContent).map((text) => text.getBoundingClientRect().toJSON())"
@@ -160,12 +195,12 @@ def overlap(one: dict[str, float], other: dict[str, float], least: float = 1) ->
     )
 
 
-@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
+@each_size
 def test_a_page_of_a_case_opens_and_closes_its_modules(
-    browser: Any, viewport: dict[str, int], scheme: str, tmp_path: Path
+    open_page: Open, viewport: dict[str, int], tmp_path: Path
 ) -> None:
     file, *_ = page.write(profiled.study(["identity", "openvino"]), [], [], tmp_path)
-    opened = Opened(browser, file, viewport, scheme)
+    opened = open_page(file, viewport)
     opened.tab.locator(".workloads a", has_text="openvino").first.click()
     opened.tab.locator("#tree").wait_for()
     layer = opened.tab.locator("summary", has_text="layer1").first

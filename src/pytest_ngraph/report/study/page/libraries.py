@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from functools import cache
 from importlib.resources import files
 
 import vl_convert
 
 
+@cache
 def charts() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed with `page.js`, as one script."""
+    """Return Vega, Vega-Lite and Vega-Embed with `page.js`, as one script. Putting them together takes seconds."""
     return vl_convert.javascript_bundle(own("page.js"))
 
 
