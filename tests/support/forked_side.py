@@ -29,7 +29,7 @@ SCRIPT = "NGRAPH_TESTS_SCRIPT"
 SMALL = Case(workload="mha", compiler="identity", batch_size=1, depth=1, width=4, model_args=(("heads", 1),))
 DEPENDENT: tuple[Any, ...] = (
     *(entry_points._everything, entry_points.registered, entry_points.load, workloads.family),
-    *(source_files._foreign, source_files._is_foreign_code),
+    source_files._foreign,
 )
 """Caches of what depends on where a worker imports from, and on its temporary folder."""
 
