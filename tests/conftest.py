@@ -22,6 +22,7 @@ from repository import Repository
 
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import Case
+from pytest_ngraph.settings import Settings
 from pytest_ngraph.workloads import frameworks
 
 if TYPE_CHECKING:
@@ -105,12 +106,19 @@ def forked_workers(torch_server: TorchServer) -> Iterator[None]:
 
 
 @pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs in this process spend tenths of a second on warming up and on launches, for which they have no options."""
+    for name, seconds in (("warmup_s", 0.1), ("launch_s", 0.1)):
+        monkeypatch.setitem(Settings.__init__.__kwdefaults__, name, seconds)
+
+
+@pytest.fixture
 def a_case() -> Case:
     return Case(workload="resnet18", compiler="identity", batch_size=8)
 
 
 @pytest.fixture
-def project(forked_workers: None, pytester: pytest.Pytester) -> pytest.Pytester:
+def project(brief: None, forked_workers: None, pytester: pytest.Pytester) -> pytest.Pytester:
     """A project of a user: `mine.py` with a small workload and compilers of its own, good ones and faulty ones."""
     pytester.makepyfile(mine=(plain.SUPPORT / "mine.py").read_text())
     pytester.makeini("[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_cache = off\n")

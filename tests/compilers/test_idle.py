@@ -21,9 +21,7 @@ MOST_CPU_S = 0.1
 
 
 @pytest.fixture(params=["identity", "torchscript", "onnxruntime", "openvino", "tvm"])
-def worker(
-    torch_server: TorchServer, request: pytest.FixtureRequest, tmp_path: Path
-) -> Iterator[WorkerProcess]:
+def worker(torch_server: TorchServer, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WorkerProcess]:
     """A worker that has compiled a model, and has warmed it up."""
     with working(request.param, tmp_path, TARGET, server=torch_server) as process:
         yield process

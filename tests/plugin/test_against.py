@@ -46,7 +46,7 @@ sys.exit(pytest.main(["--ngraph-against=main"]))
 
 
 @pytest.fixture
-def branch(forked_workers: None, pytester: pytest.Pytester) -> Repository:
+def branch(brief: None, forked_workers: None, pytester: pytest.Pytester) -> Repository:
     """`main` has `changed` with narrow layers; the working tree, on it, has wide ones and a workload more.
 
     The wide ones take so much longer that other tests may run beside these."""

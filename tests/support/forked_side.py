@@ -29,7 +29,7 @@ SCRIPT = "NGRAPH_TESTS_SCRIPT"
 SMALL = Case(workload="mha", compiler="identity", batch_size=1, depth=1, width=4, model_args=(("heads", 1),))
 DEPENDENT: tuple[Any, ...] = (
     *(entry_points._everything, entry_points.registered, entry_points.load, workloads.family),
-    *(source_files._foreign, source_files._is_foreign_code),
+    source_files._foreign,
 )
 """Caches of what depends on where a worker imports from, and on its temporary folder."""
 
@@ -84,10 +84,10 @@ def run(code: str, arguments: list[str], without: list[str]) -> int:
     sys.argv = ["-c", *arguments]
     sys.modules["__main__"] = main = types.ModuleType("__main__")
     try:
-        exec(code, main.__dict__)
+        exec(code, main.__dict__)  # noqa: S102 (as `python -c` does)
         ended: object = None
-    except SystemExit as exit:
-        ended = exit.code
+    except SystemExit as done:
+        ended = done.code
     except BaseException:
         ended = traceback.format_exc()
     if isinstance(ended, str):

@@ -59,7 +59,9 @@ class TorchServer:
     def start(self, script: Script, cores: Sequence[int], stderr: IO[bytes]) -> ForkedProcess:
         """Start a script whose threads are bound to these cores, as those of a worker are."""
         variables = worker_variables.of_worker(cores, self._temporary, bound=True)
-        return View(self._server(cores), variables | {"PWD": "/", SCRIPT: json.dumps(script._asdict())}).fork("", stderr)
+        return View(self._server(cores), variables | {"PWD": "/", SCRIPT: json.dumps(script._asdict())}).fork(
+            "", stderr
+        )
 
     def run(self, script: Script, cores: Sequence[int]) -> subprocess.CompletedProcess[str]:
         """Run a script without standard input to its end."""

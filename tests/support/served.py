@@ -1,4 +1,5 @@
 """Run a deployed folder in a process of its own, in which chosen modules cannot be imported."""
+
 from __future__ import annotations
 
 import subprocess

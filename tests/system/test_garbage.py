@@ -33,3 +33,21 @@ def test_a_collector_that_was_off_stays_off() -> None:
     with garbage.without_garbage_collection():
         pass
     assert not gc.isenabled()
+
+
+def test_what_was_there_before_is_looked_at_again_afterwards() -> None:
+    before = gc.get_freeze_count()
+    with garbage.with_little_garbage_collection():
+        assert gc.get_freeze_count() > before
+    assert gc.get_freeze_count() <= before
+
+
+def test_what_a_forked_worker_shares_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        shared = gc.get_freeze_count()
+        with garbage.with_little_garbage_collection():
+            assert gc.get_freeze_count() == shared
+        assert gc.get_freeze_count() == shared
+    finally:
+        gc.unfreeze()

@@ -47,7 +47,7 @@ class FilesRead:
 
         A module reads a file once, but everything built from that module later depends on the file.
         """
-        self._keep_imported()
+        self.keep_imported()
         self._opened.clear()
 
     def digests(self, ignored: Path | None = None) -> dict[str, str]:
@@ -59,11 +59,11 @@ class FilesRead:
         Args:
             ignored: a folder whose files do not count.
         """
-        self._keep_imported()
+        self.keep_imported()
         noted = (self._lasting | self._opened) - self._written
         return _of_user(noted | _own_code(), ignored)
 
-    def _keep_imported(self) -> None:
+    def keep_imported(self) -> None:
         """Keep what was opened so far if one of the user's own modules was imported with it."""
         for noted in (self._opened, self._written):  # a long session opens many files of nobody
             noted.intersection_update([path for path in list(noted) if not _is_foreign(path)])

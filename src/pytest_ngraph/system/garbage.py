@@ -6,6 +6,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+FROZEN_AT_START = gc.get_freeze_count()
+"""Python 3.12 itself freezes some objects."""
+
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
@@ -27,8 +30,12 @@ def with_little_garbage_collection() -> Iterator[None]:
     """Let the cyclic garbage collector look only at what this block creates, and not at what was there before.
 
     PyTorch and a compiler hold a million objects. To look at them again and again is a good part of what compiling
-    takes in Python, the more the longer the process has run.
+    takes in Python, the more the longer the process has run. In a forked worker, what it shares with the process that
+    it was forked from is not looked at anyway, and stays so: looking at it again would copy it.
     """
+    if gc.get_freeze_count() > FROZEN_AT_START:
+        yield
+        return
     gc.collect()
     gc.freeze()
     try:

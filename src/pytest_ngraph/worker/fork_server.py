@@ -34,12 +34,13 @@ def main() -> None:
     """Fork workers until the other end of the socket closes."""
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    source_files.of_this_process()  # its workers then know what this process has read for them
+    files = source_files.of_this_process()  # its workers then know what this process has read for them
     with socket.socket(fileno=int(sys.argv[1])) as control:
         message, _, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 0)
         if not message:
             return
         set_up(**json.loads(message))
+        files.keep_imported()  # the workers need not look at thousands of files of libraries again
         gc.freeze()  # a collection in a worker must not touch, and so copy, what it shares with this process
         while True:
             message, streams, _, _ = socket.recv_fds(control, MESSAGE_BYTES, STREAMS)
