@@ -108,8 +108,10 @@ def forked_workers(torch_server: TorchServer) -> Iterator[None]:
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs in this process spend tenths of a second on warming up and on launches, for which they have no options."""
-    for name, seconds in (("warmup_s", 0.1), ("launch_s", 0.1)):
-        monkeypatch.setitem(Settings.__init__.__kwdefaults__, name, seconds)
+    defaults = Settings.__init__.__kwdefaults__
+    assert defaults
+    for name in ("warmup_s", "launch_s"):
+        monkeypatch.setitem(defaults, name, 0.1)
 
 
 @pytest.fixture
