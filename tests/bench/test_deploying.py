@@ -27,7 +27,7 @@ SETTINGS = Settings(budget_s=0.01, warmup_s=0.01, min_rounds=6)
 
 @pytest.fixture(scope="module", autouse=True)
 def forked(torch_server: TorchServer) -> Iterator[None]:
-    with torch_server.used():
+    with torch_server.used(), served.soon_checked():
         yield
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import shutil
 import sys
 from pathlib import Path
 
@@ -56,6 +58,8 @@ class Ours(Exact):
 """
 
 
+ALIAS = str(Path(sys.executable).parent / ".." / Path(sys.executable).parent.name / Path(sys.executable).name)
+"""This interpreter by another name."""
 PLAIN = dataclasses.replace(CASE, workload="plain", compiler="mine:Exact")
 
 
@@ -131,12 +135,11 @@ def test_a_base_that_torch_export_refuses_is_nothing_to_lose(compare: Compare, t
     assert comparison.broken == ""
 
 
+@pytest.mark.usefixtures("plain_trees")
 def test_a_compiler_of_ones_own_that_changed_compiles_each_arm_at_its_own_side(
     compare: Compare, tmp_path: Path
 ) -> None:
     for folder, seconds in (("head", 0.004), ("base", 0.001)):
-        plain.put_into(tmp_path / folder)
-        (tmp_path / folder / "numbers.txt").write_text("1 2 3")
         (tmp_path / folder / "ours.py").write_text("from pauses import SECONDS\n" + OURS)
         (tmp_path / folder / "pauses.py").write_text(f"SECONDS = {seconds}")
     case = dataclasses.replace(CASE, workload="plain", compiler="ours:Ours")
@@ -202,14 +205,17 @@ def test_code_of_the_head_is_never_taken_for_the_base(compare: Compare, tmp_path
     assert not record.comparison.launches
 
 
+@pytest.mark.usefixtures("plain_trees")
 def test_another_interpreter_runs_in_a_process_of_its_own(compare: Compare, tmp_path: Path) -> None:
-    executable = Path(sys.executable)
-    alias = f"{executable.parent}/../{executable.parent.name}/{executable.name}"
-    home = Home(python=alias, folder=tmp_path / "base", path=[str(tmp_path / "base")])
-    comparison = comparison_of(compare(home=home, instead_of=None, launches=2))
+    for folder, weight in (("head", "100"), ("base", "400")):
+        shutil.copy(plain.SUPPORT / "weighing.py", tmp_path / folder)
+        (tmp_path / folder / "numbers.txt").write_text(weight)
+    home = Home(python=ALIAS, folder=tmp_path / "base", path=[str(tmp_path / "base")])
+    case = dataclasses.replace(CASE, workload="plain", compiler="weighing:Weighs")
+    comparison = comparison_of(compare(case, home=home, instead_of=None, launches=2))
     assert comparison.placement == "apart"
     assert [launch.fresh for launch in comparison.launches] == [False, True]
-    assert all(effect(each).log_ratio < 0 for each in comparison.launches), "the head has a sixteenth of the work"
+    assert [effect(each).log_ratio for each in comparison.launches] == pytest.approx([-math.log(4)] * 2)
 
 
 @pytest.mark.parametrize(
@@ -218,12 +224,10 @@ def test_another_interpreter_runs_in_a_process_of_its_own(compare: Compare, tmp_
 def test_another_interpreter_that_runs_what_this_one_cannot_shows_that_it_is_lost(
     compare: Compare, tmp_path: Path, numbers: str, lost: str
 ) -> None:
-    executable = Path(sys.executable)
-    alias = f"{executable.parent}/../{executable.parent.name}/{executable.name}"
     for folder, own in (("head", numbers), ("base", "1 2 3")):
         plain.put_into(tmp_path / folder)
         (tmp_path / folder / "numbers.txt").write_text(own)
-    home = Home(python=alias, folder=tmp_path / "base", path=[str(tmp_path / "base")])
+    home = Home(python=ALIAS, folder=tmp_path / "base", path=[str(tmp_path / "base")])
     case = dataclasses.replace(CASE, workload="plain", compiler="lacking:Picky")
     (record,) = compare(case, home=home, instead_of=None)
     assert record.comparison is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import plain
 import pytest
+from forking import TorchServer
 from two_trees import Compare
 
 from pytest_ngraph.bench.asked import Asked
@@ -31,14 +32,14 @@ def _launched_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
+def records(torch_server: TorchServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
     """Records of several compilers in one group, by the compiler's class. Those of `mine:Exact` were not asked for."""
     names = ["Remembers", "Unloadable", "DiesDeploying"]
     cases = [Case(workload="plain", compiler=f"deployable:{name}", batch_size=1) for name in names]
     cases.append(Case(workload="plain", compiler="mine:Exact", batch_size=1))
     folder = tmp_path_factory.mktemp("project")
     plain.put_into(folder)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, torch_server.used():
         patch.syspath_prepend(str(folder))
         with closing(Bench(SETTINGS, BUILT_IN["cpu"].target, asked=Asked(served=cases[:-1]))) as bench:
             found = {record.case.compiler.partition(":")[2]: record for record in bench.run(cases)}

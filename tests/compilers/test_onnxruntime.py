@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,9 +12,10 @@ import numpy as np
 import pytest
 from compiled import CPU, THROUGHPUT, Export, Load
 
-from pytest_ngraph.artifact import Target
+from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import cuda, resolve
+from pytest_ngraph.compilers.onnx_export import write_onnx
 from pytest_ngraph.compilers.onnx_session import ELEMENT_TYPES
 from pytest_ngraph.compilers.onnxruntime import PROVIDERS, OnnxRuntime, _providers
 from pytest_ngraph.errors import NgraphError, Unsupported
@@ -23,6 +26,25 @@ ort = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
 
 CASE = Case(workload="mha", compiler="onnxruntime", batch_size=2, width=16)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _written_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What these tests write as ONNX from one artifact with the same options is written once."""
+    written: dict[tuple[object, ...], tuple[Path, dict[str, int]]] = {}
+
+    def write_once(artifact: Artifact, path: Path, **options: Any) -> dict[str, int]:
+        key = artifact.folder, *sorted(options.items())
+        if key not in written:
+            folder = tmp_path_factory.mktemp("written")
+            written[key] = folder, write_onnx(artifact, folder / path.name, **options)
+        folder, counts = written[key]
+        shutil.copytree(folder, path.parent, dirs_exist_ok=True)
+        return counts
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pytest_ngraph.compilers.onnxruntime.write_onnx", write_once)
+        yield
 
 
 @pytest.mark.parametrize("function", ["spectrum", "of_complex"])

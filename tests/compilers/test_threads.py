@@ -98,7 +98,7 @@ def test_each_computing_thread_has_a_core_of_its_own(compiled: ForkedProcess) ->
     assert sorted(json.loads(printed)) == sorted(str(core) for core in CORES)
 
 
-def test_a_stream_keeps_its_core_although_openmp_binds_it() -> None:
+def test_a_stream_keeps_its_core_although_openmp_binds_it(torch_server: TorchServer) -> None:
     """OpenMP binds a thread to the first place of the process when the thread first divides work."""
     script = (
         "import os, torch\n"
@@ -119,7 +119,7 @@ def test_a_stream_keeps_its_core_although_openmp_binds_it() -> None:
         f"assert {{core for mask in masks for core in mask}} == set({CORES}), masks\n"
         "assert all(len(mask) == 1 for mask in masks), masks\n"
     )
-    assert _problem_of(script, _bound_environment()) == ""
+    assert torch_server.run(Script(script), CORES).stderr == ""
 
 
 def test_a_process_that_is_not_bound_keeps_its_mask() -> None:
@@ -144,7 +144,7 @@ def test_threads_are_spread_although_torch_is_imported_only_within() -> None:
     assert _problem_of(script, _bound_environment()) == ""
 
 
-def test_compiling_may_use_all_cores_and_then_computes_on_its_own_again() -> None:
+def test_compiling_may_use_all_cores_and_then_computes_on_its_own_again(torch_server: TorchServer) -> None:
     first, last = CORES[:1], CORES[-1:]
     script = (
         "import os, subprocess, sys, torch; from pytest_ngraph.artifact import Target\n"
@@ -163,8 +163,8 @@ def test_compiling_may_use_all_cores_and_then_computes_on_its_own_again() -> Non
         "threads.use_all_cores()\n"
         f"assert started() == '{list(CORES)}'\n"
     )
-    compiling = {threads.COMPILING: ",".join(map(str, CORES))}
-    assert _problem_of(script, _bound_environment() | compiling) == ""
+    script = f"import os; os.environ[{threads.COMPILING!r}] = {','.join(map(str, CORES))!r}\n{script}"
+    assert torch_server.run(Script(script), CORES).stderr == ""
 
 
 def test_a_thread_that_torch_has_not_bound_is_bound_by_what_compiles() -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from compiled import CPU
 from forking import Script, TorchServer
 
@@ -38,6 +43,21 @@ THEN_IMPORTED = AS_SCRIPT + (
     "print(type(outputs).__name__, [(type(each).__name__, *each.shape) for each in outputs])\n"
     "print(sorted({'pytest', *BLOCKED} & set(sys.modules)))\n"
 )
+
+
+@contextmanager
+def soon_checked() -> Iterator[None]:
+    """Have folders that are deployed in this process check themselves sooner, as `check` has them."""
+
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        python, isolated, *script = command
+        code = f"import runpy, sys\n{SOON_OVER}sys.argv.pop(0)\nrunpy.run_path(sys.argv[0], run_name='__main__')\n"
+        done: subprocess.CompletedProcess[str] = subprocess.run([python, isolated, "-c", code, *script], **options)
+        return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pytest_ngraph.deploy.folder.subprocess", SimpleNamespace(run=run))
+        yield
 
 
 def check(folder: Path, *without: str, server: TorchServer | None = None) -> subprocess.CompletedProcess[str]:

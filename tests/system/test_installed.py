@@ -89,3 +89,12 @@ def test_the_version_of_the_cxx_compiler_is_what_it_says_itself(
         cxx_version.cache_clear()
         assert cxx_version() == version
     cxx_version.cache_clear()
+
+
+def test_a_distribution_in_two_folders_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("one", "two"):
+        (folder := tmp_path / place / "twice-1.0.dist-info").mkdir(parents=True)
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: twice\nVersion: 1.0\n")
+        (folder / "RECORD").write_text("twice/__init__.py,,\n")
+        monkeypatch.syspath_prepend(str(tmp_path / place))
+    assert providers("twice") == ["twice"]

@@ -121,12 +121,14 @@ def library_versions() -> dict[str, str]:
 
 
 def providers(module: str) -> list[str]:
-    """Return the names of the installed distributions that have a top-level module.
+    """Return the names of the installed distributions that have a top-level module, each once.
 
-    The standard library's `packages_distributions` answers for every module at once, and reads all lists of files for
-    it, which takes ten times as long; Python 3.10's does not know of a distribution without `top_level.txt`.
+    Several folders of `sys.path` may have a distribution, as setuptools brings its own copies. The standard library's
+    `packages_distributions` answers for every module at once, and reads all lists of files for it, which takes ten
+    times as long; Python 3.10's does not know of a distribution without `top_level.txt`.
     """
-    return [each.metadata["Name"] for each in importlib.metadata.distributions() if _provides(each, module)]
+    found = importlib.metadata.distributions()
+    return list(dict.fromkeys(each.metadata["Name"] for each in found if _provides(each, module)))
 
 
 def distributions_of(module: str) -> dict[str, str]:
