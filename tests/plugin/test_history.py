@@ -15,6 +15,7 @@ from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.steps import FLOOR
 
 
+@pytest.mark.alone
 def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pytester) -> None:
     made = weighed.repository(pytester.path)
     made.write("plain_a.txt", "100")

@@ -47,7 +47,7 @@ INI = "[pytest]\npythonpath = .\nngraph_cache = cache\n"
 
 
 @pytest.fixture
-def repository(brief: None, forked_workers: None, pytester: pytest.Pytester) -> Repository:
+def repository(forked_workers: None, pytester: pytest.Pytester) -> Repository:
     made = Repository.create(pytester.path)
     made.write("pytest.ini", INI)
     made.write(".gitignore", "cache\n.ngraph\n__pycache__\n*.xml\nsummary*\n")
@@ -56,14 +56,16 @@ def repository(brief: None, forked_workers: None, pytester: pytest.Pytester) -> 
 
 def gate(pytester: pytest.Pytester) -> tuple[pytest.RunResult, dict[str, dict[str, str]]]:
     """Return the outcome of a run against main, and the properties that JUnit has for each test."""
-    options = ["--ngraph-against=main", "--ngraph-budget=0.2", "--ngraph-launches=3"]
-    result = pytester.runpytest(*options, "--junitxml=out.xml", "--ngraph-summary=summary.md")
+    result = pytester.runpytest(
+        "--ngraph-against=main", "--ngraph-budget=1", "--junitxml=out.xml", "--ngraph-summary=summary.md"
+    )
     cases = ElementTree.parse(pytester.path / "out.xml").iter("testcase")
     return result, {
         case.get("name", ""): {p.get("name", ""): p.get("value", "") for p in case.iter("property")} for case in cases
     }
 
 
+@pytest.mark.alone
 def test_python_around_an_unchanged_graph_is_compared_as_modules(
     pytester: pytest.Pytester, repository: Repository
 ) -> None:
