@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -206,7 +207,13 @@ def test_metrics_depend_neither_on_order_nor_on_strangers(cells: list[tuple[str,
     stranger = noisy(case("openvino", 2, workload="vgg16"), 0.3)
     alone, together = compute(records), compute([stranger, *reversed(records)])
     for of in alone.by_case:
-        assert alone[of] == together[of]
+        for name, one in alone[of].items():
+            other = together[of][name]
+            # Where other arrays lie in memory changes the last digit of a sum.
+            assert replace(one, estimate=None) == replace(other, estimate=None)
+            assert (one.estimate is None) == (other.estimate is None)
+            if one.estimate and other.estimate:
+                assert one.estimate == pytest.approx(other.estimate, rel=1e-12)
 
 
 def test_a_cost_to_serve_has_the_interval_of_its_launches() -> None:
