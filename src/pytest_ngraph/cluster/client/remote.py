@@ -7,6 +7,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
+from distributed import KilledWorker
+
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster import answers
@@ -219,8 +221,10 @@ def _reserved(device: str, reservation: Any) -> str:
 def _problem(errand: SentGroup, error: BaseException | None) -> tuple[FailureKind, str]:
     """Return why there are no records of a group, in words."""
     where = f"device {errand.device}"
-    if error is not None:  # only the engine fails a task: `task.measure` answers
+    if isinstance(error, KilledWorker):
         return "crashed", f"{where} left the cluster again and again while it had this group"
+    if error is not None:  # `task.measure` answers whatever happens, so that this is another program
+        return "raised", f"{where} raised in place of an answer: {error}"
     return "raised", f"{where} started this group {TRIES} times without finishing it"
 
 
