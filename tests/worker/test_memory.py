@@ -93,27 +93,59 @@ def test_what_compiling_leaves_behind_does_not_count() -> None:
 
 SMAPS = """55d0c0000000-55d0c0001000 r--p 00000000 08:01 7 /usr/lib/libc.so.6
 Size:                  4 kB
+Rss:                   4 kB
 Anonymous:             0 kB
+Swap:                  0 kB
 VmFlags: rd mr mw me sd
 55d0c0001000-55d0c0003000 r-xp 00001000 08:01 7                          /usr/lib/a b.so
 Size:                  8 kB
+Rss:                   8 kB
 Anonymous:             0 kB
+AnonHugePages:         0 kB
+Swap:                  0 kB
 VmFlags: rd ex mr mw me sd
 55d0c0003000-55d0c0004000 r--p 00003000 08:01 7 /usr/lib/libc.so.6
+Rss:                   4 kB
 Anonymous:             4 kB
+Swap:                  0 kB
 55d0c0004000-55d0c0005000 rw-p 00004000 08:01 7 /usr/lib/libc.so.6
+Rss:                   4 kB
 Anonymous:             0 kB
+Swap:                  0 kB
 55d0c0005000-55d0c0006000 r--s 00005000 08:01 7 /tmp/shared
+Rss:                   4 kB
 Anonymous:             0 kB
+Swap:                  0 kB
 55d0c0006000-55d0c0007000 r-xp 00000000 00:05 9 /dev/nvidia0
+Rss:                   4 kB
 Anonymous:             0 kB
+Swap:                  0 kB
+55d0c0007000-55d0c0009000 r--p 00007000 08:01 7 /usr/lib/libc.so.6
+Rss:                   4 kB
+Anonymous:             0 kB
+Swap:                  4 kB
+55d0c0009000-55d0c000a000 r--p 00009000 08:01 7 /usr/lib/libc.so.6
+Rss:                   0 kB
+Anonymous:             0 kB
+Swap:                  0 kB
 7ffd00000000-7ffd00001000 r-xp 00000000 00:00 0 [vdso]
+Rss:                   4 kB
 Anonymous:             0 kB
+Swap:                  0 kB
 """
 
 
+MAPS = "".join(line for line in SMAPS.splitlines(keepends=True) if "-" in line)
+
+
 def test_only_pages_of_files_that_cannot_have_changed_are_dropped() -> None:
-    assert list(_unchanged(SMAPS)) == [(0x55D0C0000000, 0x55D0C0001000), (0x55D0C0001000, 0x55D0C0003000)]
+    assert list(_unchanged(SMAPS, MAPS)) == [(0x55D0C0000000, 0x55D0C0001000), (0x55D0C0001000, 0x55D0C0003000)]
+
+
+def test_addresses_that_are_not_of_this_process_are_left_alone() -> None:
+    """QEMU 7.2 emulates `maps`, but passes on `smaps` with the addresses that the emulated process has on the host."""
+    emulated = MAPS.replace("55d0c0001000-55d0c0003000", "55d0bfc00000-55d0bfc02000")
+    assert list(_unchanged(SMAPS, emulated)) == [(0x55D0C0000000, 0x55D0C0001000)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports what is mapped")

@@ -18,10 +18,13 @@ from pytest_ngraph.compilers import kinds
 MADV_DONTNEED = 4
 MAPPING = re.compile(
     r"^(?P<begin>[0-9a-f]+)-(?P<end>[0-9a-f]+) (?P<flags>\S{4}) \S+ \S+ (?P<inode>\d+) *(?P<path>.*)\n"
-    r"(?:[A-Z].*\n)*?Anonymous: +(?P<changed>\d+) kB",
+    r"(?:[A-Z].*\n)*?Rss: +(?P<resident>\d+) kB\n"
+    r"(?:[A-Z].*\n)*?Anonymous: +(?P<changed>\d+) kB\n(?:[A-Z].*\n)*?Swap: +(?P<swapped>\d+) kB",
     re.MULTILINE,
 )
-"""A mapping in `/proc/self/smaps`."""
+"""A mapping in `/proc/self/smaps`. Changed pages that are swapped out do not count as `Anonymous`."""
+RANGE = re.compile("^(?P<begin>[0-9a-f]+)-(?P<end>[0-9a-f]+) ", re.MULTILINE)
+"""The addresses of a mapping in `/proc/self/maps`."""
 M_TRIM_THRESHOLD = -1
 M_MMAP_MAX = -4
 ALLOCATOR_VARIABLES = ("GLIBC_TUNABLES", "MALLOC_")
@@ -100,15 +103,27 @@ def _drop_code() -> None:
     """
     with suppress(AttributeError, OSError):  # another system
         advise = ctypes.CDLL(None).madvise
-        for begin, end in _unchanged(Path("/proc/self/smaps").read_text()):
+        for begin, end in _unchanged(Path("/proc/self/smaps").read_text(), Path("/proc/self/maps").read_text()):
             advise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), MADV_DONTNEED)
 
 
-def _unchanged(smaps: str) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of each mapping of a file that cannot be written to and of which no page was changed."""
+def _unchanged(smaps: str, maps: str) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of each mapping of a file that cannot be written to and of which no page was changed.
+
+    An emulator of another processor may pass on the kernel's `smaps`, whose addresses are not those of this process,
+    as QEMU did until version 8.1, or make one up, in which nothing is resident and nothing was changed. To drop pages
+    by these destroys data: the process ended with "stack smashing detected".
+
+    Args:
+        smaps: the text of `/proc/self/smaps`.
+        maps: the text of `/proc/self/maps`, which emulators have the right addresses in.
+    """
+    known = set(RANGE.findall(maps))
     for mapping in MAPPING.finditer(smaps):
         is_file = mapping["inode"] != "0" and not mapping["path"].startswith("/dev/")
-        if is_file and "w" not in mapping["flags"] and mapping["flags"].endswith("p") and mapping["changed"] == "0":
+        is_private = "w" not in mapping["flags"] and mapping["flags"].endswith("p")
+        is_whole = mapping["resident"] != "0" and mapping["changed"] == mapping["swapped"] == "0"
+        if is_file and is_private and is_whole and (mapping["begin"], mapping["end"]) in known:
             yield int(mapping["begin"], 16), int(mapping["end"], 16)
 
 
