@@ -27,7 +27,7 @@ from markdown_output import ROOT, publish
 from model_coverage import processes, tables
 from model_coverage.entries import FAMILIES, Entry, entries
 from model_coverage.missing import COMPILERS, run_missing
-from model_coverage.results import Outcome, Result, Results
+from model_coverage.results import Outcome, Result, Results, without_folder
 
 from pytest_ngraph.machine import machine
 
@@ -88,7 +88,8 @@ def _run(listed: Sequence[Entry], results: Results, options: argparse.Namespace)
     def run(number: int, entry: Entry) -> None:
         if time.monotonic() > ends:
             return
-        for result in run_missing(entry, options.compiler, results, limits, bare_all=options.bare == "all"):
+        for found in run_missing(entry, options.compiler, results, limits, bare_all=options.bare == "all"):
+            result = without_folder(found, entry)
             with adding:
                 results.add(result)
                 print(f"[{number}/{len(listed)}] {_in_words(result)}", file=sys.stderr, flush=True)

@@ -14,7 +14,7 @@ import pytest
 from model_coverage import entries, missing, ours, processes, tables
 from model_coverage.entries import Entry
 from model_coverage.processes import Finished, Limits
-from model_coverage.results import Outcome, Result, Results, Side
+from model_coverage.results import Outcome, Result, Results, Side, without_folder
 
 BARE = Path(ours.__file__).with_name("bare.py")
 LIMITS = Limits(timeout_s=600.0, memory_bytes=2**33)
@@ -51,6 +51,12 @@ def test_only_what_the_bare_script_can_and_we_cannot_is_a_defect() -> None:
     assert "- tvm: no operator x (b)" in others
     assert "not yet tried" not in page
     assert "ONNX" not in page
+
+
+def test_a_file_is_named_without_the_folder_of_this_machine() -> None:
+    entry = Entry(family="onnx", name="a: net.onnx", workload="/home/me/net.onnx")
+    found = replace(_result(entry.name, "ours", "skipped", "/home/me/net.onnx has no batch axis"), family="onnx")
+    assert without_folder(found, entry).reason == "net.onnx has no batch axis"
 
 
 def test_a_bare_run_of_all_models_has_a_column() -> None:
