@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = "npt.NDArray[Any]"
 Kind = str
 """A kind of device: `cpu`, `cuda`, `xpu`, ..., each a file of `compilers/kinds/`."""
-LISTS = ("unrelated", "input_names", "output_names", "input_types", "precisions", "hidden", "random")
+LISTS = ("unrelated", "input_names", "output_names", "input_types", "precisions", "hidden", "random", "operators")
 """Fields of `Artifact` that are tuples."""
 CAVEAT = "caveat"
 """The fact that says what a reader of the figures must know of how the model ran: the summary shows it."""
@@ -98,6 +98,7 @@ class Artifact:
         precisions: what a module that is left as it is computes in, `bf16`, `fp32`; empty for the case's precision.
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
         random: which of `output_names` have values that are drawn in each call.
+        operators: modules that define operators of the program, and are imported before it is read.
     """
 
     folder: Path
@@ -119,6 +120,7 @@ class Artifact:
     precisions: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     random: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
 
     @property
     def own_files(self) -> dict[str, str]:

@@ -13,12 +13,13 @@ from pytest_ngraph.cluster.versions import HERE, difference, in_answer
 from pytest_ngraph.errors import UsageError
 
 HEAD = endpoint("tcp://127.0.0.1:8786", None, insecure=True)
+OTHER = "2023.1.0"
 MISUNDERSTOOD = "Scheduler.identity() got an unexpected keyword argument 'n_workers'"
 
 
 def test_only_versions_that_are_known_to_differ_are_named() -> None:
     assert difference({"the scheduler": HERE, "orin": ""}) == ""
-    assert difference({"the scheduler": "2024.8.0"}) == f"distributed is {HERE} here and 2024.8.0 on the scheduler"
+    assert difference({"the scheduler": OTHER}) == f"distributed is {HERE} here and {OTHER} on the scheduler"
 
 
 @pytest.mark.parametrize("packages", [{"distributed": "2024.8.0"}, [("distributed", "2024.8.0")]])
@@ -46,8 +47,8 @@ def misunderstood(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_scheduler_that_does_not_understand_the_client_is_one_message(misunderstood: Any) -> None:
-    misunderstood("2024.8.0")
-    with pytest.raises(UsageError, match=r"has distributed 2024\.8\.0, .* pip install distributed==2024"):
+    misunderstood(OTHER)
+    with pytest.raises(UsageError, match=r"has distributed 2023\.1\.0, .* pip install distributed==2023"):
         connect(HEAD)
 
 

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +36,27 @@ def test_inputs_come_in_the_precision_of_the_case(tmp_path: Path) -> None:
     assert tensor.is_contiguous()
     assert artifact.inputs()[0].dtype == np.float32
     assert program.load(artifact).module()(tensor).dtype is torch.bfloat16
+
+
+READ = """
+import json, sys
+from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.compilers import program
+artifact = Artifact.from_dict(json.load(sys.stdin))
+print(program.load(artifact).module()(*program.inputs(artifact)).shape)
+"""
+
+
+def test_a_process_that_has_not_built_the_model_knows_its_operators(tmp_path: Path) -> None:
+    artifact = export(Case(workload="twice:build", compiler="inductor", batch_size=2), tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", READ],
+        input=json.dumps(artifact.to_dict()),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "torch.Size([2, 3])", done.stderr
 
 
 def test_an_onnx_file_has_no_program(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ system. What pytest-ngraph then asks for is gone: modules, functions, signals, a
 from __future__ import annotations
 
 import os
+import pathlib
 import platform
 import signal
 import socket
@@ -74,6 +75,8 @@ def become(system: str) -> None:
         return stat(path, *arguments, **options)
 
     os.stat = without_linux
+    if hasattr(pathlib, "_NormalAccessor"):  # of Python 3.10, which keeps the function
+        pathlib._NormalAccessor.stat = staticmethod(without_linux)
     sys.platform = system
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.compilers.conversion import converting
@@ -10,6 +12,7 @@ from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.tensors import cast, flatten
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import torch
@@ -32,13 +35,16 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
             f"{artifact.case.workload} is an ONNX file, and this compiler takes PyTorch programs. "
             f"Use a compiler that reads ONNX."
         )
-    return read(artifact.program, quantized=artifact.quantized)
+    return read(artifact.program, quantized=artifact.quantized, operators=artifact.operators)
 
 
-def read(file: Path, *, quantized: bool) -> torch.export.ExportedProgram:
-    """Return the exported program in a file. `quantized` is as in `Artifact`."""
+def read(file: Path, *, quantized: bool, operators: Sequence[str]) -> torch.export.ExportedProgram:
+    """Return the exported program in a file. `quantized` and `operators` are as in `Artifact`."""
     import torch
 
+    for module in operators:
+        with suppress(ImportError):  # then PyTorch names the operator that it lacks
+            importlib.import_module(module)
     if quantized:
         import torch.ao.quantization.fx._decomposed  # the operators of what PT2E quantizes
     with converting():

@@ -14,6 +14,7 @@ from pytest_ngraph.workloads import Built, family, refusals
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.empty_tensors import drop_empty
 from pytest_ngraph.workloads.flat import flattened, is_flat
+from pytest_ngraph.workloads.operators import homes
 from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions
 from pytest_ngraph.workloads.randomness import run_twice_if_changing
 from pytest_ngraph.workloads.structure import leaves
@@ -83,6 +84,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     path = folder / "program.pt2"
     try:
         program = torch.export.export(lowered.module, lowered.args, strict=False)
+        _refuse_without_values(program)
         drop_empty(program)
         torch.export.save(program, path)
     except Exception as error:  # torch.export may raise any exception
@@ -93,8 +95,14 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     unused = _unused_parameters(program)
     prefix = "" if without_wrapper else FLATTENED
     used = tuple(name for name in near_zero if prefix + name not in unused)
-    digest = _digest(_describe(program), {**program.state_dict, **_tensor_constants(program)})
-    return replace(artifact, program=path, data_dependent=_is_data_dependent(program), digest=digest, hidden=used)
+    return replace(
+        artifact,
+        program=path,
+        data_dependent=_is_data_dependent(program),
+        digest=_digest(_describe(program), {**program.state_dict, **_tensor_constants(program)}),
+        hidden=used,
+        operators=homes(program, case.workload),
+    )
 
 
 def _is_data_dependent(program: torch.export.ExportedProgram) -> bool:
@@ -180,6 +188,15 @@ def _tensor_constants(program: torch.export.ExportedProgram) -> dict[str, torch.
     import torch
 
     return {name: value for name, value in program.constants.items() if isinstance(value, torch.Tensor)}
+
+
+def _refuse_without_values(program: torch.export.ExportedProgram) -> None:
+    """Raise `ValueError` if a constant has no values: PyTorch 2.7 makes such of what a gradient is taken of."""
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    for name, value in program.constants.items():
+        if isinstance(value, FakeTensor):
+            raise ValueError(f"{name} of the program has no values")
 
 
 def _digest_of_module(module: torch.nn.Module) -> str:

@@ -26,7 +26,9 @@ def nodes(artifact: Artifact) -> list[Node]:
     """Return the operations of the exported program or the ONNX file; none for a module that has no program."""
     if artifact.onnx is not None:
         return _of_onnx(artifact.onnx)
-    return _of_program(artifact.program, artifact.digest, artifact.quantized) if artifact.program is not None else []
+    if artifact.program is None:
+        return []
+    return _of_program(artifact.program, artifact.digest, artifact.quantized, artifact.operators)
 
 
 def source(node: torch.fx.Node) -> str:
@@ -54,8 +56,9 @@ def without_wrapper(paths: list[str]) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _of_program(file: Path, digest: str, quantized: bool) -> list[Node]:  # the digest, because folders are used again
-    loaded = program.read(file, quantized=quantized)
+def _of_program(file: Path, digest: str, quantized: bool, operators: tuple[str, ...]) -> list[Node]:
+    del digest  # it is an argument because folders are used again
+    loaded = program.read(file, quantized=quantized, operators=operators)
     operations = [node for node in loaded.graph.nodes if node.op == "call_function"]
     names = {node.name for node in operations}
     paths = without_wrapper([module_of(node) for node in operations])
