@@ -81,6 +81,33 @@ def test_a_tensor_that_is_an_output_twice_runs(load: Load, exported: Export) -> 
     assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees
 
 
+def test_a_module_that_cannot_be_exported_is_traced(load: Load, exported: Export) -> None:
+    case = Case(workload="twice:branching", compiler="openvino", batch_size=2)
+    model = load(case)
+    assert model.facts["source"] == "trace"
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ("", r"torch\.export refuses odd_nets:only_eager: .*; openvino cannot convert a trace of it: "),
+        ("graph=program", r"^torch\.export refuses odd_nets:only_eager: "),
+    ],
+)
+def test_what_nothing_can_be_made_of_names_both_refusals(options: str, reason: str, load: Load) -> None:
+    with pytest.raises(Unsupported, match=reason):
+        load(Case(workload="odd_nets:only_eager", compiler=f"openvino:{options}".rstrip(":"), batch_size=2))
+
+
+def test_a_module_is_traced_where_that_is_asked_for(load: Load, exported: Export) -> None:
+    case = Case.from_dict(CASE.to_dict() | {"compiler": "openvino:graph=module"})
+    model = load(case)
+    assert model.facts["source"] == "trace"
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    assert "source" not in load(CASE).facts
+
+
 def test_throughput_keeps_all_requests_busy(load: Load, exported: Export) -> None:
     model = load(Case.from_dict(CASE.to_dict() | {"compiler": "openvino:streams=2"}), THROUGHPUT)
     assert model.concurrency == 2

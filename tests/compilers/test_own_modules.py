@@ -29,7 +29,7 @@ def test_a_model_that_cannot_be_exported_runs_where_modules_are_compiled(
     artifact, subject = exported(case), compilers.resolve(compiler)
     assert artifact.export_error
     runs_module = compilers.runs_module(compiler, artifact)
-    assert runs_module == (compiler in ("identity", "inductor", "torchscript"))
+    assert runs_module == (compiler in ("identity", "inductor", "openvino", "torchscript"))
     if not runs_module:
         with pytest.raises(
             Unsupported, match=r"torch\.export refuses twice:branching: .*twice\.py, line \d+, in forward"
@@ -39,7 +39,9 @@ def test_a_model_that_cannot_be_exported_runs_where_modules_are_compiled(
     subject.compile(artifact, CPU, tmp_path)
     with closing(subject.load(artifact, CPU, tmp_path)) as model:
         assert verify(model.outputs(), artifact.reference(), "fp32").agrees
-        assert model.facts.get("source") == {"inductor": "module", "torchscript": "script"}.get(compiler)
+        assert model.facts.get("source") == {"inductor": "module", "openvino": "trace", "torchscript": "script"}.get(
+            compiler
+        )
 
 
 @each_compiler

@@ -102,6 +102,12 @@ def test_what_the_outputs_do_not_show_is_named() -> None:
     assert "error: " not in " ".join(texts([measured(case("tvm", 1), 0.02)]))
 
 
+def test_outputs_that_could_not_be_compared_are_named() -> None:
+    tied = Agreement(error=0.0, tolerance=1e-4, undecided="output[0]['boxes'], output[0]['labels']")
+    shown = " ".join(" ".join(texts([measured(case("tvm", 1), 0.02, agreement=tied)], width=120)).split())
+    assert "error: without output[0]['boxes'], output[0]['labels']: all scores tie" in shown
+
+
 def test_what_a_reader_must_know_of_how_a_model_ran_is_said_once() -> None:
     split = {CAVEAT: "runs on CUDAExecutionProvider 97.5 %, CPUExecutionProvider 2.5 % of 40 nodes"}
     records = [measured(case("onnxruntime", batch_size), 0.02, facts=split) for batch_size in (1, 8)]

@@ -117,6 +117,17 @@ class Halves(nn.Module):
         return self.last(self.first(x).half()).float()
 
 
+class OnlyEager(nn.Module):
+    def forward(self, x):
+        if torch.compiler.is_compiling() or torch.jit.is_tracing():
+            raise RuntimeError("only in eager mode")
+        return x + 1
+
+
+def only_eager():
+    return OnlyEager(), torch.ones(2, 3)
+
+
 def cached():
     return Cached(), torch.ones(1, 4)
 

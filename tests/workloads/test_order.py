@@ -45,6 +45,20 @@ def test_a_row_that_is_wrong_is_found() -> None:
         assert agreement.problem.startswith(NAMES[index]), agreement
 
 
+def test_where_all_scores_tie_only_the_scores_can_be_compared() -> None:
+    reference, outputs = _detections(seed=1)[:3], _detections(seed=2)[:3]
+    reference[1][:] = 1 / 91
+    outputs[1][:] = 1 / 91 + 1e-9
+    agreement = verify(outputs, reference, "fp32", names=NAMES[:3], data_dependent=True)
+    assert agreement.agrees
+    assert agreement.undecided == f"{NAMES[0]}, {NAMES[2]}"
+    outputs[1][3] += 0.01
+    assert not verify(outputs, reference, "fp32", names=NAMES[:3], data_dependent=True).agrees
+    outputs[1][:] = 1 / 91 + 0.01
+    found = verify(outputs, reference, "fp32", names=NAMES[:3], data_dependent=True)
+    assert found.problem.startswith(NAMES[1])
+
+
 def test_rounding_may_decide_which_of_those_that_tie_with_the_last_are_kept() -> None:
     """Seen with a detector of random weights: of 300 rows, 29 were others."""
     every = _detections(count=64)

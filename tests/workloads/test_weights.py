@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from pytest_ngraph.workloads.seeding import seeded
-from pytest_ngraph.workloads.weights import draw_constants, hidden
+from pytest_ngraph.workloads.weights import draw_constants, hidden, take_statistics
 
 
 def _residual_branch() -> nn.Sequential:
@@ -20,6 +20,20 @@ def test_a_zero_initialised_branch_starts_to_matter() -> None:
     with seeded():
         draw_constants(branch)
     assert branch(images).abs().max() > 0.01
+
+
+def test_statistics_of_a_call_keep_a_signal_from_vanishing() -> None:
+    with seeded():
+        layers = [part for _ in range(4) for part in (nn.Conv2d(4, 4, 1, bias=False), nn.BatchNorm2d(4))]
+        network = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.BatchNorm2d(4)).eval()
+        images = torch.randn(1, 4, 8, 8)
+    for layer in layers[::2]:
+        nn.init.normal_(layer.weight, std=0.01)
+    assert network[:-2](images).std() < 1e-3
+    last = dict(network[-1].state_dict())
+    take_statistics(network, (images,))
+    assert 0.9 < network[:-2](images).std() < 1.1
+    assert all(torch.equal(value, network[-1].state_dict()[name]) for name, value in last.items()), "it has one value"
 
 
 def test_scales_stay_near_what_they_were_and_others_near_zero() -> None:

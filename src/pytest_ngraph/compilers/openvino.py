@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -13,6 +12,7 @@ from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch, refuse_precision, streams, threads
 from pytest_ngraph.compilers.conversion import converting
+from pytest_ngraph.compilers.openvino_conversion import convert, names_beside
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import openvino as profiling
 from pytest_ngraph.compilers.profiling.nodes import nodes
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 Device = Literal["kind", "CPU", "GPU", "GPU.0", "GPU.1", "GPU.2", "GPU.3", "NPU", "AUTO"]
 FILE = "model.xml"
-NAMES = "names.json"
-"""What OpenVINO calls the operations of the program."""
 PRECISIONS = {"fp32": "f32", "fp16": "f16", "bf16": "bf16"}
 
 
@@ -36,6 +34,9 @@ class OpenVino:
     """OpenVINO on one of its devices.
 
     Attributes:
+        graph: what is converted: the module, its exported program, or (`auto`) the module only where `torch.export`
+            refuses it. Of a module OpenVINO gets a trace, which holds only what the module did for these inputs: then
+            the fact `source` is `trace`.
         streams: inferences that run side by side; 0 leaves the number to OpenVINO's hint for the objective.
         device: OpenVINO's name of the device; `kind` is that of the device's profile. `AUTO` lets OpenVINO choose, and
             the fact `provider` shows its choice.
@@ -43,10 +44,15 @@ class OpenVino:
 
     streams: int = 0
     device: Device = "kind"
+    graph: pytorch.Graph = "auto"
 
     libraries: ClassVar[tuple[str, ...]] = ("openvino",)
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "xpu", "npu")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
+
+    def runs_module(self, artifact: Artifact) -> bool:
+        """Return whether it converts the module itself."""
+        return pytorch.is_module(self.graph, artifact)
 
     def for_priming(self) -> OpenVino:
         return self
@@ -61,14 +67,15 @@ class OpenVino:
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         # OpenVINO counts the cores that it may use once per process, at its first use: here or in `load`.
         with threads.spread(target), converting():
-            _convert(artifact, target, folder / FILE)
+            convert(artifact, target, folder / FILE, is_module=self.runs_module(artifact))
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         inputs = program.inputs(artifact)
         with threads.spread(target):
             compiled = self._compiled(folder / FILE, target)
             kind = OpenVinoQueue if target.objective == "throughput" else OpenVinoModel
-            model = kind(compiled, inputs, target, self._facts(compiled, target))
+            source = {"source": "trace"} if self.runs_module(artifact) else {}
+            model = kind(compiled, inputs, target, self._facts(compiled, target) | source)
             model.outputs()  # the first run creates the threads, and binds them to the cores allowed at that time
             return model
 
@@ -159,12 +166,14 @@ class OpenVino:
         """Return a request that counts. Raise `Unsupported` for devices other than the CPU, which count otherwise."""
         if (device := self._device(target)) != "CPU":
             raise Unsupported(f"openvino:device={device} cannot be profiled: only CPU can")
+        if self.runs_module(artifact):
+            raise Unsupported("openvino can be profiled where it converts the exported program, not a module")
         operations = nodes(artifact)
         with threads.spread(target):
             model = self._compiled(compiled / FILE, target, PERF_COUNT=True)
             request = model.create_infer_request()
             request.set_input_tensors(dict(enumerate(map(_share, program.inputs(artifact)))))
-            names = profiling.sources(artifact, compiled / NAMES)
+            names = profiling.sources(artifact, names_beside(compiled / FILE))
             return profiling.ProfiledRequest(request, model.get_runtime_model(), names, operations)
 
 
@@ -232,40 +241,6 @@ def _refuse_device(device: str, available: Sequence[str]) -> None:
         raise Unsupported(f"openvino finds no {device} here; it finds {', '.join(available)}")
 
 
-def _convert(artifact: Artifact, target: Target, path: Path) -> None:
-    """Write the intermediate representation, at the case's size. Raises `Unsupported` for what cannot be converted."""
-    import openvino
-
-    model = _converted(artifact, target, path.with_name(NAMES))
-    # The conversion drops the sizes. Restore those of the case: static shapes are faster.
-    model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
-    openvino.save_model(model, path, compress_to_fp16=False)
-
-
-def _converted(artifact: Artifact, target: Target, names: Path) -> Any:
-    """Return OpenVINO's model of the ONNX file or the exported program.
-
-    OpenVINO knows operators in traces that it does not know in exported programs, and takes a tensor that is an output
-    twice. Where such a thing stops it, it gets a trace of the same program.
-    """
-    import openvino
-
-    file = program.onnx_file(artifact, "openvino")
-    try:
-        if file is not None:
-            return openvino.convert_model(file)
-        loaded = program.load(artifact)
-        with profiling.noting_names(loaded, names):
-            return openvino.convert_model(loaded)
-    except (openvino.frontend.OpConversionFailure, openvino.frontend.GeneralFailure) as error:
-        if file is None:
-            inputs = program.inputs(artifact)
-            with suppress(Exception):  # what stops both is explained by the first
-                trace = pytorch.traced(pytorch.program_module(artifact, target), inputs)
-                return openvino.convert_model(trace.eval(), example_input=inputs)
-        raise Unsupported(f"openvino cannot convert {artifact.case.workload}: {_reason(error)}") from error
-
-
 def _share(tensor: torch.Tensor) -> Any:
     """Return an OpenVINO tensor over the same memory."""
     import openvino
@@ -288,9 +263,3 @@ def _to_torch(tensor: Any) -> torch.Tensor:
     if tensor.element_type.get_type_name() == "bf16":
         return torch.from_numpy(tensor.data.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(tensor.data)
-
-
-def _reason(error: Exception) -> str:
-    """Return the line of OpenVINO's error that names the operators; the rest is its own source lines."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return next((line for line in lines if "No conversion rule" in line), lines[-1] if lines else "no reason given")

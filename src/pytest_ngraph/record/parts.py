@@ -64,11 +64,14 @@ class Agreement:
         error: the largest absolute difference over the largest absolute reference value, of the worst output.
         tolerance: the error allowed at this precision.
         problem: what differs, in words; empty when the outputs agree.
+        undecided: names of outputs of which only the form was compared: all scores tie, so that rounding alone chooses
+            which rows they have.
     """
 
     error: float
     tolerance: float
     problem: str = ""
+    undecided: str = ""
 
     @property
     def agrees(self) -> bool:

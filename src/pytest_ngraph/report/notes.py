@@ -66,6 +66,12 @@ def notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Column
         )
     for random in dict.fromkeys(record.facts[RANDOM] for record in measured if RANDOM in record.facts):
         yield f"error: without {random}, which eager PyTorch gives other values in each call"
+    undecided = dict.fromkeys(record.agreement.undecided for record in measured if record.agreement)
+    for names_of in filter(None, undecided):
+        yield (
+            f"error: without {names_of}: all scores tie, so that rounding chooses the rows. Load trained weights, and "
+            "they are compared"
+        )
     cached = dict.fromkeys(
         each.case.compiler for each in measured if each.cached_at is not None and not each.lacks_compile_s
     )

@@ -71,6 +71,26 @@ def without_ties(
     return found
 
 
+def undecided(
+    reference: Sequence[Array], outputs: Sequence[Array], names: Sequence[str], tolerance: float
+) -> list[int]:
+    """Return the indices of outputs whose rows rounding alone chooses: those beside scores that all tie.
+
+    A detector without trained weights has the same score everywhere, and keeps any hundred of its thousands of boxes.
+    """
+    found: list[int] = []
+    for group in _groups(reference, names):
+        scores = [index for index in group if _falls(reference[index])]
+        reach = {index: tolerance * np.abs(reference[index]).max() for index in scores}
+        if scores and all(
+            arrays[index].shape == reference[index].shape and np.ptp(arrays[index]) <= reach[index]
+            for index in scores
+            for arrays in (reference, outputs)
+        ):
+            found += [index for index in group if index not in scores]
+    return found
+
+
 def _falls(array: Array) -> bool:
     return array.ndim == 1 and array.dtype.kind == "f" and bool(np.all(np.diff(array) <= 0))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import Unsupported, UsageError
@@ -10,7 +11,7 @@ from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built, Construction, call
 from pytest_ngraph.workloads.export import export_module
 from pytest_ngraph.workloads.seeding import normal, seeded
-from pytest_ngraph.workloads.weights import draw_constants
+from pytest_ngraph.workloads.weights import draw_constants, take_statistics
 from pytest_ngraph.workloads.whole_models import refuse_depth_and_width, refuse_other_sizes, unknown_model
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class TorchVision:
 
     Model arguments go to the model's builder. Weights are random, and nothing is downloaded, unless `pretrained=True`.
     An untrained detector reports nothing at its trained score threshold, which would verify nothing; its threshold is 0
-    unless the model arguments set one.
+    unless the model arguments set one. Its norms get the statistics of a call, so that not all scores are the same.
 
     The sizes are those of the weights' own transforms, or of the detector's. The size `image` sets another height and
     width, and `frames` the frames of a video.
@@ -57,6 +58,8 @@ class TorchVision:
             if not arguments.get("pretrained"):
                 draw_constants(module)
                 _report_everything(module, arguments)
+                if _kind(models, case.workload.removeprefix(PREFIX)) == "detection":
+                    take_statistics(module, _inputs(models, module, replace(case, batch_size=1, sizes=())))
         return Built(module.eval(), _inputs(models, module, case))
 
     def export(self, case: Case, folder: Path) -> Artifact:

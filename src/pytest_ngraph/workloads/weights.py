@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.workloads.own_types import is_opaque
 
@@ -34,6 +34,28 @@ def draw_constants(module: torch.nn.Module) -> None:
                 parameter.copy_(centre + 0.1 * torch.randn_like(parameter))
         for part in module.modules():
             _draw_running_statistics(part)
+
+
+def take_statistics(module: torch.nn.Module, args: tuple[Any, ...]) -> None:
+    """Set BatchNorm's running statistics to those of a call, in place, where a channel has more than one value.
+
+    Without, signals shrink from layer to layer. A detector then has the same score everywhere, so that rounding chooses
+    what it reports, and outputs cannot be compared.
+    """
+    import torch
+
+    def take(norm: Any, given: tuple[torch.Tensor, ...]) -> None:
+        channels = given[0].transpose(0, 1).flatten(1)
+        if channels.shape[1] > 1:
+            norm.running_mean.copy_(channels.mean(1))
+            norm.running_var.copy_(channels.var(1))
+
+    norms = [part for part in module.modules() if isinstance(part, torch.nn.modules.batchnorm._BatchNorm)]
+    hooks = [norm.register_forward_pre_hook(take) for norm in norms]
+    with torch.no_grad():
+        module.eval()(*args)
+    for hook in hooks:
+        hook.remove()
 
 
 def hidden(module: torch.nn.Module, tolerance: float) -> list[str]:

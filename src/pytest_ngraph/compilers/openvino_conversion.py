@@ -1,0 +1,88 @@
+"""OpenVINO's intermediate representation of an exported program, of a module, or of an ONNX file."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.compilers import program, pytorch
+from pytest_ngraph.compilers.profiling import openvino as profiling
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.wording import first_line
+from pytest_ngraph.workloads.flat import flattened
+
+
+def names_beside(path: Path) -> Path:
+    """Return the file that says what OpenVINO calls the operations of the program, beside its representation."""
+    return path.with_name("names.json")
+
+
+def convert(artifact: Artifact, target: Target, path: Path, *, is_module: bool) -> None:
+    """Write the intermediate representation, at the case's size.
+
+    Args:
+        path: the file to write.
+        is_module: convert a trace of the module, and not its exported program.
+
+    Raises:
+        Unsupported: it cannot be converted.
+    """
+    import openvino
+
+    model = _of_module(artifact, target) if is_module else _of_graph(artifact, target, names_beside(path))
+    # The conversion drops the sizes. Restore those of the case: static shapes are faster.
+    model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
+    openvino.save_model(model, path, compress_to_fp16=False)
+
+
+def _of_module(artifact: Artifact, target: Target) -> Any:
+    import openvino
+
+    built = flattened(pytorch.rebuilt(artifact, target))
+    try:
+        trace = pytorch.traced(built.module, built.args)
+        return openvino.convert_model(trace.eval(), example_input=built.args)
+    except Exception as error:  # tracing may raise anything
+        is_openvinos = isinstance(error, _refusals())
+        stopped = f"openvino cannot convert a trace of it: {_reason(error) if is_openvinos else first_line(error)}"
+        refused = f"torch.export refuses {artifact.case.workload}: {artifact.export_error}; "
+        raise Unsupported(f"{refused * bool(artifact.export_error)}{stopped}") from error
+
+
+def _of_graph(artifact: Artifact, target: Target, names: Path) -> Any:
+    """Return OpenVINO's model of the ONNX file or the exported program.
+
+    OpenVINO knows operators in traces that it does not know in exported programs, and takes a tensor that is an output
+    twice. Where such a thing stops it, it gets a trace of the same program.
+    """
+    import openvino
+
+    file = program.onnx_file(artifact, "openvino")
+    try:
+        if file is not None:
+            return openvino.convert_model(file)
+        loaded = program.load(artifact)
+        with profiling.noting_names(loaded, names):
+            return openvino.convert_model(loaded)
+    except _refusals() as error:
+        if file is None:
+            inputs = program.inputs(artifact)
+            with suppress(Exception):  # what stops both is explained by the first
+                trace = pytorch.traced(pytorch.program_module(artifact, target), inputs)
+                return openvino.convert_model(trace.eval(), example_input=inputs)
+        raise Unsupported(f"openvino cannot convert {artifact.case.workload}: {_reason(error)}") from error
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """Return the exceptions by which OpenVINO refuses a graph."""
+    import openvino
+
+    return openvino.frontend.OpConversionFailure, openvino.frontend.GeneralFailure
+
+
+def _reason(error: Exception) -> str:
+    """Return the line of OpenVINO's error that names the operators; the rest is its own source lines."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if "No conversion rule" in line), lines[-1] if lines else "no reason given")
