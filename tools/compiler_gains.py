@@ -19,7 +19,7 @@ import small_models
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics import Metrics, compute
 from pytest_ngraph.metrics.cells import Cells, why_not_measured
-from pytest_ngraph.metrics.panels import Panels
+from pytest_ngraph.metrics.panels import Chunk, Panels
 from pytest_ngraph.metrics.sampled import Sampled
 from pytest_ngraph.metrics.text import quantity, with_interval
 from pytest_ngraph.record import Record
@@ -80,8 +80,8 @@ def _mean_speedup(records: Sequence[Record], compiler: str) -> str:
     rows = np.flatnonzero(own & panels.cells.measured & panels.has("identity"))
     if not len(rows):
         return ABSENT
-    (chunk,) = panels.chunks()
-    logs = chunk.speedup(rows).log().scaled(np.full(len(rows), 1 / len(rows)))
+    (every,) = panels.chunks()
+    logs = Chunk(panels, every).speedup(rows).log().scaled(np.full(len(rows), 1 / len(rows)))
     mean = logs.sums(np.zeros(1, dtype=np.intp))
     return with_interval(Sampled(np.exp(mean.values), np.exp(mean.draws), mean.known).estimates()[0])
 

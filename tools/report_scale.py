@@ -139,12 +139,13 @@ class Report:
         study.check(self._folder)
         yield from (self._read, self._make_study, self._write_tables, self._write_records, self._write_page)
 
-    def _runs(self) -> Iterator[store.Run]:
-        return (store.read(self._store, run) for run in store.run_ids(self._store))
+    def _runs(self) -> Iterator[store.Outline]:
+        return (store.outlined(self._store, run) for run in store.run_ids(self._store))
 
     def _read(self) -> None:
-        for _ in self._runs():
-            pass
+        for run in self._runs():
+            for _ in run.records():
+                pass
 
     def _make_study(self) -> None:
         from pytest_ngraph.report.study.data import Study

@@ -40,7 +40,7 @@ def test_no_cells_have_no_metrics() -> None:
 def test_a_panel_is_in_one_chunk_and_every_measured_cell_in_some() -> None:
     records = [record for seed in range(AT_ONCE // 3) for record in a_panel(f"net{seed}", seed)]
     panels = Panels.of(Cells.of(records))
-    chunks = [set(chunk.rows.tolist()) for chunk in panels.chunks()]
+    chunks = [set(rows.tolist()) for rows in panels.chunks()]
     assert len(chunks) > 1
     assert sorted(row for chunk in chunks for row in chunk) == list(range(len(records)))
     for chunk in chunks:

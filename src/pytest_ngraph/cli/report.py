@@ -6,6 +6,7 @@ import argparse
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from pytest_ngraph.cli import sides
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.report import study
-from pytest_ngraph.store import Run
+from pytest_ngraph.store import Outline, Run
 from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _study(stores: Sequence[Path], parsed: argparse.Namespace) -> Study:
     from pytest_ngraph.against.processes import calibrated
     from pytest_ngraph.report.study.data import Study
 
-    runs: Iterable[Run] = _runs(stores, parsed.id)
+    runs: Iterable[Run | Outline] = _runs(stores, parsed.id)
     compared = None
     if parsed.compare:
         runs, compared = _compared(parsed.compare, stores, parsed.id)
@@ -94,17 +95,17 @@ def _compared(names: Sequence[str], stores: Sequence[Path], run: str | None) -> 
         raise UsageError(f"--compare {names[0]} {names[1]}: that is the same. Name two runs, or two devices.")
     if (found := sides.runs_named(names, stores)) is not None:
         return found[1:], sides.of_runs(found)
-    runs = [*_runs(stores, run)]
+    runs = [replace(each.run, records=tuple(each.records())) for each in _runs(stores, run)]
     return runs, sides.of_devices(names, runs)
 
 
-def _runs(stores: Sequence[Path], run: str | None) -> Iterator[Run]:
+def _runs(stores: Sequence[Path], run: str | None) -> Iterator[Outline]:
     """Yield one run of each store, or all of its runs. Raises `StoreError` for a store that has none."""
     for folder in stores:
         for each in [run] if run else store.run_ids(folder) or [store.LATEST]:
-            found = store.read(folder, each)
-            if found.damaged:
-                print(f"pytest-ngraph: run {found.id}: {_left_out(found)}", file=sys.stderr)
+            found = store.outlined(folder, each)
+            if found.run.damaged:
+                print(f"pytest-ngraph: run {found.run.id}: {_left_out(found.run)}", file=sys.stderr)
             yield found
 
 

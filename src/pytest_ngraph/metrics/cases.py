@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -103,8 +104,7 @@ def _paid_back(compile_s: Floats, gains_s: Floats) -> Floats:
 def _missing_in(column: Column, chunk: Chunk) -> Rows:
     """Return the chunk's rows whose estimate is still to be computed."""
     empty = np.isnan(column.estimates.values[chunk.rows])
-    absent = np.array([row in column.absent for row in chunk.rows.tolist()], dtype=np.bool_)
-    rows: Rows = chunk.rows[empty & ~absent]
+    rows: Rows = chunk.rows[empty & (column.absent.numbers[chunk.rows] == 0)]
     return rows
 
 
@@ -160,7 +160,7 @@ def _break_even(panels: Panels) -> Column:
     by_definition = {row: why for row, why in compiling.absent.items() if compiling.by_definition[row]} | inapplicable
     column = Column.empty(
         len(cells.cases),
-        _lacking(panels, ("identity",), cells.measured) | compiling.absent | by_definition | _unmeasured(cells),
+        _lacking(panels, ("identity",), cells.measured) | dict(compiling.absent) | by_definition | _unmeasured(cells),
     )
     column.by_definition[[row for row in by_definition if cells.measured[row]]] = True
     return column
@@ -234,12 +234,16 @@ def _times_reading(cells: Cells, column: Column, name: str) -> Column:
     return factors
 
 
-def _reading(cells: Cells, name: str) -> Column:
-    """Return a value that was read once for each case: without samples it has no interval."""
+def _reading(cells: Cells, name: str, reasons: Mapping[int, str] = MappingProxyType({})) -> Column:
+    """Return a value that was read once for each case: without samples it has no interval.
+
+    Args:
+        reasons: why it was not read, of rows for which this is another reason than usual.
+    """
     reason, inapplicable = UNREAD[name]
     values = cells.readings[name]
     unread = np.isnan(values)
-    column = Column.empty(len(cells.cases), dict.fromkeys(np.flatnonzero(unread).tolist(), reason) | _unmeasured(cells))
+    column = Column.empty(len(cells.cases), _reasons(unread, reason) | dict(reasons) | _unmeasured(cells))
     column.by_definition[unread & cells.measured] = inapplicable
     rows = np.flatnonzero(column.present)
     column.put(rows, _exactly(values[rows]))
@@ -247,11 +251,10 @@ def _reading(cells: Cells, name: str) -> Column:
 
 
 def _compile_s(cells: Cells) -> Column:
-    column = _reading(cells, "compile_s")
-    for row in np.flatnonzero(column.by_definition).tolist():
-        if cells.cases[row].is_compiled:
-            column.absent[row] = NOT_TIMED
-            column.by_definition[row] = False
+    unread = np.flatnonzero(np.isnan(cells.readings["compile_s"]) & cells.measured).tolist()
+    untimed = dict.fromkeys((row for row in unread if cells.cases[row].is_compiled), NOT_TIMED)
+    column = _reading(cells, "compile_s", untimed)
+    column.by_definition[list(untimed)] = False
     return column
 
 

@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.metrics.metric import Metric, Scope
 from pytest_ngraph.metrics.sampled import Bools, Rows
 from pytest_ngraph.stats import Estimates
+
+
+class Reasons(Mapping[int, str]):
+    """Why rows have no estimate, by row: one of few texts, so that a million rows take megabytes.
+
+    Args:
+        count: the number of all rows.
+        reasons: by row; empty where there is none.
+
+    Attributes:
+        numbers: the number of each row's text; 0 where there is no reason; shape (n,).
+        texts: the texts by their numbers.
+    """
+
+    def __init__(self, count: int, reasons: Mapping[int, str]) -> None:
+        known = {"": 0}
+        self.numbers: npt.NDArray[np.int32] = np.zeros(count, dtype=np.int32)
+        if reasons:
+            found = [known.setdefault(text, len(known)) for text in reasons.values()]
+            self.numbers[list(reasons)] = found
+        self.texts: list[str] = list(known)
+
+    def __getitem__(self, row: int) -> str:
+        if not self.numbers[row]:
+            raise KeyError(row)
+        return self.texts[int(self.numbers[row])]
+
+    def __iter__(self) -> Iterator[int]:
+        rows: list[int] = np.flatnonzero(self.numbers).tolist()
+        return iter(rows)
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,19 +59,18 @@ class Column:
 
     estimates: Estimates
     by_definition: Bools
-    absent: dict[int, str] = field(default_factory=dict)
+    absent: Reasons
 
     @classmethod
     def empty(cls, count: int, absent: Mapping[int, str] | None = None) -> Column:
         """Return a column without estimates, to be filled in."""
         values, lows, highs = np.full((3, count), np.nan)
-        return cls(Estimates(values, lows, highs), np.zeros(count, dtype=np.bool_), dict(absent or {}))
+        return cls(Estimates(values, lows, highs), np.zeros(count, dtype=np.bool_), Reasons(count, absent or {}))
 
     @property
     def present(self) -> Bools:
         """The rows that have an estimate, or will have one."""
-        present = np.ones(len(self.by_definition), dtype=np.bool_)
-        present[list(self.absent)] = False
+        present: Bools = self.absent.numbers == 0
         return present
 
     def put(self, rows: Rows, estimates: Estimates) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pytest_ngraph.case import Case
@@ -16,11 +19,15 @@ from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.curves import Curves
 from pytest_ngraph.metrics.definitions import DEFINITIONS
 from pytest_ngraph.metrics.metric import Inversion, Metric, Metrics, Scope
-from pytest_ngraph.metrics.panels import Panels
+from pytest_ngraph.metrics.panels import Chunk, Panels
 from pytest_ngraph.metrics.ranks import rank_inversions
+from pytest_ngraph.metrics.sampled import Rows
 from pytest_ngraph.metrics.stacks import Stacks
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate
+
+MOST_THREADS = 4
+"""More would wait for each other, and each has the draws of a chunk in memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,15 +72,21 @@ def compute(records: Sequence[Record], extra: Iterable[Metric] = (), between: Be
 def columns_of(cells: Cells, between: Between = IN_GENERAL) -> Columns:
     """Return every metric of the cells.
 
-    Draws are made for a chunk of cells at a time, so that memory grows with the cells but not with their draws.
+    Draws are made for a chunk of cells at a time, so that memory grows with the cells but not with their draws. Each
+    chunk fills rows of its own, and NumPy lets several threads compute.
     """
     panels = Panels.of(cells)
     by_name = case_columns(panels)
     spans: list[Curves | Stacks] = [*(Curves(panels, axis) for axis in axes_of(cells.cases)), Stacks(panels)]
-    for chunk in panels.chunks():
+
+    def work(rows: Rows) -> None:
+        chunk = Chunk(panels, rows)
         fill(by_name, chunk)
         for span in spans:
             span.fill(chunk)
+
+    with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as pool:
+        deque(pool.map(work, panels.chunks()), maxlen=0)
     wider = [metric for span in spans for metric in span.metrics()]
     inversions = []
     for metric, found in rank_inversions(cells, between):

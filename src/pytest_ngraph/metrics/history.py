@@ -43,9 +43,34 @@ class Timed(NamedTuple):
 
 def timed(records: Iterable[Record]) -> Iterator[Timed]:
     """Yield the time of each record that was measured and says under which conditions."""
+    conditions = Conditions()
     for record in records:
         if record.follows_from and not why_not_measured(record) and len(record.rounds) >= FEWEST_ROUNDS:
-            yield Timed(record.case, _conditions(record.follows_from), record.run, math.log(record.latency_s))
+            yield Timed(record.case, conditions.of(record), record.run, math.log(record.latency_s))
+
+
+class Conditions:
+    """Digests of the conditions under which records were made."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, tuple[object, str]] = {}
+        self._digests: dict[str, str] = {}
+
+    def of(self, record: Record) -> str:
+        """Return the digest of a record's conditions; empty where it does not say any."""
+        if not record.follows_from:
+            return ""
+        code = {key: value for key, value in record.follows_from.items() if key not in NOT_OF_THE_CODE}
+        text = "\n".join(f"{key}={self._text(key, code[key])}" for key in sorted(code))
+        found = hashlib.sha256(text.encode()).hexdigest()
+        return self._digests.setdefault(found, found)
+
+    def _text(self, key: str, value: object) -> str:
+        """Return a value as text. Neighbours mostly have the same, which is written once."""
+        known = self._texts.get(key)
+        if known is None or known[0] != value:
+            known = self._texts[key] = value, json.dumps(value, sort_keys=True)
+        return known[1]
 
 
 def learned(times: Iterable[Timed], prior: Between) -> Between:
@@ -108,8 +133,3 @@ def _tables(times: Iterable[Timed]) -> Iterator[tuple[Floats, set[str]]]:
 def _table(rows: Sequence[Mapping[str, float]]) -> Floats:
     names = sorted(set.intersection(*(set(row) for row in rows)))
     return np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
-
-
-def _conditions(follows_from: Mapping[str, object]) -> str:
-    code = {key: value for key, value in follows_from.items() if key not in NOT_OF_THE_CODE}
-    return hashlib.sha256(json.dumps(code, sort_keys=True).encode()).hexdigest()

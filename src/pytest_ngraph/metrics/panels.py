@@ -69,8 +69,8 @@ class Panels:
         rows: list[int] = np.argsort(self.panel, kind="stable").tolist()
         return rows
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield the measured cells. Panels that differ in depth or in the user's own sizes are in the same chunk."""
+    def chunks(self) -> Iterator[Rows]:
+        """Yield the rows of measured cells. Panels that differ in depth or in the user's own sizes stay together."""
         stacks: dict[object, int] = {}
         of_panel: dict[int, int] = {}
         for panel, case in zip(self.panel.tolist(), self.cells.cases, strict=True):
@@ -83,10 +83,10 @@ class Panels:
         for rows in members.values():
             gathered += rows
             if len(gathered) >= AT_ONCE:
-                yield Chunk(self, np.array(gathered, dtype=np.intp))
+                yield np.array(gathered, dtype=np.intp)
                 gathered = []
         if gathered:
-            yield Chunk(self, np.array(gathered, dtype=np.intp))
+            yield np.array(gathered, dtype=np.intp)
 
 
 class Chunk:

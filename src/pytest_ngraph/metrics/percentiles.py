@@ -34,23 +34,20 @@ UNTIMED = "single calls were not timed: --ngraph-tails times them"
 
 def columns(cells: Cells, unmeasured: Mapping[int, str]) -> dict[str, Column]:
     """Return the percentiles of all cells. `unmeasured` says why cells have no measurement, by row."""
-    return {name: _column(cells, name, unmeasured) for name in PERCENTILES}
-
-
-def _column(cells: Cells, name: str, unmeasured: Mapping[int, str]) -> Column:
-    absent = {row: reason for row in range(len(cells.cases)) if (reason := _why_absent(cells, row, name))}
-    column = Column.empty(len(cells.cases), absent | dict(unmeasured))
-    column.by_definition[[row for row, reason in column.absent.items() if reason == SIDE_BY_SIDE]] = True
-    for rows, calls in _of_equal_counts(cells, np.flatnonzero(column.present)):
-        column.put(rows, intervals(calls, PERCENTILES[name]))
-    return column
-
-
-def _why_absent(cells: Cells, row: int, name: str) -> str:
-    calls = cells.calls[row]
-    if cells.cases[row].objective == "throughput":
-        return SIDE_BY_SIDE
-    return too_few(calls, name) if len(calls) else UNTIMED
+    timed = [row for row, calls in enumerate(cells.calls) if len(calls)]
+    beside = dict.fromkeys(
+        (row for row, case in enumerate(cells.cases) if case.objective == "throughput"), SIDE_BY_SIDE
+    )
+    absent = dict.fromkeys(range(len(cells.cases)), UNTIMED)
+    by_definition = [row for row in beside if row not in unmeasured]
+    found = {}
+    for name, share in PERCENTILES.items():
+        few = {row: too_few(cells.calls[row], name) for row in timed}
+        found[name] = Column.empty(len(cells.cases), absent | few | beside | dict(unmeasured))
+        found[name].by_definition[by_definition] = True
+        for rows, calls in _of_equal_counts(cells, np.flatnonzero(found[name].present)):
+            found[name].put(rows, intervals(calls, share))
+    return found
 
 
 def too_few(calls: Sequence[float] | Floats, name: str) -> str:

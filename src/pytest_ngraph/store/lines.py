@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,13 +45,19 @@ def lines(path: Path) -> Iterator[Line]:
 
 def record_at(path: Path, offset: int, length: int) -> Record | None:
     """Return the record that lies at this place of a journal, without reading the rest; None if none lies there."""
+    return next(records_at(path, [(offset, length)]))
+
+
+def records_at(path: Path, places: Iterable[tuple[int, int]]) -> Iterator[Record | None]:
+    """Yield the record that lies at each place, an offset and a length, of a journal; None if none lies there."""
     try:
         with path.open("rb") as file:
-            file.seek(offset)
-            data = decoded(file.read(length))
+            for offset, length in places:
+                file.seek(offset)
+                data = decoded(file.read(length))
+                yield None if data is None else record_of(data)
     except OSError as error:
         raise unreadable(path, error) from error
-    return None if data is None else record_of(data)
 
 
 def record_of(data: dict[str, Any]) -> Record | None:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Record
-from pytest_ngraph.store.lines import record_at
+from pytest_ngraph.store.lines import records_at
 from pytest_ngraph.store.run import Run
 from pytest_ngraph.system.files import write_whole
 
@@ -117,14 +117,19 @@ class Outline:
 
     def record(self, row: int) -> Record:
         """Return the record of a row. Raise `StoreError` where it is no longer there."""
-        found = record_at(self.path, int(self.columns["offset"][row]), int(self.columns["length"][row]))
-        if found is None or found.case.id != self.ids[row]:
-            raise StoreError(f"{self.path} was changed while it was read. Try again.")
+        (found,) = self._read([row])
         return found
 
     def records(self) -> Iterator[Record]:
         """Yield all records, one by one."""
-        return map(self.record, range(len(self.ids)))
+        return self._read(range(len(self.ids)))
+
+    def _read(self, rows: Sequence[int]) -> Iterator[Record]:
+        places = zip(self.columns["offset"][rows].tolist(), self.columns["length"][rows].tolist(), strict=True)
+        for row, found in zip(rows, records_at(self.path, places), strict=True):
+            if found is None or found.case.id != self.ids[row]:
+                raise StoreError(f"{self.path} was changed while it was read. Try again.")
+            yield found
 
     def are(self, kind: int) -> npt.NDArray[np.bool_]:
         """Return which rows are of a `Kind`."""

@@ -22,7 +22,8 @@ from pytest_ngraph.report.study.sides import Sides
 
 if TYPE_CHECKING:
     from pytest_ngraph.metrics import Metric
-    from pytest_ngraph.store import Run
+    from pytest_ngraph.metrics.column import Column
+    from pytest_ngraph.store import Outline, Run
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,6 +32,8 @@ class Study:
 
     Attributes:
         records: one row per record, with raw samples.
+        by_case: the metrics of cases by name, with a row for each of `cases`.
+        wider: the metrics that span several cases, and the user's own, with the columns of `columns.METRICS`.
         profiles: where the time of cases goes, by their id. Only of those whose time was profiled.
         unprofiled: why that is not known of cases that were to be profiled, by their id.
         between: how much processes of the same code differ; decisions take it into account.
@@ -39,7 +42,8 @@ class Study:
     """
 
     cases: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.CASES))
-    metrics: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.METRICS))
+    by_case: Mapping[str, Column] = field(default_factory=dict)
+    wider: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.METRICS))
     inversions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.INVERSIONS))
     machines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.MACHINES))
     records: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.RECORDS))
@@ -53,15 +57,15 @@ class Study:
     @classmethod
     def of(
         cls,
-        runs: Iterable[Run],
-        before: Iterable[Run] = (),
+        runs: Iterable[Run | Outline],
+        before: Iterable[Run | Outline] = (),
         own: Iterable[Metric] = (),
         between: Callable[[Collection[str]], Between] = lambda machines: IN_GENERAL,
         sides: Sides | None = None,
     ) -> Study:
         """Return the study of these runs, from any number of stores and devices.
 
-        Runs from a generator are read one at a time, so that the records of only one are in memory.
+        Runs may come from a generator. Of outlines, only some records at a time are in memory.
 
         Args:
             before: earlier runs to compare with.
@@ -74,26 +78,36 @@ class Study:
         newest = recorded.newest()
         machines = recorded.machines.filter(pl.col("key") == "fingerprint")["value"].unique().to_list()
         known = learned(recorded.times, between(machines))
-        cases = recorded.frame[newest].select(list(columns.CASES))
+        cases = recorded.frame.select(list(columns.CASES))[newest]
         ids = cases["case"].to_list()
         kept = {case: recorded.profiles.get(int(row), {}) for case, row in zip(ids, newest, strict=True)}
         computed = columns_of(recorded.cells.take(newest), known)
         has_costs = bool(computed.cells.costs)
-        by_name = {name: column for name, column in computed.by_name.items() if has_costs or name not in COSTS}
-        metrics = [*frames.case_metrics(by_name, cases), frames.metrics([*computed.wider, *own])]
         return cls(
             cases=cases,
-            metrics=pl.concat(metrics),
+            by_case={name: each for name, each in computed.by_name.items() if has_costs or name not in COSTS},
+            wider=frames.metrics([*computed.wider, *own]),
             inversions=frames.inversions(computed.inversions),
             machines=recorded.machines,
             records=recorded.frame,
             loads=frames.loads(computed.cells),
             profiles={case: KeptProfile.from_dict(data) for case, data in kept.items() if "kernels" in data},
             unprofiled={case: data["problem"] for case, data in kept.items() if "problem" in data},
-            before=earlier.frame[earlier.newest()].select(list(columns.CASES)),
+            before=earlier.frame.select(list(columns.CASES))[earlier.newest()],
             between=known,
             sides=sides,
         )
+
+    def metric(self, *names: str) -> pl.DataFrame:
+        """Return these metrics, with the columns of `columns.METRICS`: all at once may take gigabytes."""
+        of_cases = [frames.case_metric(name, each, self.cases) for name, each in self.by_case.items() if name in names]
+        return pl.concat([*of_cases, self.wider.filter(pl.col("metric").is_in(names))])
+
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """Every metric, with the columns of `columns.METRICS`."""
+        every = (frames.case_metric(name, each, self.cases) for name, each in self.by_case.items())
+        return pl.concat([*every, self.wider])
 
     @property
     def warnings(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,28 +58,27 @@ def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
     return pl.DataFrame(facts, schema=columns.RECORDS, strict=False)
 
 
-def case_metrics(by_name: Mapping[str, Column], cases: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yield the metrics of cases as one frame per name, with the columns of `columns.METRICS`.
+def case_metric(name: str, column: Column, cases: pl.DataFrame) -> pl.DataFrame:
+    """Return a metric of cases, with the columns of `columns.METRICS`.
 
     Args:
-        cases: has the same rows as the columns of metrics.
+        cases: has the same rows as the column.
     """
-    scopes = cases.select(list(columns.SCOPE))
-    for name, column in by_name.items():
-        reasons = [""] * cases.height
-        for row, reason in column.absent.items():
-            reasons[row] = reason
-        found = column.estimates
-        yield scopes.with_columns(
+    found = column.estimates
+    return (
+        cases.select(list(columns.SCOPE))
+        .with_columns(
             pl.lit(name).alias("metric"),
             pl.Series("value", found.values).fill_nan(None),
             _bounded(found.lows, found.lows, found.highs).alias("low"),
             _bounded(found.highs, found.lows, found.highs).alias("high"),
-            pl.Series("absent", reasons, pl.String),
+            pl.Series("absent", column.absent.texts, pl.String)[column.absent.numbers],
             pl.lit(DEFINITIONS[name].unit).alias("unit"),
             pl.lit("").alias("against"),
             pl.lit("").alias("over"),
-        ).select(list(columns.METRICS))
+        )
+        .select(list(columns.METRICS))
+    )
 
 
 def metrics(every: Sequence[Metric]) -> pl.DataFrame:
@@ -121,9 +120,9 @@ def inversions(found: Sequence[Inversion]) -> pl.DataFrame:
     return pl.DataFrame(facts, schema=columns.INVERSIONS)
 
 
-def machine(run: Run) -> pl.DataFrame:
-    """Return one row for each device of a run and each fact of its environment."""
-    facts = [(device, run.environment_of(device).items()) for device in run.devices]
+def machine(run: Run, devices: Iterable[str]) -> pl.DataFrame:
+    """Return one row for each of these devices of a run and each fact of its environment."""
+    facts = [(device, run.environment_of(device).items()) for device in devices]
     rows = [(device, run.id, key, value) for device, items in facts for key, value in items]
     return pl.DataFrame(rows, schema=columns.MACHINES, orient="row")
 

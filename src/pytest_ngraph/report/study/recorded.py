@@ -1,19 +1,27 @@
-"""Recorded runs as frames, read one by one, so that only one run's records are in memory at a time."""
+"""Recorded runs as frames, read some records at a time: as objects, all of them would take gigabytes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from pytest_ngraph.metrics.cells import Cells
-from pytest_ngraph.metrics.history import Timed, timed
+from pytest_ngraph.metrics.history import Conditions, Timed
 from pytest_ngraph.metrics.sampled import Rows
+from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns, frames
-from pytest_ngraph.store import Run
+from pytest_ngraph.stats import FEWEST_ROUNDS
+from pytest_ngraph.store import Outline, Run
+
+AT_ONCE = 5_000
+"""Records that are turned into rows at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,7 +32,7 @@ class Recorded:
         frame: one row per record, with the columns of `columns.RECORDS`.
         cells: the measurements of the same rows.
         machines: with the columns of `columns.MACHINES`.
-        times: of the records that say what they depend on.
+        times: of the records that say what they depend on, of cases that have several.
         profiles: what records keep of their profiles, by the row; most have none.
     """
 
@@ -35,30 +43,52 @@ class Recorded:
     profiles: Mapping[int, dict[str, Any]]
 
     @classmethod
-    def of(cls, runs: Iterable[Run]) -> Recorded:
-        """Read runs, which may come from a generator.
+    def of(cls, runs: Iterable[Run | Outline]) -> Recorded:
+        """Read runs, which may come from a generator. Those of outlines are never in memory as a whole.
 
         Of records begun at the same time, the one of the earlier run comes first.
         """
-        times: list[Timed] = []
-        profiles: list[dict[str, Any]] = []
+        digests, conditions = Conditions(), list[str]()
+        profiles: dict[int, dict[str, Any]] = {}
         parts, machines, cells = [pl.DataFrame(schema=columns.RECORDS)], [pl.DataFrame(schema=columns.MACHINES)], []
-        for run in runs:
-            cells.append(Cells.of_each(run.records))
-            parts.append(frames.records(run.records, cells[-1]))
-            machines.append(frames.machine(run))
-            times += timed(run.records)
-            profiles += [record.profile for record in run.records]
+        for each in runs:
+            run, records = (each.run, each.records()) if isinstance(each, Outline) else (each, each.records)
+            devices: dict[str, None] = {}
+            for batch in _batches(records):
+                cells.append(Cells.of_each(batch))
+                parts.append(frames.records(batch, cells[-1]))
+                profiles |= {
+                    len(conditions) + row: record.profile for row, record in enumerate(batch) if record.profile
+                }
+                conditions += map(digests.of, batch)
+                devices |= dict.fromkeys(record.case.device for record in batch)
+            machines.append(frames.machine(run, devices))
         frame = pl.concat(parts)
+        joined = Cells.joined(cells)
         order = np.argsort(frame["started_at"].to_numpy(), kind="stable")
         return cls(
             frame=frame[order],
-            cells=Cells.joined(cells).take(order),
+            cells=joined.take(order),
             machines=pl.concat(machines).sort("run", maintain_order=True),
-            times=times,
-            profiles={row: profiles[place] for row, place in enumerate(order) if profiles[place]},
+            times=list(_times(frame, joined, conditions)),
+            profiles={row: profiles[place] for row, place in enumerate(order.tolist()) if place in profiles},
         )
 
     def newest(self) -> Rows:
         """Return the row of each case's last record."""
         return np.array(list({case: row for row, case in enumerate(self.cells.cases)}.values()), dtype=np.intp)
+
+
+def _times(frame: pl.DataFrame, cells: Cells, conditions: Sequence[str]) -> Iterator[Timed]:
+    """Yield the times of which two may be compared: alone, a case shows nothing of how much its runs differ."""
+    counts = Counter(cells.cases)
+    rows = zip(cells.cases, conditions, frame["run"], frame["latency_s"], frame["rounds"], strict=True)
+    for case, own, run, latency_s, rounds in rows:
+        if own and latency_s is not None and rounds >= FEWEST_ROUNDS and counts[case] > 1:
+            yield Timed(case, own, run, math.log(latency_s))
+
+
+def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+    rest = iter(records)
+    while batch := list(islice(rest, AT_ONCE)):
+        yield batch

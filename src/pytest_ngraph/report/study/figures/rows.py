@@ -45,7 +45,7 @@ NETWORK = pl.concat_str(
 
 def of_metric(study: Study, metric: str) -> pl.DataFrame:
     """Return the rows of a metric that have a value, `named`."""
-    return named(study.metrics.filter(pl.col("metric") == metric, pl.col("value").is_not_null()))
+    return named(study.metric(metric).filter(pl.col("value").is_not_null()))
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:

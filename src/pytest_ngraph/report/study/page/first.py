@@ -111,7 +111,7 @@ def _counts(study: Study, found: Sequence[Answer[Row]]) -> Iterator[tuple[str, s
 
 
 def _workloads(study: Study, found: Sequence[Answer[Row]]) -> list[Workload]:
-    speedups = study.metrics.filter(pl.col("metric") == "speedup", pl.col("value").is_not_null())
+    speedups = study.metric("speedup").filter(pl.col("value").is_not_null())
     gains = {tuple(row[:-1]): row[-1] for row in speedups.select(*CELL, "value").iter_rows()}
     rows: dict[tuple[str, str], list[Choice]] = {}
     for answer in found:

@@ -69,7 +69,7 @@ def _depth(study: Study, block: str, number: str, title: str) -> Table:
 
 def _side_by_side(study: Study, metrics: Sequence[str], keys: Sequence[str]) -> pl.DataFrame:
     """Return a row for each scope, with each metric's value and interval, and the reason if a metric is absent."""
-    rows = study.metrics.filter(pl.col("metric").is_in(metrics))
+    rows = study.metric(*metrics)
     sides = rows.select(keys).unique(maintain_order=True)
     for metric in metrics:
         own = rows.filter(pl.col("metric") == metric).select(

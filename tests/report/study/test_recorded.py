@@ -1,0 +1,122 @@
+"""Outlines, of which some records at a time are read, show the same as runs whose records are all in memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import formula
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from synthetic import case, failed, noisy, skipped
+
+from pytest_ngraph import store
+from pytest_ngraph.artifact import Model
+from pytest_ngraph.case import Case
+from pytest_ngraph.costs import Costs
+from pytest_ngraph.record import Agreement, Record
+from pytest_ngraph.report import study
+from pytest_ngraph.report.study import recorded
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.store import SCHEMA
+
+CASES = [
+    case(compiler, size, device=device, **fields)
+    for device in ("xeon", "gpu")
+    for compiler in ("identity", "tvm")
+    for size in (1, 4)
+    for fields in ({}, {"workload": "conv", "depth": 1, "width": 64}, {"sizes": (("seq_len", 8),)})
+]
+FRAMES = ("cases", "metrics", "wider", "inversions", "machines", "records", "loads", "before")
+
+
+def drawn(each: Case) -> st.SearchStrategy[Record]:
+    """Return records of a case that ended in any way."""
+    started_at = st.sampled_from([0.0, 1.0, 2.5])
+    measured = st.builds(
+        noisy,
+        st.just(each),
+        st.floats(1e-3, 1.0),
+        rounds=st.sampled_from([1, 5, 7]),
+        seed=st.integers(0, 9),
+        started_at=started_at,
+        cpu_percent=st.none() | st.floats(0.0, 100.0),
+        compile_s=st.none() | st.floats(0.1, 9.0),
+        calls=st.just(()) | st.lists(st.floats(1e-3, 1.0), min_size=60, max_size=70).map(tuple),
+        agreement=st.none() | st.just(Agreement(error=0.3, tolerance=1e-4, problem="output 0 differs by 0.3")),
+        serving=st.none() | st.just(Costs(artifact_bytes=5)),
+        profile=st.just({}) | st.just({"problem": "no profiler"}),
+        cycles=st.sampled_from(["", "one"]),
+        model=st.builds(Model, parameters=st.none() | st.integers(1, 10**9)),
+        follows_from=st.just({}) | st.just({"graph": "g", "machine": "m"}),
+    )
+    others = st.sampled_from([failed(each), skipped(each, "no such operator")])
+    return measured | st.builds(dataclasses.replace, others, started_at=started_at)
+
+
+@st.composite
+def journals(draw: st.DrawFn) -> bytes:
+    """Return a journal of some records, which may end within a line."""
+    environment = {"fingerprint": draw(st.sampled_from(["one", "two"])), "processor": "Xeon"}
+    chosen = draw(st.lists(st.sampled_from(CASES).flatmap(drawn), min_size=1, max_size=12))
+    data = [{"schema": SCHEMA, "run": "r", "environment": environment}, *(each.to_dict() for each in chosen)]
+    text = b"".join(json.dumps(each).encode() + b"\n" for each in data)
+    return text[: len(text) - draw(st.sampled_from([0, 0, 1, 50]))]
+
+
+def same(one: Study, other: Study) -> None:
+    for name in FRAMES:
+        assert_frame_equal(getattr(one, name), getattr(other, name))
+    for name in ("profiles", "unprofiled", "between", "warnings"):
+        assert getattr(one, name) == getattr(other, name)
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(written=st.lists(journals(), min_size=1, max_size=3), at_once=st.integers(1, 5))
+def test_outlines_show_what_all_records_show(
+    tmp_path_factory: pytest.TempPathFactory, written: list[bytes], at_once: int
+) -> None:
+    folder = tmp_path_factory.mktemp("store")
+    names = [f"2026010{number}-000000-1" for number in range(len(written))]
+    for name, text in zip(names, written, strict=True):
+        (folder / f"{name}.jsonl").write_bytes(text)
+    whole = Study.of([store.read(folder, name) for name in names])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorded, "AT_ONCE", at_once)
+        same(Study.of(store.outlined(folder, name) for name in names), whole)
+
+
+def test_a_report_of_outlines_has_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded, "AT_ONCE", 100)
+    folder = tmp_path / "store"
+    for run in formula.runs():
+        formula.write(run, folder)
+    names = store.run_ids(folder)
+    one, other = tmp_path / "one", tmp_path / "other"
+    for each in (one, other):
+        study.check(each)
+    study.write(Study.of(store.read(folder, name) for name in names), one)
+    study.write(Study.of(store.outlined(folder, name) for name in names), other)
+    files = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
+    assert files == sorted(path.relative_to(other) for path in other.rglob("*") if path.is_file())
+    assert len(files) > 50
+    for path in files:
+        if path.suffix != ".pdf":  # has the time of its making
+            assert _content(one / path) == _content(other / path), path
+
+
+def _content(path: Path) -> bytes:
+    """Return what a file holds, without the numbers of clipping paths and gradients in an SVG, which count up."""
+    content = path.read_bytes()
+    return re.sub(rb"(clip|gradient_)\d+", rb"\1", content) if path.suffix == ".svg" else content
+
+
+def test_each_metric_is_a_part_of_all(synthetic: Study) -> None:
+    every = synthetic.metrics
+    for names in (["speedup"], ["friction", "bsr"], ["no such metric"], every["metric"].unique().to_list()):
+        assert_frame_equal(synthetic.metric(*names), every.filter(pl.col("metric").is_in(names)))
