@@ -17,8 +17,7 @@ from compiled import CPU, Export
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers import program
-from pytest_ngraph.compilers.tvm import Tvm, gpu, pipeline
+from pytest_ngraph.compilers.tvm import Tvm, frontend, gpu, pipeline
 from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.worker import memory
 from pytest_ngraph.workloads.verify import verify
@@ -83,7 +82,7 @@ def test_what_only_our_passes_cannot_compile_fails(
 
 
 def test_batch_norms_become_part_of_the_convolutions(exported: Export, host: Any) -> None:
-    module = pipeline.lower(program.load(exported(CONV)), host)
+    module = pipeline.lower(frontend.importers(exported(CONV)), host)
     names = " ".join(variable.name_hint for variable in module.get_global_vars())
     assert "conv2d" in names
     assert "sqrt" not in names
@@ -109,7 +108,7 @@ def test_a_gpu_gets_schedules_for_every_kernel(exported: Export, host: Any) -> N
     import tvm
 
     target = tvm.target.Target(tvm.target.Target("nvidia/nvidia-a100"), host=tvm.target.Target("llvm"))
-    module, coverage = gpu.schedule(pipeline.lower(program.load(exported(CONV)), target), target)
+    module, coverage = gpu.schedule(pipeline.lower(frontend.importers(exported(CONV)), target), target)
     assert coverage.by_rule + coverage.by_fallback > 1
     assert (" of them by a fallback" in str(coverage)) == (coverage.by_fallback > 0)
     assert not coverage.naive

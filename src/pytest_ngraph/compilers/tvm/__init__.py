@@ -1,17 +1,19 @@
-"""Apache TVM: graph passes on the exported program, and schedules for its kernels by rule, by search or by TVM itself.
+"""Apache TVM: graph passes, and schedules for the graph's kernels by rule, by search or by TVM itself.
 
-In: an exported program and a target. Out: a shared library and its facts in the folder, and from them a `TvmModel`.
-This file holds the compiler and its options. Open `pipeline.py` next, the way from program to executable; `cpu/` has
-the scheduling rules, `tuning.py` the search, `runtime.py` the model that runs.
+In: an exported program or an ONNX file, and a target. Out: a shared library and its facts in the folder, and from them
+a `TvmModel`. This file holds the compiler and its options. Open `pipeline.py` next, the way from program to executable;
+`frontend.py` imports the graph, `cpu/` has the scheduling rules, `tuning.py` the search, `runtime.py` the model that
+runs.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.compilers import CompiledModel, kinds, program, refuse_precision, threads
@@ -21,9 +23,6 @@ from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import tvm as serving
 from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.wording import first_line
-
-if TYPE_CHECKING:
-    import torch
 
 LIBRARY = "model.so"
 FACTS = "facts.json"
@@ -71,22 +70,22 @@ class Tvm:
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write a shared library and the facts about its kernels."""
-        from pytest_ngraph.compilers.tvm import gpu
+        from pytest_ngraph.compilers.tvm import frontend, gpu
         from pytest_ngraph.compilers.tvm.target import refuse_device, tvm_target
 
         refuse_precision("tvm", target, ("fp32", "fp16") if target.kind == "cuda" else ("fp32",))
         if self.trials and target.kind == "cuda":
             raise Unsupported("tvm:trials tunes for a CPU only; on a GPU, use tvm without trials")
         refuse_device(target)
-        loaded = program.load(artifact)
+        importers = frontend.importers(artifact)
         compiled_for = tvm_target(target)
         with threads.spread(target):
             try:
-                executable, facts = self._build(loaded, compiled_for, artifact, target)
+                executable, facts = self._build(importers, compiled_for, artifact, target)
             except (Unsupported, MemoryError):
                 raise
             except Exception as error:
-                _refuse_what_the_library_refuses(artifact, compiled_for, error)
+                _refuse_what_the_library_refuses(artifact, importers, compiled_for, error)
                 raise
         executable.export_library(str(folder / LIBRARY))
         by_rules = "rules" if target.kind == "cpu" else gpu.LABEL
@@ -113,14 +112,14 @@ class Tvm:
         return serving.deploy(target, compiled / LIBRARY, folder)
 
     def _build(
-        self, loaded: torch.export.ExportedProgram, tvm_target: Any, artifact: Artifact, target: Target
+        self, importers: Sequence[Callable[[], Any]], tvm_target: Any, artifact: Artifact, target: Target
     ) -> tuple[Any, dict[str, str]]:
         """Return the executable and the facts about its schedules."""
         from pytest_ngraph.compilers.tvm import database, pipeline, tuning
 
         if self.schedule == "stock":
-            return pipeline.stock(loaded, tvm_target), {}
-        module = pipeline.lower(loaded, tvm_target)
+            return pipeline.stock(importers, tvm_target), {}
+        module = pipeline.lower(importers, tvm_target)
         facts = {}
         if self.trials:
             with database.opened(artifact, tvm_target, target.draw) as folder:
@@ -130,16 +129,18 @@ class Tvm:
         return executable, facts | {"kernels": str(coverage)}
 
 
-def _refuse_what_the_library_refuses(artifact: Artifact, tvm_target: Any, error: Exception) -> None:
-    """Raise `Unsupported` if TVM's own pipeline does not compile the program either: then the error is no defect here.
+def _refuse_what_the_library_refuses(
+    artifact: Artifact, importers: Sequence[Callable[[], Any]], tvm_target: Any, error: Exception
+) -> None:
+    """Raise `Unsupported` if TVM's own pipeline does not compile the workload either: then the error is no defect here.
 
     Args:
-        error: why the program was not compiled.
+        error: why the workload was not compiled.
     """
     from pytest_ngraph.compilers.tvm import pipeline
 
     try:
-        pipeline.stock(program.load(artifact), tvm_target)
+        pipeline.stock(importers, tvm_target)
     except Exception as refusal:  # each of TVM's passes raises in its own way
         reason = f"{type(refusal).__name__}: {first_line(refusal)}"
         raise Unsupported(f"TVM cannot compile {artifact.case.workload}: {reason}") from error

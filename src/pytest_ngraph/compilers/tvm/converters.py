@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -25,23 +26,52 @@ def squeeze(node: Any, importer: Any) -> Any:
 
 
 def layer_norm(node: Any, importer: Any) -> Any:
-    """Convert `layer_norm`, also without scale and shift, which the importer requires."""
+    """Convert `layer_norm`, also without scale and shift, which the importer requires.
+
+    Over several axes it becomes one over a single axis: ConvertLayout moves the axes of the tensor, but not those of
+    its scale.
+    """
     import numpy as np
     from tvm import relax
 
-    value, shape, *rest = importer.retrieve_args(node)
+    value, given, *rest = importer.retrieve_args(node)
     scale, shift, epsilon = (*rest, *(None, None, 1e-5)[len(rest) :])[:3]
-    axes = list(range(int(value.ty.ndim) - len(shape), int(value.ty.ndim)))
-    ones = np.ones([int(n) for n in shape], str(value.ty.dtype))
-    return importer.block_builder.emit(
-        relax.op.nn.layer_norm(
-            value,
-            relax.const(ones) if scale is None else scale,
-            relax.const(ones * 0) if shift is None else shift,
-            axes=axes,
-            epsilon=epsilon,
-        )
-    )
+    emit = importer.block_builder.emit
+    shape, normalized = [int(size) for size in value.ty.shape], [int(size) for size in given]
+    ones = np.ones([math.prod(normalized)], str(value.ty.dtype))
+
+    is_flat = len(normalized) == 1
+
+    def flat(parameter: Any, default: Any) -> Any:
+        if parameter is None:
+            return relax.const(default)
+        return parameter if is_flat else emit(relax.op.reshape(parameter, ones.shape))
+
+    rows = value if is_flat else emit(relax.op.reshape(value, [*shape[: -len(normalized)], ones.size]))
+    axis = len(shape) - len(normalized)
+    found = emit(relax.op.nn.layer_norm(rows, flat(scale, ones), flat(shift, 0 * ones), axes=[axis], epsilon=epsilon))
+    return found if is_flat else emit(relax.op.reshape(found, shape))
+
+
+def amax(node: Any, importer: Any) -> Any:
+    """Convert `amax`, which the importer does not know."""
+    from tvm import relax
+
+    return _reduced(relax.op.max, node, importer)
+
+
+def amin(node: Any, importer: Any) -> Any:
+    """Convert `amin`, which the importer does not know."""
+    from tvm import relax
+
+    return _reduced(relax.op.min, node, importer)
+
+
+def _reduced(reduce: Callable[..., Any], node: Any, importer: Any) -> Any:
+    options = dict(zip(("value", "axes", "keepdim"), importer.retrieve_args(node), strict=False)) | node.kwargs
+    value = options["value"]
+    axes = [axis % int(value.ty.ndim) for axis in options.get("axes", ())]
+    return importer.block_builder.emit(reduce(value, axes or None, options.get("keepdim", False)))
 
 
 def attention(node: Any, importer: Any) -> Any:
@@ -69,7 +99,12 @@ def attention(node: Any, importer: Any) -> Any:
     return emit(relax.op.matmul(emit(relax.op.nn.softmax(scores, axis=-1)), value))
 
 
-DECOMPOSED: dict[str, Callable[[Any, Any], Any]] = {"squeeze.dim": squeeze, "squeeze.dims": squeeze}
+DECOMPOSED: dict[str, Callable[[Any, Any], Any]] = {
+    "amax.default": amax,
+    "amin.default": amin,
+    "squeeze.dim": squeeze,
+    "squeeze.dims": squeeze,
+}
 """Converters by operator, for a program that PyTorch has decomposed."""
 CONVERTERS = DECOMPOSED | {
     "_unsafe_view.default": reshape,

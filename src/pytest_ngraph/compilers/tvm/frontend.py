@@ -1,20 +1,42 @@
-"""Import an exported program into Relax, TVM's graph, with and without PyTorch's decompositions.
+"""Import an exported program or an ONNX file into Relax, TVM's graph.
 
-Decomposed, a linear layer on a sequence becomes reshape, product, addition and reshape, and attention becomes a dozen
-operators that guard against masked rows. TVM does not fuse across the reshapes, and it runs the guards. Whole operators
-become products with their epilogues.
+A program is imported with and without PyTorch's decompositions. Decomposed, a linear layer on a sequence becomes
+reshape, product, addition and reshape, and attention becomes a dozen operators that guard against masked rows. TVM does
+not fuse across the reshapes, and it runs the guards. Whole operators become products with their epilogues.
 """
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.compilers.tvm.converters import CONVERTERS, DECOMPOSED
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.workloads.onnx import runtime as onnx_runtime
 
 if TYPE_CHECKING:
     import torch
+
+    from pytest_ngraph.artifact import Artifact
+
+
+def importers(artifact: Artifact) -> Sequence[Callable[[], Any]]:
+    """Return the ways to import the workload, the one with the fastest kernels first and TVM's default last.
+
+    Each returns an `IRModule` with the function `main` and its weights as constants.
+
+    Raises:
+        Unsupported: there is neither a program nor a file that TVM reads.
+    """
+    if (file := program.onnx_file(artifact, "tvm")) is not None:
+        return [partial(folded_onnx_relax_module, file), partial(onnx_relax_module, file)]
+    loaded = program.load(artifact)
+    return [partial(whole_relax_module, loaded), partial(decomposed_relax_module, loaded)]
 
 
 def whole_relax_module(program: torch.export.ExportedProgram) -> Any:
@@ -43,8 +65,30 @@ def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
         with converting(), torch.no_grad():
             return from_exported_program(program, unwrap_unit_return_tuple=True, custom_convert_map=DECOMPOSED)
     except Exception as error:
-        reason = (str(error).strip().splitlines() or [repr(error)])[0]
-        raise Unsupported(f"TVM cannot import the program: {reason}") from error
+        raise Unsupported(f"TVM cannot import the program: {_reason(error)}") from error
+
+
+def folded_onnx_relax_module(file: Path) -> Any:
+    """Return an ONNX file at fixed sizes, after ONNX Runtime has folded it: TVM takes shapes only as constants."""
+    with tempfile.TemporaryDirectory(prefix="ngraph-tvm-") as folder:
+        folded = Path(folder) / file.name
+        onnx_runtime.fold(file, folded)
+        return onnx_relax_module(folded)
+
+
+def onnx_relax_module(file: Path) -> Any:
+    """Return an ONNX file at fixed sizes as TVM imports it. Raises `Unsupported` for a graph that TVM does not take."""
+    import onnx
+    from tvm import relax
+    from tvm.relax.frontend.onnx import from_onnx
+
+    try:
+        with converting():
+            module = from_onnx(onnx.load(file), keep_params_in_input=False)
+            # TVM compiles what its importer makes only after this pass.
+            return relax.transform.DecomposeOpsForInference()(module)
+    except Exception as error:
+        raise Unsupported(f"TVM cannot import the file: {_reason(error)}") from error
 
 
 def _reshape_instead_of_viewing(program: torch.export.ExportedProgram) -> None:
@@ -58,3 +102,8 @@ def _reshape_instead_of_viewing(program: torch.export.ExportedProgram) -> None:
     for node in program.graph.find_nodes(op="call_function", target=torch.ops.aten.view.default):
         node.target = torch.ops.aten.reshape.default
     program.graph_module.recompile()
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of TVM's error; its type, where a converter asserts without a word."""
+    return (str(error).strip().splitlines() or [repr(error)])[0]

@@ -7,7 +7,10 @@ from typing import Any
 from pytest_ngraph.compilers.tvm.batch_norm import fold_batch_norm
 from pytest_ngraph.compilers.tvm.fast_math import fast_math
 
-CHANNELS_LAST = {"relax.nn.conv2d": ["NHWC", "HWIO"]}
+CHANNELS_LAST = {
+    "relax.nn.conv2d": ["NHWC", "HWIO"],
+    "relax.nn.conv2d_transpose": ["NCHW", "IOHW"],  # TVM converts one after a convolution, and cannot lower it then
+}
 
 
 def optimize(module: Any, tvm_target: Any, *, channels_last: bool = True) -> Any:

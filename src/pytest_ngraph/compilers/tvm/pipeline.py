@@ -1,35 +1,34 @@
-"""Turn an exported program into an executable, by TVM's own pipeline or by ours."""
+"""Turn an exported program or an ONNX file into an executable, by TVM's own pipeline or by ours."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
 
-from pytest_ngraph.compilers.tvm import cpu, frontend, gpu, packing, passes
+from pytest_ngraph.compilers.tvm import cpu, gpu, packing, passes
 from pytest_ngraph.compilers.tvm.target import processor
 
-if TYPE_CHECKING:
-    import torch
 
-
-def stock(program: torch.export.ExportedProgram, tvm_target: Any) -> Any:
-    """Compile the program as TVM does by default, import included."""
+def stock(importers: Sequence[Callable[[], Any]], tvm_target: Any) -> Any:
+    """Compile the workload as TVM does by default, import included. `frontend.importers` returns the importers."""
     import tvm
 
-    return tvm.compile(frontend.decomposed_relax_module(program), tvm_target)
+    return tvm.compile(importers[-1](), tvm_target)
 
 
-def lower(program: torch.export.ExportedProgram, tvm_target: Any) -> Any:
-    """Return the program as a module of fused kernels, ready to be scheduled or tuned.
+def lower(importers: Sequence[Callable[[], Any]], tvm_target: Any) -> Any:
+    """Return the workload as a module of fused kernels, ready to be scheduled or tuned.
 
-    If the importer or a pass cannot take an operator whole, the program is decomposed by PyTorch first.
+    Where an importer or a pass cannot take what the importer makes, the next importer follows.
 
     Raises:
-        Unsupported: TVM does not know an operator of the decomposed program either.
+        Unsupported: TVM does not know an operator, as its default importer has it.
     """
-    try:
-        return _lowered(frontend.whole_relax_module(program), tvm_target)
-    except Exception:
-        return _lowered(frontend.decomposed_relax_module(program), tvm_target)
+    for each in importers[:-1]:
+        with suppress(Exception):
+            return _lowered(each(), tvm_target)
+    return _lowered(importers[-1](), tvm_target)
 
 
 def _lowered(module: Any, tvm_target: Any) -> Any:

@@ -36,6 +36,20 @@ def refusal(path: Path, *, optimized: bool) -> str:
     return ""
 
 
+def fold(path: Path, folded: Path) -> None:
+    """Write a graph without what does not depend on its inputs, the arithmetic on their shapes included.
+
+    Only operators of ONNX are in it. Raises as `outputs` does.
+    """
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = str(folded)
+    ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
 def _session(path: Path, *, optimized: bool) -> Any:
     import onnxruntime as ort
 
