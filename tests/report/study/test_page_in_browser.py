@@ -19,6 +19,7 @@ from pytest_ngraph.report.study.figures import FIGURES
 from pytest_ngraph.report.study.tables import TABLES
 
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+TOO_WIDE = "figure => figure.querySelector('svg').getBoundingClientRect().width - figure.clientWidth"
 SCHEMES = {WIDE["width"]: "light", PHONE["width"]: "dark"}
 
 
@@ -106,7 +107,9 @@ def test_figures_and_tables_work_without_network_and_complaints(
     opened = drawn(viewport)
     for name in FIGURES:
         if name not in UNDRAWN:
-            assert opened.figure(name).locator("svg path").count() > 0
+            figure = opened.figure(name)
+            assert figure.locator("svg path").count() > 0
+            assert figure.evaluate(TOO_WIDE) <= 0, name
     opened.tab.locator("#failures").scroll_into_view_if_needed()
     opened.tab.locator("section:has(#failures) .dt-search").wait_for()
     assert [address for address in opened.requests if not address.startswith("data:")] == [file.as_uri()]

@@ -25,11 +25,15 @@ PAIR = (
 )
 """The columns that an inversion at several batch sizes has in common."""
 MOST = 30
-STEP = 16
+STEP = 26
 """Pixels per pair."""
-LONGEST = 560
-"""Maximum number of pixels of a pair's name; the rest is cut."""
-TITLE = "throughput of the first over the second"
+LINE = "; "
+"""Separates the two lines of a pair's name."""
+LONGEST = 400
+"""Maximum number of pixels of a line of a pair's name; the rest is cut."""
+TITLE = ("throughput of the first", "over the second")
+"""Lines of the title of the axis."""
+AXIS = alt.Axis(format="~g", tickCount=6, titleAnchor="end")
 BOTH_SIDES = {"device": ("device", "reference_device"), "compiler": ("compiler", "reference_compiler")}
 """The columns of an inversion for each field that the page filters by."""
 
@@ -69,7 +73,8 @@ def _both_ends(rows: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.format("{} on {} → {} on {}", "reference_compiler", "reference_device", "compiler", "device"))
     )
     labelled = rows.with_columns(
-        place=PLACE, pair=pl.format("{} : {}, batch {}, {}", "workload_a", "workload_b", "batch_size", arms)
+        place=PLACE,
+        pair=pl.format(f"{{}} : {{}}, batch {{}}{LINE}{{}}", "workload_a", "workload_b", "batch_size", arms),
     )
     ends = [
         labelled.with_columns(
@@ -84,17 +89,23 @@ def _both_ends(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _chart(rows: pl.DataFrame, palette: Palette) -> alt.LayerChart:
-    base = alt.Chart().encode(y=alt.Y("pair:N", title=None, sort=None, axis=alt.Axis(labelLimit=LONGEST)))
+    base = alt.Chart().encode(
+        y=alt.Y(
+            "pair:N",
+            title=None,
+            sort=None,
+            axis=alt.Axis(labelLimit=LONGEST, labelExpr=f"split(datum.label, '{LINE}')"),
+        )
+    )
     colour = palette.colour(rows["end_compiler"], "end_compiler")
     x, low = (
-        alt.X(f"{field}:Q", title=TITLE, scale=alt.Scale(type="log"), axis=alt.Axis(format="~g", tickCount=6))
-        for field in ("value", "low")
+        alt.X(f"{field}:Q", title=list(TITLE), scale=alt.Scale(type="log"), axis=AXIS) for field in ("value", "low")
     )
     tooltip = [
         alt.Tooltip("pair:N"),
         alt.Tooltip("end_compiler:N", title="compiler"),
         alt.Tooltip("end_device:N", title="device"),
-        *panels.numbers(TITLE),
+        *panels.numbers(" ".join(TITLE)),
     ]
     tie = alt.Chart(panels.NOTHING).mark_rule(strokeDash=[3, 3], opacity=0.6).encode(x=alt.datum(1))
     layers = [

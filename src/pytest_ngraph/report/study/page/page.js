@@ -1,6 +1,6 @@
 // Draws each figure when it comes near the window, and passes the reader's choices to all that are drawn.
 const views = [];
-const LEAST_WIDTH = 110, TALLEST = 220, MARGIN = 4, LEGEND_ENTRY = 115;  // pixels
+const LEAST_WIDTH = 80, TALLEST = 220, MARGIN = 4, LEGEND_ENTRY = 115;  // pixels
 const controls = document.getElementById("controls");
 
 function choices() {
@@ -52,7 +52,11 @@ async function filling(chart, spec, room) {
   await widened(most);  // without room for axes, so that nothing but the panels decides how much too wide it is
   const wide = Math.max(LEAST_WIDTH, most + Math.floor((room - drawn()) / columns));
   if (spec.bounds === "flush") view.signal(named + "height", Math.max(panel.height, Math.min(TALLEST, Math.round(wide * 0.5))));
-  return widened(wide);
+  view = await widened(wide);
+  const legend = spec.config.legend;
+  if (drawn() <= room || legend.columns === 1) return view;
+  view.finalize();  // a legend stands beside the labels of the axis, and is as wide as its columns
+  return filling(chart, { ...spec, config: { ...spec.config, legend: { ...legend, columns: legend.columns - 1 } } }, room);
 }
 
 async function draw(figure) {
