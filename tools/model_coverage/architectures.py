@@ -78,7 +78,10 @@ DECODERS: dict[str, Architecture] = {
     "mixtral": ({**GROUPED, "num_local_experts": 4}, SHORT),
     "qwen2": ({**TEXT, "num_key_value_heads": 2}, SHORT),
     "qwen3": (GROUPED, SHORT),
-    "qwen3_moe": ({**TEXT, "num_key_value_heads": 2, "num_experts": 4, "moe_intermediate_size": 32}, SHORT),
+    "qwen3_moe": (
+        {**TEXT, "num_key_value_heads": 2, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32},
+        SHORT,
+    ),
     "gemma": (GROUPED, SHORT),
     "gemma2": (GROUPED, SHORT),
     "gemma3_text": (GROUPED, SHORT),

@@ -41,6 +41,7 @@ def write_onnx(artifact: Artifact, path: Path, *, opset: int | None = None, rewr
     # With gradients, attention whose mask is computed would be decomposed into views that its strides do not allow.
     with converting(), torch.no_grad():
         try:
+            loaded = _with_attention_of_four_axes(loaded)
             made = torch.onnx.export(loaded, (), dynamo=True, verbose=False, optimize=optimize, opset_version=opset)
         except torch.onnx.errors.OnnxExporterError as error:
             raise Unsupported(f"torch.onnx cannot export {artifact.case.workload}: {_reason(error)}") from error
@@ -56,6 +57,39 @@ def real(inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     import torch
 
     return tuple(torch.view_as_real(tensor) if tensor.is_complex() else tensor for tensor in inputs)
+
+
+def _with_attention_of_four_axes(loaded: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """Return the program with attention over batch, heads, tokens and features: the exporter refuses other ranks."""
+    import torch
+
+    attention = torch.ops.aten.scaled_dot_product_attention.default
+    calls = loaded.graph.find_nodes(op="call_function", target=attention)
+    if all(call.args[0].meta["val"].dim() == 4 for call in calls):
+        return loaded
+
+    def of_four_axes(
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attn_mask: torch.Tensor | None = None,
+        *options: Any,
+        **named: Any,
+    ) -> Any:
+        if query.dim() == 4:
+            return NotImplemented
+        batch = query.shape[:-3]
+        if attn_mask is not None:
+            attn_mask = attn_mask.expand(*query.shape[:-1], key.shape[-2])
+        four = [
+            None if each is None else each.reshape(-1, *each.shape[len(batch) :])
+            for each in (query, key, value, attn_mask)
+        ]
+        found = attention(*four, *options, **named)
+        return found.reshape(*batch, *found.shape[1:])
+
+    decomposed: torch.export.ExportedProgram = loaded.run_decompositions({attention: of_four_axes})
+    return decomposed
 
 
 def _note_origins(made: Any) -> None:

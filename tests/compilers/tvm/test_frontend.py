@@ -29,6 +29,9 @@ AFTER_A_CONVOLUTION: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "layer norm over all axes": lambda x: functional.layer_norm(x, x.shape[1:]),
     "largest of each channel": lambda x: x * x.amax((-1, -2), keepdim=True),
     "smallest of all": lambda x: x - x.amin(),
+    "group norm without scale": lambda x: functional.group_norm(x, 4),
+    "positions": lambda x: x * 10.0 ** (torch.arange(8) / 8),
+    "rounded division": lambda x: torch.div(x, 3, rounding_mode="floor") + torch.arange(-4, 4) // 3,
 }
 """Functions of a tensor of 16 channels, whose axes the passes before them have moved."""
 COMPUTED_SHAPE = """

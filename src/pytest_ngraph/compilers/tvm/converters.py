@@ -53,6 +53,54 @@ def layer_norm(node: Any, importer: Any) -> Any:
     return found if is_flat else emit(relax.op.reshape(found, shape))
 
 
+def group_norm(node: Any, importer: Any) -> Any:
+    """Convert `group_norm`, also without scale or shift, which the importer requires."""
+    import numpy as np
+    from tvm import relax
+
+    value, groups, *rest = importer.retrieve_args(node)
+    scale, shift, epsilon = (*rest, *(None, None, 1e-5)[len(rest) :])[:3]
+    ones = np.ones([int(value.ty.shape[1])], str(value.ty.dtype))
+    return importer.block_builder.emit(
+        relax.op.nn.group_norm(
+            value,
+            relax.const(ones) if scale is None else scale,
+            relax.const(0 * ones) if shift is None else shift,
+            num_groups=groups,
+            channel_axis=1,
+            axes=list(range(2, int(value.ty.ndim))),
+            epsilon=epsilon,
+        )
+    )
+
+
+def divide(node: Any, importer: Any) -> Any:
+    """Convert division, with or without rounding. The importer divides integers as such, and does not mix types."""
+    from tvm import relax
+
+    operands, mode = importer.retrieve_args(node)[:2], (*node.args[2:], node.kwargs.get("rounding_mode"))[0]
+    types = [str(operand.ty.dtype) for operand in operands if hasattr(operand, "ty")]
+    floats = [each for each in types if "float" in each]
+    if floats or mode is None or any(isinstance(operand, float) for operand in operands):
+        kind = floats[0] if floats else "float32"
+        operation, rounding = relax.op.divide, {"floor": relax.op.floor, "trunc": relax.op.trunc}.get(mode)
+    else:
+        kind = types[0]
+        operation, rounding = relax.op.floor_divide if mode == "floor" else relax.op.divide, None
+    emit = importer.block_builder.emit
+    found = emit(operation(*(_typed(operand, kind, importer) for operand in operands)))
+    return emit(rounding(found)) if rounding else found
+
+
+def _typed(operand: Any, kind: str, importer: Any) -> Any:
+    """Return a tensor or a number as a tensor of a type."""
+    from tvm import relax
+
+    if not hasattr(operand, "ty"):
+        return relax.const(operand, kind)
+    return operand if str(operand.ty.dtype) == kind else importer.block_builder.emit(relax.op.astype(operand, kind))
+
+
 def amax(node: Any, importer: Any) -> Any:
     """Convert `amax`, which the importer does not know."""
     from tvm import relax
@@ -102,12 +150,15 @@ def attention(node: Any, importer: Any) -> Any:
 DECOMPOSED: dict[str, Callable[[Any, Any], Any]] = {
     "amax.default": amax,
     "amin.default": amin,
+    "div.Tensor": divide,
+    "div.Tensor_mode": divide,
     "squeeze.dim": squeeze,
     "squeeze.dims": squeeze,
 }
 """Converters by operator, for a program that PyTorch has decomposed."""
 CONVERTERS = DECOMPOSED | {
     "_unsafe_view.default": reshape,
+    "group_norm.default": group_norm,
     "layer_norm.default": layer_norm,
     "scaled_dot_product_attention.default": attention,
 }
