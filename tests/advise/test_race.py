@@ -214,6 +214,20 @@ def test_who_may_be_faster_than_a_finalist_that_keeps_the_limits_is_measured_too
     assert [each[0] for each in measure.wanted if each] == ["openvino:streams=2", "openvino"]
 
 
+def test_who_is_slow_to_compile_is_measured_again_where_it_is_not_surely_slower() -> None:
+    """Its compiled model is kept, so that compiling it costs nothing the second time."""
+
+    class Noisy(Simulated):
+        def _record(self, case: Case, is_wanted: bool) -> Record:
+            record = super()._record(case, is_wanted)
+            is_first = case.compiler == "tvm" and len(self.taken) == 1
+            return noisy(case, 1.0, spread=0.5, compile_s=200.0, load_s=0.5) if is_first else record
+
+    found, measure = raced(Noisy({**CLEAR, "tvm": 1.5}))
+    assert "tvm-b1-cpu" in measure.taken[1]
+    assert found.is_sure
+
+
 def test_a_finalist_keeps_its_costs_when_it_is_measured_again_beside_others() -> None:
     """Identity is a finalist and turns out slower than an option that was none, which is measured beside it."""
 

@@ -204,7 +204,13 @@ class Race:
         return fitting
 
     def _seconds(self, case: Case, effort: float) -> float:
-        """Return about how long it takes to measure a case, from what its compiler took before."""
+        """Return about how long it takes to measure a case, from what its compiler took before.
+
+        What was measured has been compiled, and is only loaded.
+        """
+        known = self._raced.latest.get(case)
+        if known is not None:
+            return (known.load_s or 0.0) + OVERHEAD_S + self._rung_s
         before = [record for record in self._raced.latest.values() if family_of(record.case) == family_of(case)]
         compiling = max(((record.total_compile_s or 0.0) + (record.load_s or 0.0) for record in before), default=0.0)
         return effort * compiling + OVERHEAD_S + self._rung_s
