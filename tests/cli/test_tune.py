@@ -67,7 +67,7 @@ def test_every_size_of_every_workload_is_tuned(bench: type[FakeBench], capsys: p
     ]
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [
-        "resnet18-b1-cpu: 16 of 32 trials",
+        "tvm:trials=32 resnet18-b1-cpu: 16 of 32 trials",
         "resnet18-b1-cpu: 32 trials done, 4 of 4 kernels scheduled, 2 of them tuned",
     ]
     assert lines[-1] == "To measure them: pytest --compiler=tvm,tvm:trials=32"
@@ -119,7 +119,7 @@ def test_an_interrupt_is_one_line_that_says_how_to_continue(
     before = signal.getsignal(signal.SIGINT)
     assert main(["tune", "conv"]) == 130
     assert capsys.readouterr().out.splitlines()[-1] == (
-        "interrupted: conv-b1-cpu: 16 of 32 trials. The same command continues from there."
+        "interrupted: tvm:trials=1500 conv-b1-cpu: 16 of 32 trials. The same command continues from there."
     )
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -146,13 +146,13 @@ def test_counts_start_at_one(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_on_a_terminal_one_line_is_rewritten(a_case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("COLUMNS", "39")
     terminal = io.StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     live = Live(terminal)
     live.compiling(a_case, "16 of 32 trials")
     live.end("done")
-    assert terminal.getvalue() == f"{REWRITE}resnet18-b8-cpu: 16 of 32 tri{REWRITE}done\n"
+    assert terminal.getvalue() == f"{REWRITE}identity resnet18-b8-cpu: 16 of 32 tri{REWRITE}done\n"
 
 
 @pytest.mark.slow

@@ -27,10 +27,10 @@ class Live(Silent):
         self._show(f"waiting: {reason}")
 
     def phase(self, case: Case, phase: Phase) -> None:
-        self._show(f"{case.group_label}: {phase}")
+        self._show(f"{case.compiler} {case.group_label}: {phase}")
 
     def compiling(self, case: Case, text: str) -> None:
-        self._show(f"{case.group_label}: {text}")
+        self._show(f"{case.compiler} {case.group_label}: {text}")
 
     def end(self, text: str) -> None:
         """Print a line that is not rewritten."""
