@@ -40,3 +40,12 @@ def test_doctor_knows_devices_of_the_users_own(
     monkeypatch.setenv("HOME", str(tmp_path))
     assert main(["doctor", "--devices=~/devices.toml"]) == 0
     assert "device box is sparc, but this machine is" in capsys.readouterr().out
+
+
+def test_an_unknown_option_is_not_taken_for_another(capsys: pytest.CaptureFixture[str]) -> None:
+    """argparse reads `--device` as `--devices`, and looked for a file `gpu`."""
+    with pytest.raises(SystemExit):
+        main(["doctor", "--device=gpu"])
+    printed = capsys.readouterr().err
+    assert "usage: pytest-ngraph doctor" in printed
+    assert "unrecognized arguments: --device=gpu" in printed

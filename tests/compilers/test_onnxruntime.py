@@ -21,6 +21,7 @@ from pytest_ngraph.compilers.onnx_export import write_onnx
 from pytest_ngraph.compilers.onnx_session import ELEMENT_TYPES
 from pytest_ngraph.compilers.onnxruntime import PROVIDERS, OnnxRuntime, _providers
 from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.system import onnx_distributions
 from pytest_ngraph.workloads.onnx.file import OnnxFile
 from pytest_ngraph.workloads.verify import verify
 
@@ -197,6 +198,7 @@ def test_a_provider_that_the_build_lacks_is_refused(
     exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ort, "get_available_providers", lambda: ["CPUExecutionProvider"])
+    monkeypatch.setattr(onnx_distributions, "installed", lambda: {"onnxruntime": "1.24.1"})
     with pytest.raises(Unsupported, match="lacks DnnlExecutionProvider; it has CPUExecutionProvider"):
         OnnxRuntime(provider="dnnl").compile(exported(CASE), CPU, tmp_path)
     instead = r'pip uninstall -y onnxruntime, then pip install "pytest-ngraph\[onnxruntime-gpu\]"'

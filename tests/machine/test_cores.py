@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.machine import cgroup, machine
+from pytest_ngraph.machine import cgroup, gpus, machine
 from pytest_ngraph.machine.cores import Core, allowed, capacities, chosen, idle_shares, to_compile_on
 
 EIGHT = [Core(cpu, (cpu, cpu + 8), package=str(cpu // 4)) for cpu in range(8)]
@@ -122,4 +122,5 @@ def test_a_worker_that_is_bound_does_not_look_for_others(monkeypatch: pytest.Mon
 def test_a_machine_in_words_needs_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroup, "cpus", lambda: 2)
     monkeypatch.setattr(machine, "idle_shares", lambda: pytest.fail("it looks"))
-    assert machine.in_words.__wrapped__().endswith(", 2 cores")
+    monkeypatch.setattr(gpus, "listed", lambda: ["NVIDIA H200"] * 2)
+    assert machine.in_words.__wrapped__().endswith(", 2 cores, 2 x NVIDIA H200")

@@ -70,3 +70,13 @@ def test_the_drivers_version_is_what_the_kernel_says(monkeypatch: pytest.MonkeyP
     assert gpus.driver_version() == ""
     version.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023\n")
     assert gpus.driver_version() == "535.129.03"
+
+
+def test_names_are_listed_without_starting_cuda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for bus in ("0000:41:00.0", "0000:c1:00.0"):
+        (tmp_path / bus).mkdir()
+        (tmp_path / bus / "information").write_text("Model: \t\t NVIDIA H200\nIRQ:   \t\t 16\n")
+    monkeypatch.setattr(gpus, "LISTED", tmp_path)
+    assert gpus.listed() == ["NVIDIA H200"] * 2
+    monkeypatch.setattr(gpus, "LISTED", tmp_path / "missing")
+    assert gpus.listed() == []

@@ -49,7 +49,7 @@ def test_a_new_kernel_that_reports_more_flags_makes_no_other_machine() -> None:
 
 
 def test_a_machine_of_which_no_more_is_known_keeps_its_fingerprint() -> None:
-    plain = dataclasses.replace(this_machine(), model="", microcode="", instruction_sets=frozenset())
+    plain = dataclasses.replace(this_machine(), model="", microcode="", instruction_sets=frozenset(), power=())
     assert plain.fingerprint == plain.earlier_fingerprint
 
 

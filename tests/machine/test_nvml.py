@@ -100,3 +100,11 @@ def test_a_jetson_names_its_power_mode_and_whether_its_clocks_are_held(tmp_path:
     (clock / "min_freq").write_text("1300500000\n")
     assert jetson.settings(tmp_path, says)["jetson_clocks"] == "on"
     assert jetson.settings(tmp_path / "none", ("no-such-program",)) == {}
+
+
+def test_the_memory_of_a_process_is_what_the_driver_says() -> None:
+    running = [SimpleNamespace(pid=7, usedGpuMemory=2**29), SimpleNamespace(pid=8, usedGpuMemory=None)]
+    gpu = nvml.Device("0000:41:00.0", library(nvmlDeviceGetComputeRunningProcesses=lambda gpu: running))
+    assert gpu.held_by(7) == 2**29
+    assert gpu.held_by(8) is None, "a driver that does not report it"
+    assert gpu.held_by(9) is None, "another process"

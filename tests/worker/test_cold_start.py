@@ -52,7 +52,7 @@ class Slow(Footprint):
         super().__init__()
         self._clock = clock
 
-    def begin_loading(self) -> None:
+    def begin_loading(self, kind: Kind) -> None:
         self._clock.go_on(100)
 
 

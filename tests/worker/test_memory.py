@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.memory import ALLOCATOR_VARIABLES, KEEPING, Footprint, _drop_code, _unchanged
 
 FAULTS_OF_A_CALL = """
@@ -63,11 +65,11 @@ BYTES = 128 * 2**20
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process reset its peak")
 def test_what_an_earlier_case_needed_does_not_count() -> None:
     footprint = Footprint()
-    footprint.begin_loading()
+    footprint.begin_loading("cpu")
     large = np.ones(BYTES, dtype=np.uint8)
     before = footprint.peaks("cpu")["worker_memory_bytes"]
     del large
-    footprint.begin_loading()
+    footprint.begin_loading("cpu")
     after = footprint.peaks("cpu")["worker_memory_bytes"]
     assert before is not None
     assert after is not None
@@ -78,11 +80,11 @@ def test_what_an_earlier_case_needed_does_not_count() -> None:
 def test_what_compiling_leaves_behind_does_not_count() -> None:
     footprint = Footprint()
     footprint.note_libraries()
-    footprint.begin_loading()
+    footprint.begin_loading("cpu")
     alone = footprint.peaks("cpu")["worker_memory_bytes"]
     left = np.ones(BYTES, dtype=np.uint8)
     footprint.note_libraries()  # only the first call counts
-    footprint.begin_loading()
+    footprint.begin_loading("cpu")
     model = np.ones(BYTES, dtype=np.uint8)
     beside = footprint.peaks("cpu")["worker_memory_bytes"]
     assert alone is not None
@@ -157,7 +159,7 @@ def test_code_that_was_dropped_still_runs() -> None:
 
 def test_a_cpu_has_no_memory_of_a_gpu() -> None:
     footprint = Footprint()
-    footprint.begin("cpu")
+    footprint.begin_loading("cpu")
     footprint.look("cpu")
     assert footprint.peaks("cpu")["device_memory_bytes"] is None
 
@@ -171,7 +173,21 @@ def test_the_share_of_a_gpus_memory_is_known_beside_what_a_model_added(monkeypat
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (next(free), total))
     footprint = Footprint()
-    footprint.begin("cuda")
+    footprint.begin_loading("cuda")
     footprint.look("cuda")
     assert footprint.on_device("cuda") == (0.375, 0.125)
     assert footprint.on_device("cpu") is None
+
+
+def test_what_another_process_frees_on_a_gpu_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen on an H200: the worker of another compiler freed its model, and this one's seemed to need nothing."""
+    import torch
+
+    held = iter([2**29, 2**29 + 2**27])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (2**33, 2**34))
+    monkeypatch.setattr(memory, "_gpu", lambda: SimpleNamespace(held_by=lambda pid: next(held)))
+    footprint = Footprint()
+    footprint.begin_loading("cuda")
+    footprint.look("cuda")
+    assert footprint.peaks("cuda")["device_memory_bytes"] == 2**27

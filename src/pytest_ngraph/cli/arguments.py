@@ -25,21 +25,28 @@ INTERRUPTED = 130
 class Parser(argparse.ArgumentParser):
     """The parser of a subcommand, which may leave what follows two dashes to another program.
 
+    An option must be spelled out: argparse would read `--device` as `--devices`. What is unknown is an error of the
+    subcommand, so that its usage is shown.
+
     Attributes:
         rest: the name under which that is found; empty where two dashes have argparse's own meaning.
     """
 
     rest = ""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False} | kwargs)
+
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
         """Parse what precedes the dashes, and keep the rest as it is."""
         given = list(sys.argv[1:] if args is None else args)
-        if not self.rest:
-            return super().parse_known_args(given, namespace)
-        end = given.index("--") if "--" in given else len(given)
+        end = given.index("--") if self.rest and "--" in given else len(given)
         parsed, unknown = super().parse_known_args(given[:end], namespace)
-        setattr(parsed, self.rest, given[end + 1 :])
-        return parsed, unknown
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        if self.rest:
+            setattr(parsed, self.rest, given[end + 1 :])
+        return parsed, []
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:

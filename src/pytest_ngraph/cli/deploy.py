@@ -85,4 +85,6 @@ def _deploy(record: Record, run: Run, profiles: dict[str, Device], folder: Path)
     for what, value in in_words(done.costs):
         print(f"  {value}: {what}")
     low, high = record.throughput_interval[1:]
-    print(f"  {record.throughput:.1f} samples/s measured, 95 % interval {low:.1f} to {high:.1f}")
+    # `serve.py` copies its inputs to a GPU and the outputs back at every answer.
+    where = "" if target.kind == "cpu" else ", with inputs and outputs in the device's memory"
+    print(f"  {record.throughput:.1f} samples/s measured, 95 % interval {low:.1f} to {high:.1f}{where}")

@@ -8,7 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_ngraph.system.files import text_of
+
 VERSION = Path("/proc/driver/nvidia/version")
+LISTED = Path("/proc/driver/nvidia/gpus")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,12 @@ def driver_version() -> str:
         text = VERSION.read_text(errors="replace")
     version = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", text)
     return version[0] if version else ""
+
+
+def listed() -> list[str]:
+    """Return the names of this machine's GPUs, as the kernel's driver lists them. This does not start CUDA."""
+    texts = (text_of(file) for file in sorted(LISTED.glob("*/information")))
+    return [name[1] for name in (re.search(r"^Model:\s*(.+?)\s*$", text, re.MULTILINE) for text in texts) if name]
 
 
 def found() -> tuple[Gpu, ...]:

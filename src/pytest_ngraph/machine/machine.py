@@ -7,7 +7,8 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -146,11 +147,13 @@ def this_machine() -> Machine:
 
 @cache
 def in_words() -> str:
-    """Describe this machine without asking the GPUs' driver, such as `AMD EPYC, 2 cores`.
+    """Describe this machine without asking CUDA's driver, such as `AMD EPYC, 2 cores` or `..., NVIDIA H200`.
 
-    Once a process has asked the driver, its forked children cannot use CUDA. So only processes that measure ask it.
+    Once a process has asked that driver, its forked children cannot use CUDA. So only processes that measure ask it.
     """
-    return f"{_processor().name}, {counted(_count(cgroup.cpus()), 'core')}"
+    from pytest_ngraph.machine import gpus
+
+    return ", ".join([_processor().name, counted(_count(cgroup.cpus()), "core"), *_counted(gpus.listed())])
 
 
 def environment() -> dict[str, str]:
@@ -191,9 +194,15 @@ def is_same_machine(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
 
 
 def environment_in_words(facts: Mapping[str, str]) -> str:
-    """Describe any machine by its `environment`, such as `AMD EPYC, 2 cores`."""
+    """Describe any machine by its `environment`, such as `AMD EPYC, 2 cores` or `..., NVIDIA H200`."""
     processor = facts.get("processor") or facts["architecture"]
-    return f"{processor}, {counted(len(facts['cores'].split(',')), 'core')}"
+    devices = _counted(facts["gpu"].split("; ") if "gpu" in facts else [])
+    return ", ".join([processor, counted(len(facts["cores"].split(",")), "core"), *devices])
+
+
+def _counted(names: Sequence[str]) -> list[str]:
+    """Return each name once, with how many there are: `2 x NVIDIA H200`."""
+    return [name if count == 1 else f"{count} x {name}" for name, count in Counter(names).items()]
 
 
 def memory_share_in_use() -> float:

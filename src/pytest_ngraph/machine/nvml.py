@@ -85,6 +85,13 @@ class Device:
         """Return the ids of the processes that compute on it."""
         return {process.pid for process in self._ask("nvmlDeviceGetComputeRunningProcesses") or ()}
 
+    def held_by(self, pid: int) -> int | None:
+        """Return the bytes of its memory that a process holds; None where the driver does not report it."""
+        for process in self._ask("nvmlDeviceGetComputeRunningProcesses") or ():
+            if process.pid == pid and process.usedGpuMemory is not None:
+                return int(process.usedGpuMemory)
+        return None
+
     def _ask(self, function: str, *arguments: Any) -> Any:
         """Return the library's answer; None where it has none for this GPU."""
         ask = getattr(self._lib, function, None)

@@ -22,6 +22,7 @@ from pytest_ngraph.plugin import (
     options,
     outcomes,
     report_folder,
+    sigterm,
     summary_file,
     terminal,
     travel,
@@ -85,6 +86,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    sigterm.finish()
     outcomes.finish(session, exitstatus)
     summary_file.publish(session.config)
     report_folder.write(session.config)

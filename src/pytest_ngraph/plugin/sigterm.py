@@ -16,6 +16,12 @@ def end_on_sigterm(config: pytest.Config) -> None:
     config.add_cleanup(_restore)
 
 
+def finish() -> None:
+    """Let the session end as it is doing. The next signal changes nothing, the one after it kills the process."""
+    if signal.getsignal(signal.SIGTERM) is _end:
+        signal.signal(signal.SIGTERM, lambda *_: _restore())
+
+
 def _end(*_: object) -> None:
     """End the session. The next signal kills the process."""
     _restore()

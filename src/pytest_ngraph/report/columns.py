@@ -80,6 +80,7 @@ FIGURES = (
     Figure("compile", "compile_s", 6, _value),
     Figure("CPU %", "cpu_percent", 9, _whole),
     Figure("memory", "worker_memory_bytes", 8, _value),
+    Figure("device mem", "device_memory_bytes", 3, _value, optional=True),
     Figure("cold start", "cold_start_s", 2, _value, optional=True),
     Figure("serving", "serving_memory_bytes", 2, _value, optional=True),
     Figure("files", "artifact_bytes", 4, _value, optional=True),

@@ -54,6 +54,8 @@ def main() -> None:
 def set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
     """Set the search path, and import libraries ahead.
 
+    The working folder comes last: plain `pytest` does not import from it, and a user's model often lies there.
+
     Args:
         path: where to import from.
         keep_own: whether this interpreter's own search path follows `path`, instead of being replaced by it.
@@ -61,6 +63,8 @@ def set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
             too, unless the compiler declares no libraries. If an import fails, the request that needs it reports that.
     """
     sys.path[:] = path + (sys.path if keep_own else [])
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.append(folder)
     if ahead:
         with suppress(Exception):
             compiler = compilers.resolve(ahead)

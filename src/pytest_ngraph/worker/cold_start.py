@@ -50,7 +50,7 @@ class Job:
     def load(self) -> Loaded:
         """Load what is in the folder."""
         if self.footprint:
-            self.footprint.begin_loading()
+            self.footprint.begin_loading(self.target.kind)
         started = self.clock()
         model = self.compiler.load(self.artifact, self.target, self.folder)
         return Loaded(model, self.clock() - started)

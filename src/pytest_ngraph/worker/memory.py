@@ -10,10 +10,13 @@ import resource
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from pytest_ngraph.artifact import Kind
 from pytest_ngraph.compilers import kinds
+from pytest_ngraph.machine import nvml
+from pytest_ngraph.machine.machine import this_machine
 
 MADV_DONTNEED = 4
 MAPPING = re.compile(
@@ -53,22 +56,19 @@ class Footprint:
             trim()
             self._libraries = _own()
 
-    def begin(self, kind: Kind) -> None:
-        """Begin with a new case."""
-        self._gpu_before = _in_use_on(kind)
-        self._gpu_peak = 0
-
-    def begin_loading(self) -> None:
-        """Reset the peak: a model is loaded next."""
+    def begin_loading(self, kind: Kind) -> None:
+        """Reset the peaks: a model is loaded next."""
         gc.collect()
+        kinds.named(kind).give_back()
+        self._gpu_before, self._gpu_peak = _held_on(kind), 0
         _drop_code()
         _reset_peak()
         self._left = max(0, _own() - (self._libraries or 0))
 
     def look(self, kind: Kind) -> None:
-        """Note what the GPU has in use: its driver counts all processes together, so no other may allocate."""
+        """Note what this process holds of the GPU's memory, its allocators' reserves included."""
         if kind != "cpu":
-            self._gpu_peak = max(self._gpu_peak, _in_use_on(kind) - self._gpu_before)
+            self._gpu_peak = max(self._gpu_peak, _held_on(kind) - self._gpu_before)
 
     def on_device(self, kind: Kind) -> tuple[float, float] | None:
         """Return the shares of the GPU's memory that all processes hold and that this model added; None on a CPU."""
@@ -145,10 +145,21 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit if peak is None else peak
 
 
-def _in_use_on(kind: Kind) -> int:
-    """Return what all processes hold of the device's memory, as its driver counts them; 0 where it has none."""
+def _held_on(kind: Kind) -> int:
+    """Return what this process holds of the device's memory; 0 where it has none.
+
+    Where the driver does not report it by process, this is what all processes hold: then no other may allocate.
+    """
     memory = kinds.named(kind).memory()
-    return memory[1] - memory[0] if memory else 0
+    own = _gpu().held_by(os.getpid()) if kind == "cuda" else None
+    return own or (memory[1] - memory[0] if memory else 0)
+
+
+@cache
+def _gpu() -> nvml.Device:
+    """Return the GPU that this process sees."""
+    seen = this_machine().gpus
+    return nvml.Device(seen[0].bus if seen else "")
 
 
 def keep_freed_memory() -> None:

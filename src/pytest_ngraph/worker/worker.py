@@ -114,8 +114,6 @@ class Worker:
             instead_of: as in `export`.
         """
         on = Target.from_dict(target)
-        if not self._models:
-            self._footprint.begin(on.kind)
         folder = Path(tempfile.mkdtemp(prefix="ngraph-compiled-"))
         self._folders.append(folder)
         self._compiled[arm] = folder
