@@ -10,7 +10,10 @@ they mean nothing there.
 from __future__ import annotations
 
 import argparse
+import ctypes
+import errno
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +24,8 @@ PROJECT = Path(__file__).parents[1]
 DEBIAN, PYTHON = "bookworm", "3.11"
 SYSTEM = ("mmdebstrap", "proot", "qemu-user-static")
 INCLUDED = ("python3", "libstdc++6", "libgomp1", "g++")
-PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux2014_aarch64", "manylinux_2_17_aarch64")
+# Every C library up to Debian's. pip takes these names as they are: the newest alone would leave out older wheels.
+PLATFORMS = (*(f"manylinux_2_{minor}_aarch64" for minor in range(36, 16, -1)), "manylinux2014_aarch64")
 # Without their dependencies: pip would read those for this machine. Newer wheels of torch for aarch64 want CUDA's.
 PACKAGES = (
     *("torch==2.8.0", "torchvision==0.23.0", "numpy", "psutil", "typing_extensions", "sympy", "mpmath", "networkx"),
@@ -73,6 +77,7 @@ def main() -> int:
     folder = given.folder.absolute()
     if not (folder / "root/site").exists():
         build(folder, given.mirror)
+    install(folder, "--upgrade", str(PROJECT))
     run(folder, compilers, models)
     print(table(outcomes((folder / "root/p/result.xml").read_text()), compilers, models))
     return 0
@@ -98,11 +103,14 @@ def build(folder: Path, mirror: str) -> None:
     (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/bash\n")  # without which torch is not imported
     for name in ("root", "p"):
         (root / name).mkdir(exist_ok=True)
-    site = ["--quiet", "--no-deps", "--target", str(root / "site")]
     platforms = [f"--platform={platform}" for platform in PLATFORMS]
-    pip = [sys.executable, "-m", "pip", "install"]
-    _run(*pip, *site, *platforms, "--only-binary=:all:", f"--python-version={PYTHON}", *PACKAGES)
-    _run(*pip, *site, str(PROJECT))
+    install(folder, *platforms, "--only-binary=:all:", f"--python-version={PYTHON}", *PACKAGES)
+
+
+def install(folder: Path, *arguments: str) -> None:
+    """Install packages into the system's folder `site`, without what they depend on."""
+    site = ["--quiet", "--no-deps", "--target", str(folder / "root/site")]
+    _run(sys.executable, "-m", "pip", "install", *site, *arguments)
 
 
 def run(folder: Path, compilers: Sequence[str], models: Sequence[str]) -> None:
@@ -119,7 +127,26 @@ def run(folder: Path, compilers: Sequence[str], models: Sequence[str]) -> None:
         command,
         env={"PATH": "/usr/bin:/bin", "HOME": "/root", "PYTHONPATH": "/site", "QEMU_CPU": "neoverse-n1"},
         check=False,
+        preexec_fn=without_faccessat2,
     )
+
+
+def without_faccessat2() -> None:
+    """Let this process and its children do without the system call `faccessat2`, as on an old kernel.
+
+    proot 5.1, Debian's, does not know it and leaves its path as it is, so that no program is found executable: g++ does
+    not start its own parts. The C library then falls back to a call that proot knows.
+    """
+    faccessat2, refused, allowed = 439, 0x00050000 | errno.ENOSYS, 0x7FFF0000  # seccomp(2)
+    load, jump, give = 0x20, 0x15, 0x06  # linux/filter.h: of the call's number, the first four bytes; if equal; return
+    steps = ((load, 0, 0, 0), (jump, 0, 1, faccessat2), (give, 0, 0, refused), (give, 0, 0, allowed))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
+    program = struct.pack("@HP", len(steps), ctypes.addressof(code))
+    no_new_privileges, seccomp, by_filter = 38, 22, 2  # prctl(2)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(no_new_privileges, 1, 0, 0, 0)
+    if libc.prctl(seccomp, by_filter, program, 0, 0):
+        raise OSError(ctypes.get_errno(), "the kernel takes no filter of system calls")
 
 
 def tests(compilers: Sequence[str], models: Sequence[str]) -> str:

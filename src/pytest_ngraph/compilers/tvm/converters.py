@@ -122,6 +122,53 @@ def _reduced(reduce: Callable[..., Any], node: Any, importer: Any) -> Any:
     return importer.block_builder.emit(reduce(value, axes or None, options.get("keepdim", False)))
 
 
+def index(node: Any, importer: Any) -> Any:
+    """Convert indexing by integer tensors as NumPy defines it.
+
+    The importer takes `x[:, i, j]` for all pairs of `i` and `j`, and cannot broadcast what is not of one shape.
+    """
+    from tvm import relax
+
+    value, given = importer.retrieve_args(node)
+    emit = importer.block_builder.emit
+    indices = {axis: each for axis, each in enumerate(given) if each is not None}
+    if any(str(each.ty.dtype) == "bool" for each in indices.values()):
+        raise NotImplementedError(f"{node.name} by a mask")
+    if len(indices) == 1:
+        ((axis, only),) = indices.items()
+        return emit(relax.op.take(value, only, axis=axis))
+    axes, first = [*indices], min(indices)
+    if axes != list(range(first, first + len(axes))):  # apart from each other: what they select comes first
+        others = [axis for axis in range(int(value.ty.ndim)) if axis not in indices]
+        value, first = emit(relax.op.permute_dims(value, [*axes, *others])), 0
+    shape = [int(size) for size in value.ty.shape]
+    sizes = shape[first : first + len(axes)]
+    place = None
+    for number, each in enumerate(indices.values()):
+        size, step = sizes[number], math.prod(sizes[number + 1 :])
+        each = _typed(each, "int64", importer)
+        below = emit(relax.op.less(each, relax.const(0, "int64")))
+        each = emit(relax.op.where(below, emit(relax.op.add(each, relax.const(size, "int64"))), each))
+        part = emit(relax.op.multiply(each, relax.const(step, "int64")))
+        place = part if place is None else emit(relax.op.add(place, part))
+    rows = emit(relax.op.reshape(value, [*shape[:first], math.prod(sizes), *shape[first + len(axes) :]]))
+    return emit(relax.op.take(rows, place, axis=first))
+
+
+def unfold(node: Any, importer: Any) -> Any:
+    """Convert `Tensor.unfold`, windows along an axis, which the importer does not know."""
+    import numpy as np
+    from tvm import relax
+
+    value, axis, size, step = importer.retrieve_args(node)
+    emit, dimensions = importer.block_builder.emit, int(value.ty.ndim)
+    axis %= dimensions
+    begins = np.arange(0, int(value.ty.shape[axis]) - size + 1, step)
+    windows = emit(relax.op.take(value, relax.const(begins[:, None] + np.arange(size), "int64"), axis=axis))
+    order = [each for each in range(dimensions + 1) if each != axis + 1]
+    return emit(relax.op.permute_dims(windows, [*order, axis + 1]))
+
+
 def attention(node: Any, importer: Any) -> Any:
     """Convert attention, softmax(scale * Q K^T + mask) V, to separate operators.
 
@@ -152,8 +199,10 @@ DECOMPOSED: dict[str, Callable[[Any, Any], Any]] = {
     "amin.default": amin,
     "div.Tensor": divide,
     "div.Tensor_mode": divide,
+    "index.Tensor": index,
     "squeeze.dim": squeeze,
     "squeeze.dims": squeeze,
+    "unfold.default": unfold,
 }
 """Converters by operator, for a program that PyTorch has decomposed."""
 CONVERTERS = DECOMPOSED | {
