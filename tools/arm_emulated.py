@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 PROJECT = Path(__file__).parents[1]
 DEBIAN, PYTHON = "bookworm", "3.11"
 SYSTEM = ("mmdebstrap", "proot", "qemu-user-static")
-INCLUDED = ("python3", "libstdc++6", "libgomp1", "g++")
+INCLUDED = ("python3", "libstdc++6", "libgomp1", "g++", "openssl")
 # Every C library up to Debian's. pip takes these names as they are: the newest alone would leave out older wheels.
 PLATFORMS = (*(f"manylinux_2_{minor}_aarch64" for minor in range(36, 16, -1)), "manylinux2014_aarch64")
 # Without their dependencies: pip would read those for this machine. Newer wheels of torch for aarch64 want CUDA's.
