@@ -59,7 +59,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / f"{first.id}.jsonl"
 
 
-def is_as_read(found: Outline, path: Path) -> None:
+def assert_is_as_read(found: Outline, path: Path) -> None:
     """Check an outline against the run, read in full."""
     run = store.read(path.parent, path.stem)
     assert dataclasses.replace(found.run, devices_of_outline=()) == dataclasses.replace(run, records=(), steps=())
@@ -87,7 +87,7 @@ def is_as_read(found: Outline, path: Path) -> None:
 
 def test_it_is_as_the_run(written: Path) -> None:
     for _ in ("made", "kept"):
-        is_as_read(outline_of(written), written)
+        assert_is_as_read(outline_of(written), written)
 
 
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -107,7 +107,7 @@ def test_it_goes_on_where_it_was_kept(written: Path, data: st.DataObject) -> Non
             with pytest.raises(StoreError):
                 outline_of(growing)
             continue
-        is_as_read(outline_of(growing), growing)
+        assert_is_as_read(outline_of(growing), growing)
     path_of(growing).unlink(missing_ok=True)
     growing.unlink()
 
@@ -125,7 +125,7 @@ def test_only_what_was_added_is_read(written: Path, monkeypatch: pytest.MonkeyPa
         keep(self, record, length)
 
     monkeypatch.setattr(outlining.Outliner, "keep", counted)
-    is_as_read(outline_of(written), written)
+    assert_is_as_read(outline_of(written), written)
     assert [record.case for record in kept] == [CASES[2]]
 
 
@@ -144,7 +144,7 @@ def test_an_outline_that_does_not_hold_is_made_again(
         monkeypatch.setattr(outline, "VERSION", 0)
     else:
         path_of(written).write_bytes(path_of(written).read_bytes()[:500])
-    is_as_read(outline_of(written), written)
+    assert_is_as_read(outline_of(written), written)
 
 
 def test_a_store_that_cannot_be_written_has_outlines_all_the_same(
@@ -155,7 +155,7 @@ def test_a_store_that_cannot_be_written_has_outlines_all_the_same(
 
     path_of(written).unlink(missing_ok=True)
     monkeypatch.setattr(outline, "write_whole", refuse)
-    is_as_read(outline_of(written), written)
+    assert_is_as_read(outline_of(written), written)
     assert not path_of(written).exists()
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import errno
+import subprocess
+import sys
 
 import arm_emulated
+import pytest
 
 JUNIT = """<testsuites><testsuite>
 <testcase classname="test_arm" name="test_block[conv-identity-b1-d1-w16-cpu]" time="9.1"/>
@@ -34,3 +38,14 @@ def test_what_runs_there_is_python() -> None:
     both = ast.parse(arm_emulated.tests(["identity"], ["conv", "resnet18"]))
     assert {each.name for each in both.body if isinstance(each, ast.FunctionDef)} == {"test_block", "test_model"}
     assert "test_model" not in arm_emulated.tests(["identity"], ["conv"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
+def test_the_call_that_proot_does_not_know_is_refused() -> None:
+    libc = "libc = ctypes.CDLL(None, use_errno=True)"
+    asked = f"import ctypes; {libc}; print(libc.syscall(439, -100, b'/', 0, 0), ctypes.get_errno())"
+    command = [sys.executable, "-c", asked]
+    ran = subprocess.run(
+        command, preexec_fn=arm_emulated.without_faccessat2, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["-1", str(errno.ENOSYS)]

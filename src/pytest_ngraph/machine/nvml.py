@@ -5,6 +5,7 @@ Unlike CUDA's driver, it can be asked by a process that later forks. It takes no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -83,14 +84,14 @@ class Device:
 
     def processes(self) -> set[int]:
         """Return the ids of the processes that compute on it."""
-        return {process.pid for process in self._ask("nvmlDeviceGetComputeRunningProcesses") or ()}
+        return {process.pid for process in self._running()}
 
     def held_by(self, pid: int) -> int | None:
         """Return the bytes of its memory that a process holds; None where the driver does not report it."""
-        for process in self._ask("nvmlDeviceGetComputeRunningProcesses") or ():
-            if process.pid == pid and process.usedGpuMemory is not None:
-                return int(process.usedGpuMemory)
-        return None
+        return next((process.usedGpuMemory for process in self._running() if process.pid == pid), None)
+
+    def _running(self) -> Sequence[Any]:
+        return self._ask("nvmlDeviceGetComputeRunningProcesses") or ()
 
     def _ask(self, function: str, *arguments: Any) -> Any:
         """Return the library's answer; None where it has none for this GPU."""

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from pytest_ngraph.artifact import Kind
 from pytest_ngraph.compilers import kinds
-from pytest_ngraph.machine import nvml
-from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.machine import gpus, nvml
 
 MADV_DONTNEED = 4
 MAPPING = re.compile(
@@ -158,7 +157,7 @@ def _held_on(kind: Kind) -> int:
 @cache
 def _gpu() -> nvml.Device:
     """Return the GPU that this process sees."""
-    seen = this_machine().gpus
+    seen = gpus.found()
     return nvml.Device(seen[0].bus if seen else "")
 
 

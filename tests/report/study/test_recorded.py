@@ -69,7 +69,7 @@ def journals(draw: st.DrawFn) -> bytes:
     return text[: len(text) - draw(st.sampled_from([0, 0, 1, 50]))]
 
 
-def same(one: Study, other: Study) -> None:
+def assert_same(one: Study, other: Study) -> None:
     for name in FRAMES:
         assert_frame_equal(getattr(one, name), getattr(other, name))
     for name in ("profiles", "unprofiled", "between", "warnings"):
@@ -88,7 +88,7 @@ def test_outlines_show_what_all_records_show(
     whole = Study.of([store.read(folder, name) for name in names])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recorded, "AT_ONCE", at_once)
-        same(Study.of(store.outlined(folder, name) for name in names), whole)
+        assert_same(Study.of(store.outlined(folder, name) for name in names), whole)
 
 
 def test_a_report_of_outlines_has_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ def _reduced(reduce: Callable[..., Any], node: Any, importer: Any) -> Any:
 
 
 def index(node: Any, importer: Any) -> Any:
-    """Convert indexing by integer tensors as NumPy defines it.
+    """Convert indexing by several integer tensors as NumPy defines it. The importer converts every other kind.
 
     The importer takes `x[:, i, j]` for all pairs of `i` and `j`, and cannot broadcast what is not of one shape.
     """
@@ -132,27 +132,28 @@ def index(node: Any, importer: Any) -> Any:
     value, given = importer.retrieve_args(node)
     emit = importer.block_builder.emit
     indices = {axis: each for axis, each in enumerate(given) if each is not None}
-    if any(str(each.ty.dtype) == "bool" for each in indices.values()):
-        raise NotImplementedError(f"{node.name} by a mask")
-    if len(indices) == 1:
-        ((axis, only),) = indices.items()
-        return emit(relax.op.take(value, only, axis=axis))
+    if len(indices) == 1 or any(str(each.ty.dtype) == "bool" for each in indices.values()):
+        return importer._index_tensor(node)
     axes, first = [*indices], min(indices)
     if axes != list(range(first, first + len(axes))):  # apart from each other: what they select comes first
         others = [axis for axis in range(int(value.ty.ndim)) if axis not in indices]
         value, first = emit(relax.op.permute_dims(value, [*axes, *others])), 0
-    shape = [int(size) for size in value.ty.shape]
-    sizes = shape[first : first + len(axes)]
-    place = None
-    for number, each in enumerate(indices.values()):
-        size, step = sizes[number], math.prod(sizes[number + 1 :])
-        each = _typed(each, "int64", importer)
-        below = emit(relax.op.less(each, relax.const(0, "int64")))
-        each = emit(relax.op.where(below, emit(relax.op.add(each, relax.const(size, "int64"))), each))
-        part = emit(relax.op.multiply(each, relax.const(step, "int64")))
-        place = part if place is None else emit(relax.op.add(place, part))
-    rows = emit(relax.op.reshape(value, [*shape[:first], math.prod(sizes), *shape[first + len(axes) :]]))
+    shape, last = [int(size) for size in value.ty.shape], first + len(axes)
+    place: Any = relax.const(0, "int64")  # in the indexed axes made one
+    sizes = [relax.const(size, "int64") for size in shape[first:last]]
+    for size, each in zip(sizes, indices.values(), strict=True):
+        place = emit(relax.op.add(emit(relax.op.multiply(place, size)), _from_the_start(each, size, importer)))
+    rows = emit(relax.op.reshape(value, [*shape[:first], math.prod(shape[first:last]), *shape[last:]]))
     return emit(relax.op.take(rows, place, axis=first))
+
+
+def _from_the_start(places: Any, size: Any, importer: Any) -> Any:
+    """Return places along an axis as int64, counted from its start also where they are negative."""
+    from tvm import relax
+
+    emit, places = importer.block_builder.emit, _typed(places, "int64", importer)
+    is_negative = emit(relax.op.less(places, relax.const(0, "int64")))
+    return emit(relax.op.where(is_negative, emit(relax.op.add(places, size)), places))
 
 
 def unfold(node: Any, importer: Any) -> Any:
