@@ -75,17 +75,20 @@ class Identity:
         """Return the module with a span for each of its parts, or the program with one for each node.
 
         Raises:
-            Unsupported: on a GPU, and for a ScriptModule.
+            Unsupported: on other devices than a CPU and NVIDIA's GPUs, and for a ScriptModule.
         """
         if artifact.onnx is not None:
             return OnnxRuntime(optimization="none").instrument(artifact, target, compiled)
-        profiling.refuse_gpu("identity", target)
+        profiling.refuse("identity", target)
         pytorch.set_up(target)
         built = self._built(artifact, target)
         if pytorch.is_script(built.module):
             raise Unsupported(f"the parts of a ScriptModule take no hooks, and {artifact.case.workload} returns one")
         is_program = not self.runs_module(artifact)
-        return profiling.ProfiledModule(built.module, built.args, built.kwargs, nodes(artifact), interpreted=is_program)
+        operations = nodes(artifact)
+        return profiling.ProfiledModule(
+            built.module, built.args, built.kwargs, operations, target.kind, interpreted=is_program
+        )
 
     def _built(self, artifact: Artifact, target: Target) -> Built:
         """Return the module or the program with its arguments, on the target's kind of device."""

@@ -112,21 +112,21 @@ class TorchScript:
         return pytorch.load(run, args, target, **facts)
 
     def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
-        """Return the frozen graph of the program, timed by its operators. Raise `Unsupported` for a module or a GPU."""
+        """Return the frozen graph of the program, timed by its operators. Raise `Unsupported` for a module."""
         import torch
 
-        profiling.refuse_gpu("torchscript", target)
+        profiling.refuse("torchscript", target)
         if (compiled / SOURCE).read_text() != "program":
             raise Unsupported("torchscript can be profiled where it compiles the exported program, not a module")
         pytorch.set_up(target)
         module: Any = self._module(target, compiled)
-        args = program.inputs(artifact)
+        args = program.inputs(artifact, kinds.device(target))
 
         def run() -> object:
             with torch.inference_mode():
                 return module(*args)
 
-        return ProfiledScript(run, lambda: module.graph, nodes(artifact))
+        return ProfiledScript(run, lambda: module.graph, nodes(artifact), target.kind)
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         source = (compiled / SOURCE).read_text()

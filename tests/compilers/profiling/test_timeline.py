@@ -31,7 +31,7 @@ def test_operators_count_for_the_module_that_calls_them() -> None:
         Span("aten::mkldnn_convolution", 1 * second, 4 * second),
         Span("aten::add_", 6 * second, 7 * second),
     ]
-    conv, add = pytorch.kernels(nested(spans), 2, [node("conv2d_3", "conv", "conv2d")])
+    conv, add = pytorch.kernels(nested(spans), 2, [node("conv2d_3", "conv", "conv2d")], "cpu")
     assert (conv.operator, conv.kind) == ("conv2d", "mkldnn_convolution")
     assert (conv.seconds, add.seconds) == pytest.approx((1.5, 0.5))
     assert (conv.nodes, conv.modules) == (("conv2d_3",), ("conv",))

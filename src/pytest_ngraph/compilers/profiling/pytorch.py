@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.compilers import kinds
+from pytest_ngraph.compilers.profiling.gpu_time import launches, timed_by_kernels
 from pytest_ngraph.compilers.profiling.nodes import without_wrapper
 from pytest_ngraph.compilers.profiling.timeline import Span, nested
 from pytest_ngraph.errors import Unsupported
@@ -14,11 +16,13 @@ from pytest_ngraph.explain.profile import Kernel
 if TYPE_CHECKING:
     import torch
 
-    from pytest_ngraph.artifact import Target
+    from pytest_ngraph.artifact import Kind, Target
     from pytest_ngraph.explain.profile import Node
 
 CALL, MODULE, NODE = "ngraph call", "ngraph module ", "ngraph node "
 """Our spans: the name of one around a call, and the prefixes of those around modules and nodes."""
+PROFILED = ("cpu", "cuda")
+"""Kinds of devices whose work PyTorch's profiler reports."""
 
 
 class ProfiledModule:
@@ -27,6 +31,7 @@ class ProfiledModule:
     Args:
         module: gets hooks, or is interpreted.
         nodes: operations of its program; none where it has no program.
+        kind: of the device that it runs on.
         interpreted: whether it is an exported program, whose modules are gone, but not its nodes.
     """
 
@@ -36,19 +41,20 @@ class ProfiledModule:
         args: Sequence[Any],
         kwargs: dict[str, Any],
         nodes: Sequence[Node],
+        kind: Kind,
         *,
         interpreted: bool,
     ) -> None:
-        self._nodes = nodes
+        self._nodes, self._kind = nodes, kind
         self._hooks: list[Any] = []
         self._call = _interpreter(module) if interpreted else self._hooked(module)
         self._args, self._kwargs = args, kwargs
         self._run(1)
 
     def profile(self, calls: int) -> Sequence[Kernel]:
-        with recorded() as spans:
+        with recorded(self._kind) as spans:
             self._run(calls)
-        return kernels(nested(spans), calls, self._nodes)
+        return kernels(spans, calls, self._nodes, self._kind)
 
     def close(self) -> None:
         for hook in self._hooks:
@@ -84,20 +90,27 @@ class ProfiledModule:
         return module
 
 
-def refuse_gpu(name: str, target: Target) -> None:
-    """Raise `Unsupported` on a GPU, where operators return before their work is done."""
-    if target.kind != "cpu":
-        raise Unsupported(f"{name} cannot be profiled on a device of kind {target.kind}: only on cpu")
+def refuse(name: str, target: Target) -> None:
+    """Raise `Unsupported` on a device whose work PyTorch's profiler was not seen to report."""
+    if target.kind not in PROFILED:
+        raise Unsupported(
+            f"{name} cannot be profiled on a device of kind {target.kind}: only on {' and '.join(PROFILED)}"
+        )
 
 
 @contextmanager
-def recorded() -> Iterator[list[Span]]:
-    """Record what PyTorch does in this thread inside this context. The list is filled when it ends."""
+def recorded(kind: Kind) -> Iterator[list[Span]]:
+    """Record what PyTorch does in this thread inside this context.
+
+    The list is filled with the outermost spans when it ends. On a GPU their seconds are those of its kernels.
+    """
     from torch.profiler import ProfilerActivity, profile
 
     spans: list[Span] = []
-    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+    on_gpu = kind != "cpu"
+    with profile(activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]) as profiler:
         yield spans
+        kinds.named(kind).wait()
     # The events as they are: those that `profiler.events()` makes of them take seconds.
     events = profiler.profiler.kineto_results.events()
     found = [
@@ -105,21 +118,22 @@ def recorded() -> Iterator[list[Span]]:
         for each in events
     ]
     ours = {thread for thread, span in found if span.name.startswith((CALL, MODULE, NODE))}
-    spans += [span for thread, span in found if thread in ours]
+    own = [span for thread, span in found if thread in ours]
+    spans += timed_by_kernels(own, launches(events)) if on_gpu else nested(own)
 
 
-def recorded_calls(run: Callable[[], object], calls: int) -> list[Span]:
+def recorded_calls(run: Callable[[], object], calls: int, kind: Kind) -> list[Span]:
     """Record calls, and return the span of each."""
     from torch.autograd.profiler import record_function
 
-    with recorded() as spans:
+    with recorded(kind) as spans:
         for _ in range(calls):
             with record_function(CALL):
                 run()
-    return [span for span in nested(spans) if span.name == CALL]
+    return [span for span in spans if span.name == CALL]
 
 
-def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node]) -> list[Kernel]:
+def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node], kind: Kind) -> list[Kernel]:
     """Return the operators of calls: those of the same kind that one module or node called are one kernel."""
     found: dict[tuple[str, str, str], float] = {}
     for caller, span in _operators(spans, ""):
@@ -133,14 +147,14 @@ def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node]) -> list[Ke
     for node in nodes:
         named.setdefault((node.module, node.operator), []).append(node.name)
 
-    def kernel(caller: str, operator: str, kind: str, seconds: float) -> Kernel:
+    def kernel(caller: str, operator: str, inside: str, seconds: float) -> Kernel:
         of_module = named.get((path_of[caller], operator), []) if caller in path_of else []
         of_node = [caller.removeprefix(NODE)] if caller.startswith(NODE) else []
         return Kernel(
-            name=f"{path_of.get(caller, caller.removeprefix(NODE))}/{operator}/{kind}",
+            name=f"{path_of.get(caller, caller.removeprefix(NODE))}/{operator}/{inside}",
             operator=operator,
-            kind="" if kind == operator else kind,
-            provider="cpu",
+            kind="" if inside == operator else inside,
+            provider=kind,
             seconds=seconds,
             nodes=tuple(of_module or of_node),
             modules=(path_of[caller],) if caller in path_of else (),

@@ -19,6 +19,7 @@ from pytest_ngraph.explain.profile import Kernel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pytest_ngraph.artifact import Kind
     from pytest_ngraph.explain.profile import Node
 
 PARAMETER = re.compile(r"^(?:self\.)?(?P<module>[\w.]*?)\.(?:weight|bias)\b|^(?:self\.)?(?P<fused>[\w.]*?)\.weight_")
@@ -62,10 +63,11 @@ class ProfiledScript:
         run: calls the module, whose first calls optimize it.
         graph: returns that of the module, once it is optimized.
         nodes: operations of its program.
+        kind: of the device that it runs on.
     """
 
-    def __init__(self, run: Callable[[], object], graph: Callable[[], Any], nodes: Sequence[Node]) -> None:
-        self._run = run
+    def __init__(self, run: Callable[[], object], graph: Callable[[], Any], nodes: Sequence[Node], kind: Kind) -> None:
+        self._run, self._kind = run, kind
         for _ in range(2):
             run()
         self._steps = steps(graph())
@@ -74,7 +76,7 @@ class ProfiledScript:
 
     def profile(self, calls: int) -> Sequence[Kernel]:
         seconds: dict[str, float] = {}
-        for call in recorded_calls(self._run, calls):
+        for call in recorded_calls(self._run, calls, self._kind):
             graph = next((span for span in call.inner if span.name == "forward"), call)
             for name, spent in divided(graph, self._steps):
                 seconds[name] = seconds.get(name, 0.0) + spent / calls
@@ -82,7 +84,7 @@ class ProfiledScript:
             Kernel(
                 name=step.name,
                 operator="+".join(step.operators),
-                provider="cpu",
+                provider=self._kind,
                 seconds=seconds[step.name],
                 layout=self._known[step.name].layout,
             )
