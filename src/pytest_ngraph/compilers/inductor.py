@@ -19,7 +19,6 @@ from pytest_ngraph.compilers import CompiledModel, cpp_builds, kinds, program, p
 from pytest_ngraph.compilers.inductor_model import InductorModel, counts
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import inductor as profiling
-from pytest_ngraph.compilers.profiling.pytorch import refuse
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
@@ -154,16 +153,12 @@ class Inductor:
         return serving.deploy_package(artifact, target, compiled / PACKAGE, folder)
 
     def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
-        """Return the package, compiled once more. Raise `Unsupported` for what can have none.
-
-        On a GPU it has the kernels of what is measured there, which is compiled at the first call.
-        """
-        refuse("inductor", target)
-        if not self._can_be_packaged(artifact, target):
+        """Return the package, compiled once more. Raise `Unsupported` for what has none."""
+        if not self._is_ahead_of_time(artifact, target):
             raise Unsupported("inductor can be profiled where it compiles ahead of time, and here it does not")
         options = profiling.options() | ({"freezing": False} if _unfrozen(compiled) else {})
-        package = partial(self._package, pytorch.loaded_program(artifact, target), target, **options)
-        return profiling.ProfiledPackage(package, _run_package, artifact, target)
+        package = partial(self._package, program.load(artifact), target, **options)
+        return profiling.ProfiledPackage(package, _run_package, artifact)
 
     def _why_not_ahead(self, artifact: Artifact, target: Target) -> str:
         if not self.ahead_of_time:
@@ -197,11 +192,8 @@ class Inductor:
         return Built(pytorch.program_module(artifact, target), program.inputs(artifact, kinds.device(target)))
 
     def _is_ahead_of_time(self, artifact: Artifact, target: Target) -> bool:
-        return target.kind == "cpu" and self._can_be_packaged(artifact, target)
-
-    def _can_be_packaged(self, artifact: Artifact, target: Target) -> bool:
         is_asked_for = self.ahead_of_time and not self.runs_module(artifact)
-        return is_asked_for and target.objective == "latency"
+        return is_asked_for and target.kind == "cpu" and target.objective == "latency"
 
     def _package(self, loaded: torch.export.ExportedProgram, target: Target, path: Path, **further: Any) -> None:
         import torch

@@ -125,20 +125,15 @@ def set_up(target: Target) -> None:
 
 def program_module(artifact: Artifact, target: Target) -> torch.nn.Module:
     """Return the exported program as a module on the target's kind of device. Raises as `program.load` does."""
-    module: torch.nn.Module = loaded_program(artifact, target).module()
-    return module.to(kinds.device(target))
-
-
-def loaded_program(artifact: Artifact, target: Target) -> torch.export.ExportedProgram:
-    """Return the exported program for the target's kind of device. Raises as `program.load` does."""
     loaded = program.load(artifact)
     device = kinds.device(target)
-    if device == "cpu":
-        return loaded
-    from torch.export.passes import move_to_device_pass
+    if device != "cpu":
+        from torch.export.passes import move_to_device_pass
 
-    with_any_strides(loaded.graph_module)
-    return move_to_device_pass(loaded, device)  # also constants and operators that name a device
+        with_any_strides(loaded.graph_module)
+        loaded = move_to_device_pass(loaded, device)  # also constants and operators that name a device
+    module: torch.nn.Module = loaded.module()
+    return module.to(device)
 
 
 def with_any_strides(module: torch.fx.GraphModule) -> None:

@@ -9,9 +9,9 @@ import pytest
 from explained import node
 
 from pytest_ngraph.compilers.profiling import pytorch
-from pytest_ngraph.compilers.profiling.gpu_time import Launch, launches, plain, timed_by_kernels
+from pytest_ngraph.compilers.profiling.gpu_time import Launch, is_span, launches, plain, timed_by_kernels
 from pytest_ngraph.compilers.profiling.pytorch import MODULE
-from pytest_ngraph.compilers.profiling.timeline import Span
+from pytest_ngraph.compilers.profiling.timeline import Span, nested
 
 CONVOLUTION = "sm80_xmma_fprop_implicit_gemm_f32f32"
 ADDITION = "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::Add(float)> >(int)"
@@ -29,31 +29,51 @@ def event(name: str, device: str, correlation: int, linked: int, start: int, nan
     return SimpleNamespace(**{key: lambda value=value: value for key, value in values.items()})
 
 
-def test_a_kernel_is_found_at_the_moment_of_its_launch() -> None:
+def span_of(each: Any) -> Span:
+    return Span(each.name(), each.start_ns(), each.start_ns() + each.duration_ns())
+
+
+def test_a_kernel_is_linked_to_the_operator_that_launched_it() -> None:
     events = [
-        event("ngraph module conv", "CPU", 12, 0, 0, 100),
+        event("ngraph module conv", "CPU", 3, 0, 0, 100),
         event("aten::conv2d", "CPU", 5, 0, 10, 50),
+        event("Activity Buffer Request", "CPU", 5, 0, 12, 5),
         event("cudaPeekAtLastError", "CPU", 11, 5, 20, 1),
         event("cudaLaunchKernelExC", "CPU", 12, 5, 30, 10),
         event(CONVOLUTION, "CUDA", 12, 5, 500, 21504),
-        event("ngraph module conv", "CUDA", 12, 0, 500, 21504),
+        event("ngraph module conv", "CUDA", 3, 0, 500, 21504),
+        event("aten::add_", "CPU", 8, 0, 65, 20),
         event("cudaLaunchKernel", "CPU", 22, 8, 70, 10),
         event(ADDITION, "CUDA", 22, 8, 30000, 9984),
     ]
-    assert launches(events) == [Launch(CONVOLUTION, 30, 21504), Launch("elementwise_kernel", 70, 9984)]
+    spans = [(each, span_of(each)) for each in events if is_span(each)]
+    outermost = nested(span for _, span in spans)
+    found = launches(events, spans)
+    assert [(each.kernel, each.by.name, each.nanoseconds) for each in found] == [
+        (CONVOLUTION, "aten::conv2d", 21504),
+        ("elementwise_kernel", "aten::add_", 9984),
+    ]
+    (module,) = timed_by_kernels(outermost, found)
+    assert [span.name for span in module.inner] == ["aten::conv2d", "aten::add_"]
+    assert [span.seconds for span in module.inner] == pytest.approx([21504e-9, 9984e-9])
 
 
 def test_a_span_takes_as_long_as_the_kernels_that_were_launched_in_it() -> None:
+    convolution, addition = Span("aten::cudnn_convolution", 15, 45), Span("aten::add_", 65, 90)
     spans = [
         Span(MODULE, 0, 100),
         Span(f"{MODULE}conv", 5, 60),
         Span("aten::conv2d", 10, 50),
-        Span("aten::cudnn_convolution", 15, 45),
-        Span("aten::add_", 65, 90),
+        convolution,
+        addition,
         Span("aten::view", 91, 95),
     ]
-    launched = [Launch("to_nhwc", 20, 2000), Launch("gemm", 30, 6000), Launch("elementwise_kernel", 70, 1000)]
-    (network,) = timed_by_kernels(spans, launched)
+    launched = [
+        Launch("to_nhwc", convolution, 20, 2000),
+        Launch("gemm", convolution, 30, 6000),
+        Launch("elementwise_kernel", addition, 120, 1000),  # the driver's clock may differ from that of spans
+    ]
+    (network,) = timed_by_kernels(nested(spans), launched)
     assert network.seconds == pytest.approx(9e-6)
     conv, add, view = pytorch.kernels([network], 2, [node("conv2d_3", "conv", "conv2d")], "cuda")
     assert (conv.operator, conv.kind, conv.nodes) == ("conv2d", "gemm", ("conv2d_3",))

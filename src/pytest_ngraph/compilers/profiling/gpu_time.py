@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from pytest_ngraph.compilers.profiling.timeline import Span, nested
+from pytest_ngraph.compilers.profiling.timeline import Span
 
 TEMPLATE = re.compile(r"[<(].*", re.DOTALL)
 """What follows the name of a C++ function: its template's arguments, and its own."""
@@ -20,34 +20,52 @@ class Launch(NamedTuple):
     """A kernel that was launched.
 
     Attributes:
-        at: when, in nanoseconds, on the clock of the thread that did.
+        by: the span of the operator that launched it.
+        at: when, in nanoseconds, on the clock of the spans.
         nanoseconds: how long the GPU worked on it.
     """
 
     kernel: str
+    by: Span
     at: int
     nanoseconds: int
 
 
-def launches(events: Sequence[Any]) -> list[Launch]:
-    """Return the launches among the events of PyTorch's profiler (`_KinetoEvent`).
+def is_span(event: Any) -> bool:
+    """Return whether an event of PyTorch's profiler (`_KinetoEvent`) is a span of a thread.
 
-    A kernel has the correlation id of the call of the driver that launched it. Copies of our own spans on the GPU's
-    timeline have no operator that they are linked to.
+    Others are kernels, copies of our own spans on the GPU's timeline, and calls of the driver, which are linked to the
+    operator that made them.
     """
-    on_host = [event for event in events if _is_on_host(event)]
-    launched = {event.correlation_id(): event.start_ns() for event in on_host if event.name().startswith("cu")}
+    return _is_on_host(event) and not event.linked_correlation_id()
+
+
+def launches(events: Sequence[Any], spans: Iterable[tuple[Any, Span]]) -> list[Launch]:
+    """Return the kernels that these spans launched, by the operator that each is linked to.
+
+    Args:
+        events: all events.
+        spans: spans with their events.
+    """
+    of: dict[int, Span] = {}
+    for event, span in sorted(spans, key=lambda each: each[1].start):
+        of.setdefault(event.correlation_id(), span)
+    calls = {each.correlation_id(): each for each in events if _is_on_host(each) and each.linked_correlation_id()}
     return [
-        Launch(plain(event.name()), launched[event.correlation_id()], event.duration_ns())
-        for event in events
-        if event.linked_correlation_id() and not _is_on_host(event) and event.correlation_id() in launched
+        Launch(plain(each.name()), by, calls[each.correlation_id()].start_ns(), each.duration_ns())
+        for each in events
+        if not _is_on_host(each) and each.correlation_id() in calls and (by := of.get(each.linked_correlation_id()))
     ]
 
 
-def timed_by_kernels(spans: Iterable[Span], launched: Iterable[Launch]) -> list[Span]:
+def timed_by_kernels(outermost: Iterable[Span], launched: Iterable[Launch]) -> list[Span]:
     """Return the outermost spans, with a span for each kernel, on a clock that runs while kernels do."""
-    kernels = [(Span(each.kernel, each.at, each.at), each.nanoseconds) for each in launched]
-    took = {id(span): nanoseconds for span, nanoseconds in kernels}
+    took: dict[int, int] = {}
+    kernels: list[Span] = []
+    for each in launched:
+        kernels.append(Span(each.kernel, each.at, each.at))
+        took[id(kernels[-1])] = each.nanoseconds
+        each.by.inner = sorted([*each.by.inner, kernels[-1]], key=lambda span: span.start)
 
     def timed(span: Span, begins: int) -> Span:
         inner, ends = in_turn(span.inner, begins)
@@ -60,7 +78,7 @@ def timed_by_kernels(spans: Iterable[Span], launched: Iterable[Launch]) -> list[
             begins = found[-1].end
         return found, begins
 
-    return in_turn(nested([*spans, *(span for span, _ in kernels)]), 0)[0]
+    return in_turn(outermost, 0)[0]
 
 
 def plain(kernel: str) -> str:

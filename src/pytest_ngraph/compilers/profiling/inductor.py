@@ -15,14 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.compilers import kinds, program
+from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.profiling.matching import Known, aligned, located
 from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.profiling.pytorch import recorded_calls
 from pytest_ngraph.explain.profile import Kernel
 
 if TYPE_CHECKING:
-    from pytest_ngraph.artifact import Artifact, Target
+    from pytest_ngraph.artifact import Artifact
 
 INFORMATION = "kernel_information.json"
 GRAPH = re.compile(r"^graph_\d+_")
@@ -45,7 +45,6 @@ class ProfiledPackage:
         compile_to: compiles the package, with `options`.
         load: returns a call of a package.
         artifact: what it is compiled from.
-        target: what it is compiled for.
     """
 
     def __init__(
@@ -53,14 +52,12 @@ class ProfiledPackage:
         compile_to: Callable[[Path], None],
         load: Callable[[Path], Callable[..., object]],
         artifact: Artifact,
-        target: Target,
     ) -> None:
         with tempfile.TemporaryDirectory(prefix="ngraph-profile-") as folder:
             compile_to(package := Path(folder, "model.pt2"))
             self._information = information(package)
             run = load(package)
-        inputs = program.inputs(artifact, kinds.device(target))
-        self._kind = target.kind
+        inputs = program.inputs(artifact)
         self._run: Callable[[], object] = lambda: run(*inputs)
         self._nodes = nodes(artifact)
         self._run()
@@ -68,13 +65,13 @@ class ProfiledPackage:
     def profile(self, calls: int) -> Sequence[Kernel]:
         seconds: dict[int, float] = {}
         names: list[str] = []
-        for call in recorded_calls(self._run, calls, self._kind):
+        for call in recorded_calls(self._run, calls, "cpu"):
             names = [GRAPH.sub("", span.name) for span in call.inner]
             for index, span in enumerate(call.inner):
                 seconds[index] = seconds.get(index, 0.0) + span.seconds / calls
         known = in_order(names, self._information)
         kernels = [
-            Kernel(name=name, operator=name.rpartition("/")[0], seconds=seconds[index], provider=self._kind)
+            Kernel(name=name, operator=name.rpartition("/")[0], seconds=seconds[index], provider="cpu")
             for index, name in enumerate(known)
         ]
         return located(kernels, known, self._nodes)

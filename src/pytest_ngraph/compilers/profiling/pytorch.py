@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.compilers import kinds
-from pytest_ngraph.compilers.profiling.gpu_time import launches, timed_by_kernels
+from pytest_ngraph.compilers.profiling.gpu_time import is_span, launches, timed_by_kernels
 from pytest_ngraph.compilers.profiling.nodes import without_wrapper
 from pytest_ngraph.compilers.profiling.timeline import Span, nested
 from pytest_ngraph.errors import Unsupported
@@ -114,12 +114,14 @@ def recorded(kind: Kind) -> Iterator[list[Span]]:
     # The events as they are: those that `profiler.events()` makes of them take seconds.
     events = profiler.profiler.kineto_results.events()
     found = [
-        (each.start_thread_id(), Span(each.name(), each.start_ns(), each.start_ns() + each.duration_ns()))
+        (each, Span(each.name(), each.start_ns(), each.start_ns() + each.duration_ns()))
         for each in events
+        if is_span(each)
     ]
-    ours = {thread for thread, span in found if span.name.startswith((CALL, MODULE, NODE))}
-    own = [span for thread, span in found if thread in ours]
-    spans += timed_by_kernels(own, launches(events)) if on_gpu else nested(own)
+    ours = {event.start_thread_id() for event, span in found if span.name.startswith((CALL, MODULE, NODE))}
+    own = [(event, span) for event, span in found if event.start_thread_id() in ours]
+    outermost = nested(span for _, span in own)
+    spans += timed_by_kernels(outermost, launches(events, own)) if on_gpu else outermost
 
 
 def recorded_calls(run: Callable[[], object], calls: int, kind: Kind) -> list[Span]:
