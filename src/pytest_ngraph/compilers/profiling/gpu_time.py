@@ -7,6 +7,7 @@ of each launch, and how long the kernel took. A span's seconds become those of t
 from __future__ import annotations
 
 import re
+from bisect import insort
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ class Launch(NamedTuple):
     """A kernel that was launched.
 
     Attributes:
+        kernel: its name, without namespaces, templates and arguments.
         by: the span of the operator that launched it.
         at: when, in nanoseconds, on the clock of the spans.
         nanoseconds: how long the GPU worked on it.
@@ -61,11 +63,10 @@ def launches(events: Sequence[Any], spans: Iterable[tuple[Any, Span]]) -> list[L
 def timed_by_kernels(outermost: Iterable[Span], launched: Iterable[Launch]) -> list[Span]:
     """Return the outermost spans, with a span for each kernel, on a clock that runs while kernels do."""
     took: dict[int, int] = {}
-    kernels: list[Span] = []
     for each in launched:
-        kernels.append(Span(each.kernel, each.at, each.at))
-        took[id(kernels[-1])] = each.nanoseconds
-        each.by.inner = sorted([*each.by.inner, kernels[-1]], key=lambda span: span.start)
+        kernel = Span(each.kernel, each.at, each.at)
+        took[id(kernel)] = each.nanoseconds
+        insort(each.by.inner, kernel, key=lambda span: span.start)
 
     def timed(span: Span, begins: int) -> Span:
         inner, ends = in_turn(span.inner, begins)
