@@ -89,3 +89,27 @@ def test_a_file_that_has_nothing_of_the_head_may_be_broken(quick_project: pytest
     result = quick_project.runpytest(*EXACT)
     result.assert_outcomes(passed=1)
     assert result.ret == 0
+
+
+def test_a_file_that_git_ignores_is_named_and_can_be_given_to_the_base(
+    quick_project: pytest.Pytester, changed: Repository
+) -> None:
+    changed.write(".gitignore", ".ngraph\n__pycache__\ngate.*\nweights.txt\n")
+    changed.write("numbers.txt", "weights.txt")
+    changed.commit("weights are not tracked")
+    changed.write("weights.txt", "1 2 3")
+    without = quick_project.runpytest(*EXACT)
+    without.assert_outcomes(failed=1)
+    without.stdout.fnmatch_lines(
+        ["inconclusive: the base cannot be built: *. weights.txt is in the *: --ngraph-untracked=weights.txt.*"]
+    )
+    result = quick_project.runpytest(*EXACT, "--ngraph-untracked=weights.txt")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["Against main at *: 1 unchanged"])
+
+
+def test_a_pattern_that_matches_no_file_ends_the_run(quick_project: pytest.Pytester, changed: Repository) -> None:
+    changed.commit("as it is")
+    result = quick_project.runpytest(*EXACT, "--ngraph-untracked=*.pt")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --ngraph-untracked=*.pt matches no file in {changed.root}. Give a file*"])

@@ -27,7 +27,7 @@ NUMBERS = Path(__file__).with_name("numbers.txt")
 class Plain:
     """The family of workloads `plain...`: a few numbers in, the same numbers out.
 
-    They are those of `plain....txt` beside this file, or of `numbers.txt`.
+    They are those of `plain....txt` beside this file, or of `numbers.txt`, which may name another file.
     """
 
     priority = 1
@@ -44,6 +44,8 @@ class Plain:
     def export(self, case, folder):
         files = [file for file in (NUMBERS.with_name(f"{case.workload}.txt"), NUMBERS) if file.exists()]
         numbers = files[0].read_text() if files else "1 2 3"
+        if numbers.endswith(".txt"):
+            numbers = NUMBERS.with_name(numbers).read_text()
         if numbers == "hang":
             time.sleep(3600)
         if numbers == "elsewhere":

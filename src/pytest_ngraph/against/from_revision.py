@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_ngraph.against import pairing, revision
 from pytest_ngraph.against.origin import Found
 from pytest_ngraph.against.revision import collecting
+from pytest_ngraph.against.revision.untracked import untracked_files
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
@@ -22,7 +23,13 @@ class FromRevision:
     has_own_libraries = False
 
     def __init__(
-        self, name: str, arguments: Sequence[str], folder: Path, rootdir: Path, tests: Iterable[str] = ()
+        self,
+        name: str,
+        arguments: Sequence[str],
+        folder: Path,
+        rootdir: Path,
+        tests: Iterable[str] = (),
+        untracked: Sequence[str] = (),
     ) -> None:
         """Resolve the revision.
 
@@ -32,14 +39,18 @@ class FromRevision:
             folder: the folder in which pytest was started.
             rootdir: pytest's root folder.
             tests: the files and folders that pytest collects.
+            untracked: patterns of files that git does not track, and that the revision's code reads.
 
         Raises:
-            UsageError: the revision cannot be compared with, or the tests lie outside its repository.
+            UsageError: the revision cannot be compared with, the tests lie outside its repository, or a pattern
+                matches no file.
         """
         self._revision = revision.resolve(name, folder)
         _refuse_outside(self._revision.root, folder, tests)
+        untracked_files(untracked, self._revision.root)  # a pattern that matches nothing ends the run here
         self._arguments = arguments
         self._rootdir = rootdir
+        self._untracked = untracked
         self._opened = ExitStack()
 
     @property
@@ -60,7 +71,8 @@ class FromRevision:
         return self._revision.description
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
-        tree = self._opened.enter_context(revision.Worktree(self._revision, Path(tempfile.gettempdir())))
+        tree = revision.Worktree(self._revision, Path(tempfile.gettempdir()), self._untracked)
+        self._opened.enter_context(tree)
         collection = collecting.collect(tree, self._arguments, rootdir=self._rootdir, sys_path=search_path())
         pairs = pairing.pair(heads, collection)
         return Found(

@@ -56,7 +56,9 @@ def changed(index: Index, new: str, commit: str) -> Anchors | None:
     return Anchors(new, commit, last.anchor, last.anchor_commit)
 
 
-def measure(anchors: Anchors, arguments: Sequence[str], folder: Path, rootdir: Path, store: Path) -> str:
+def measure(
+    anchors: Anchors, arguments: Sequence[str], folder: Path, rootdir: Path, store: Path, untracked: Sequence[str] = ()
+) -> str:
     """Measure the cases of the new anchor beside the earlier one, and return what came of it, in a sentence.
 
     A pytest with the same arguments runs on the new anchor's files in a temporary worktree. Its failures fail nothing.
@@ -66,6 +68,7 @@ def measure(anchors: Anchors, arguments: Sequence[str], folder: Path, rootdir: P
         folder: the folder in which pytest was started.
         rootdir: pytest's root folder.
         store: where the records go.
+        untracked: patterns of files that git does not track, and that the anchors' code reads.
     """
     pair = f"{anchors.new} beside {anchors.earlier}"
     if anchors.have_libraries:
@@ -75,7 +78,7 @@ def measure(anchors: Anchors, arguments: Sequence[str], folder: Path, rootdir: P
             f"then, {APART}."
         )
     try:
-        problem = _measured(anchors, arguments, folder, rootdir, store)
+        problem = _measured(anchors, arguments, folder, rootdir, store, untracked)
     except NgraphError as error:
         problem = str(error)
     with Index(store) as index:
@@ -86,10 +89,12 @@ def measure(anchors: Anchors, arguments: Sequence[str], folder: Path, rootdir: P
     return f"{pair} could not be measured ({problem or 'no case has a ratio'}): {APART}."
 
 
-def _measured(anchors: Anchors, arguments: Sequence[str], folder: Path, rootdir: Path, store: Path) -> str:
+def _measured(
+    anchors: Anchors, arguments: Sequence[str], folder: Path, rootdir: Path, store: Path, untracked: Sequence[str]
+) -> str:
     """Run pytest on the new anchor's files. Return its error, if it has one."""
     with (
-        Worktree(resolve(anchors.commit, folder), Path(tempfile.gettempdir())) as tree,
+        Worktree(resolve(anchors.commit, folder), Path(tempfile.gettempdir()), untracked) as tree,
         tempfile.TemporaryDirectory(prefix="ngraph-link-") as scratch,
     ):
         request = {

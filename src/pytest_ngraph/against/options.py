@@ -25,6 +25,7 @@ class GateOptions:
         inconclusive: What happens to a test whose comparison noise left undecided.
         broken_base: What happens where the base cannot be collected, built or run.
         explain: Which cases are profiled beside their base, to say where they differ.
+        untracked: Patterns of the files that git does not track, such as weights, and that the base reads, too.
         launches: Fresh launches that a comparison may take; None for the usual number.
         two_sided: Whether a case is unchanged only if it is surely not faster by more than the margin either.
         threads: Cores that a comparison runs on; None for those of the device that other work leaves free.
@@ -42,6 +43,7 @@ class GateOptions:
     inconclusive: Policy = "warn"
     broken_base: Policy = "fail"
     explain: Explained = "regressed"
+    untracked: tuple[str, ...] = ()
     launches: int | None = None
     two_sided: bool = False
     threads: int | None = None

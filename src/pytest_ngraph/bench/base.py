@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -254,7 +255,21 @@ class Opponents:
             except OSError as error:
                 return Unbuilt(str(error), "raised")
             except WorkerFailed as error:
-                return Unbuilt(error.failure.message, error.failure.kind)
+                return Unbuilt(_with_advice(error.failure.message, base.instead_of), error.failure.kind)
             return Artifact.from_dict(answer)
 
         return export
+
+
+def _with_advice(reason: str, instead_of: tuple[Path, Path] | None) -> str:
+    """Return why the base cannot be built, with the next step where it looks for a file that only the head has."""
+    tree, root = instead_of or (None, None)
+    if tree is None or root is None:
+        return reason
+    for name in re.findall(rf"{re.escape(str(tree))}/([^'\"\n]+)", reason):
+        if (root / name).is_file() and not (tree / name).exists():
+            return (
+                f"{reason}. {name} is in the working tree, but not at the base: git does not track it. To give it to "
+                f"the base, too: --ngraph-untracked={name}"
+            )
+    return reason

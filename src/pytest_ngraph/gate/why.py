@@ -44,7 +44,7 @@ def _is_sure(row: Mapping[str, Any], *, slower: bool) -> bool:
 
 
 def _part(row: Mapping[str, Any], *, slower: bool) -> str:
-    name = {"layout": "layout changes"}.get(row["kind"], f"`{row['name']}`" if row["name"] else "the network")
+    name = {"layout": "layout changes"}.get(row["kind"], _module(row["name"]))
     name += ", between its parts," if row["kind"] == "between" else ""
     value, low, high = row["difference"]
     difference = Estimate.with_bounds(value, low, high)
@@ -55,7 +55,7 @@ def _part(row: Mapping[str, Any], *, slower: bool) -> str:
 def _graph(graph: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield which operations only one side has, and which differ."""
     for key in ("added", "removed", "changed"):
-        found = [f"{each['operator']} in `{each['module']}`" for each in (graph or {}).get(key, ())]
+        found = [f"{each['operator']} in {_module(each['module'])}" for each in (graph or {}).get(key, ())]
         if found:
             yield f"{key}: {listed(list(dict.fromkeys(found)), MOST_CHANGES)}"
 
@@ -64,6 +64,14 @@ def _compiled(compiled: Mapping[str, Any]) -> Iterator[str]:
     """Yield which fusions were lost, and which kernels are of another kind."""
     if lost := [*compiled["lost"]]:
         yield f"no longer fused: {listed(lost, MOST_CHANGES)}"
-    kinds = [f"{each['label']} in `{each['module']}`: {each['base']}, now {each['head']}" for each in compiled["kinds"]]
+    kinds = [
+        f"{each['label']} in {_module(each['module'])}: {each['base']}, now {each['head']}"
+        for each in compiled["kinds"]
+    ]
     if kinds:
         yield f"other kernels: {listed(kinds, MOST_CHANGES)}"
+
+
+def _module(path: str) -> str:
+    """Return a module as users read it; the whole network has no path."""
+    return f"`{path}`" if path else "the network"

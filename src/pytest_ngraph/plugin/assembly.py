@@ -99,7 +99,7 @@ def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
     started = config.invocation_params
     arguments = [str(argument) for argument in started.args]
     calibration = None if chosen.cluster.scheduler else kept()
-    origin = FromRevision(gate.against, arguments, started.dir, config.rootpath, config.args)
+    origin = FromRevision(gate.against, arguments, started.dir, config.rootpath, config.args, gate.untracked)
     return LiveBase(origin, gate, calibration)
 
 
@@ -114,20 +114,20 @@ def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
     from pytest_ngraph.against.interpreter import FromInterpreter
     from pytest_ngraph.history.index import Index
 
-    started = config.invocation_params
+    started, untracked = config.invocation_params, chosen.gate.untracked
     arguments = [str(argument) for argument in started.args]
     with Index(chosen.store) as index:
         index.update()
         last = index.last_anchored()
         name = chosen.gate.against or chosen_before(last.anchor if last else "", started.dir)
-        revision = FromRevision(name, arguments, started.dir, config.rootpath, config.args)
+        revision = FromRevision(name, arguments, started.dir, config.rootpath, config.args, untracked)
         python = chosen.gate.against_python
         origin = WithLibraries(revision, FromInterpreter(python, config.rootpath)) if python else revision
         anchors = linking.changed(index, revision.name, origin.commit)
     anchor = Anchor(origin, name, chosen.gate)
     if anchors is not None and not options.is_xdist_worker(config):
         print(f"pytest-ngraph: a new anchor, {anchors.new}, is measured beside {anchors.earlier} once.", flush=True)
-        anchor.note = linking.measure(anchors, arguments, started.dir, config.rootpath, chosen.store)
+        anchor.note = linking.measure(anchors, arguments, started.dir, config.rootpath, chosen.store, untracked)
     return anchor
 
 

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ngraph.against.pairing import BaseCase, Collection, pair
+from pytest_ngraph.against.revision.untracked import bring_untracked
 from pytest_ngraph.case import Case
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.items import case_of, measures
+from pytest_ngraph.plugin.options.reading import lines
 from pytest_ngraph.system.child import die_with_parent
 from pytest_ngraph.system.relocation import moved, with_paths
 
@@ -35,6 +37,11 @@ class BisectStep:
     def __init__(self, request: Mapping[str, Any]) -> None:
         self._request = request
         self._places = tuple(map(Path, request["instead_of"])) if request["instead_of"] else None
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        if self._places is not None:
+            copy, original = self._places
+            bring_untracked(lines(config, "ngraph_untracked"), original, copy)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:

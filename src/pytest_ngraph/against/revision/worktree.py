@@ -6,12 +6,13 @@ import atexit
 import os
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 
 from pytest_ngraph.against.revision.resolve import Revision
 from pytest_ngraph.against.revision.submodules import check_out_submodules
+from pytest_ngraph.against.revision.untracked import bring_untracked
 from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.system.command import held_back
 from pytest_ngraph.system.files import take
@@ -32,9 +33,14 @@ class Worktree:
         missing_submodules: a sentence on each submodule that could not be checked out.
     """
 
-    def __init__(self, revision: Revision, parent_folder: Path) -> None:
-        """Choose a folder inside `parent_folder`; entering the context makes it."""
+    def __init__(self, revision: Revision, parent_folder: Path, untracked: Sequence[str] = ()) -> None:
+        """Choose a folder inside `parent_folder`; entering the context makes it.
+
+        Args:
+            untracked: patterns of files that git does not track, to bring from the working tree.
+        """
         self.revision = revision
+        self._untracked = untracked
         self.root = parent_folder.resolve() / f"{PREFIX}{secrets.token_hex(6)}"
         self.missing_submodules: tuple[str, ...] = ()
         self._lock: int | None = None
@@ -44,7 +50,7 @@ class Worktree:
 
         Raises:
             NgraphError: git or the file system fails.
-            UsageError: the current folder is a file at that revision.
+            UsageError: the current folder is a file at that revision, or a pattern matches no file.
         """
         remove_left_over(self.revision.common)
         atexit.register(self.remove)  # for an interrupt on the way into the with block
@@ -97,6 +103,7 @@ class Worktree:
         except GitFailed as error:
             raise NgraphError(f"{self.revision} cannot be checked out. {error}") from None
         self.missing_submodules = tuple(check_out_submodules(self.revision.root, self.root))
+        bring_untracked(self._untracked, self.revision.root, self.root)
         try:
             self.cwd.mkdir(parents=True, exist_ok=True)  # git keeps no empty folders, and relative paths start there
         except (FileExistsError, NotADirectoryError):

@@ -9,7 +9,7 @@ import pytest
 from pytest_ngraph.against.options import GateOptions, Policy
 from pytest_ngraph.comparison import Explained
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, named, share, whole
+from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, lines, named, share, whole
 
 DEFAULTS = GateOptions()
 LAST_ANCHOR = "last"
@@ -76,6 +76,15 @@ def declare(add: Declare) -> None:
         "What happens where the base cannot be collected, built or run. Default: fail",
         metavar="fail|warn",
         **ONE,
+    )
+    add(
+        "--ngraph-untracked",
+        "ngraph_untracked",
+        "Files that git does not track and that the base reads, too, such as weights: it gets those of the working "
+        "tree. A file, a folder or a pattern, from the top of the repository; may be given several times",
+        kind="linelist",
+        action="append",
+        metavar="PATTERN",
     )
     add(
         "--ngraph-explain",
@@ -163,6 +172,7 @@ def read(config: pytest.Config) -> GateOptions:
         inconclusive=cast("Policy", choice(config, "inconclusive", get_args(Policy), DEFAULTS.inconclusive)),
         broken_base=cast("Policy", choice(config, "broken_base", ("fail", "warn"), "warn" if anchor else "fail")),
         explain=cast("Explained", choice(config, "explain", get_args(Explained), "none" if anchor else "regressed")),
+        untracked=tuple(lines(config, "ngraph_untracked")),
         launches=whole(config, "launches"),
         two_sided=bool(config.getoption("ngraph_two_sided") or config.getini("ngraph_two_sided")),
         threads=whole(config, "gate_threads"),
