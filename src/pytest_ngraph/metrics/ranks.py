@@ -78,8 +78,10 @@ def _inversions(cells: Cells, shared: list[tuple[int, int]], between: Between) -
     spread = between.pair
     references, others = (np.array(rows, dtype=np.intp) for rows in zip(*shared, strict=True))
     before, after = (np.log(cells.batch_sizes[rows] / cells.latency_s.values[rows]) for rows in (references, others))
-    # Intervals are costly: they are computed only where the values themselves are reversed.
-    reversed_ = (before[:, None] > before[None, :]) & (after[:, None] < after[None, :])
+    # Intervals are costly: they are computed only where the values themselves are reversed, and by more than processes
+    # differ. A sum of two parts reaches at least as far as one of them, and Student's t at least as far as the normal.
+    least = NORMAL * spread.deviation
+    reversed_ = (before[:, None] - before[None, :] > least) & (after[None, :] - after[:, None] > least)
     winners, losers = np.nonzero(reversed_)
     if not len(winners):
         return

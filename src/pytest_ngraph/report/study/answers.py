@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -13,15 +15,34 @@ from pytest_ngraph.report.study.sure import throughput
 
 NETWORK = ("device", "network", "precision")
 """What all cases have in common from which one is chosen, whatever their objective."""
+CANDIDATE = ("compiler", "batch_size", "objective", "throughput", "throughput_low", "throughput_high")
 
 
-def answered(study: Study) -> list[Answer[dict[str, Any]]]:
-    """Return the answers for each workload, device and precision, in the order of the figures.
+class Answered(NamedTuple):
+    """An answer. Its candidates come from rows with these numbers.
 
-    A candidate's `of` is its row of `Study.cases`, with the columns `place` and `network`.
+    Attributes:
+        of: the row of the best case: the columns of `Study.cases`, `place` and `network`.
     """
-    groups: dict[tuple[str, ...], list[Candidate[dict[str, Any]]]] = {}
-    for row in named(study.measured.filter(pl.col("throughput").is_not_null())).iter_rows(named=True):
-        candidate = Candidate(row["compiler"], row["batch_size"], row["objective"], throughput(row), row)
-        groups.setdefault(tuple(row[name] for name in NETWORK), []).append(candidate)
-    return [answer for group in groups.values() for answer in answers(group, study.between)]
+
+    answer: Answer[int]
+    of: dict[str, Any]
+
+
+def answered(study: Study) -> list[Answered]:
+    """Return the answers for each workload, device and precision, in the order of the figures."""
+    rows = named(study.measured.filter(pl.col("throughput").is_not_null()))
+    found = [answer for group in _candidates(rows) for answer in answers(group, study.between)]
+    best = rows[[answer.best.of for answer in found]]
+    return list(map(Answered, found, best.iter_rows(named=True)))
+
+
+def _candidates(rows: pl.DataFrame) -> Iterator[list[Candidate[int]]]:
+    """Yield the candidates of one network after another: as objects, those of all would take gigabytes."""
+    first_row = pl.col("row").min().over(NETWORK)
+    numbered = rows.with_row_index("row").select(*CANDIDATE, "row", group=first_row).sort("group", maintain_order=True)
+    for _, group in groupby(numbered.iter_rows(named=True), key=lambda row: row["group"]):
+        yield [
+            Candidate(row["compiler"], row["batch_size"], row["objective"], throughput(row), row["row"])
+            for row in group
+        ]

@@ -19,6 +19,7 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns, frames
 from pytest_ngraph.stats import FEWEST_ROUNDS
 from pytest_ngraph.store import Outline, Run
+from pytest_ngraph.system.garbage import without_garbage_collection
 
 AT_ONCE = 5_000
 """Records that are turned into rows at a time."""
@@ -90,5 +91,10 @@ def _times(frame: pl.DataFrame, cells: Cells, conditions: Sequence[str]) -> Iter
 
 def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
     rest = iter(records)
-    while batch := list(islice(rest, AT_ONCE)):
+    while batch := _next_of(rest):
         yield batch
+
+
+def _next_of(records: Iterator[Record]) -> list[Record]:
+    with without_garbage_collection():
+        return list(islice(records, AT_ONCE))

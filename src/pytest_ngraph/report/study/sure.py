@@ -23,13 +23,16 @@ def is_sure(rates: Sequence[dict[str, Any]], between: Between) -> bool:
 
 def as_good(frame: pl.DataFrame, by: Sequence[str], between: Between) -> pl.DataFrame:
     """Return the rows, group by group, whose throughput is not surely below the group's highest."""
-    kept = []
-    for group in frame.partition_by(by, maintain_order=True):
-        ordered = group.sort("throughput", descending=True, maintain_order=True)
-        best, *others = map(throughput, ordered.select(RATES)["rates"].to_list())
+    best_first = (
+        column.sort_by("throughput", descending=True, maintain_order=True) for column in (pl.col("row"), RATES)
+    )
+    groups = frame.with_row_index("row").group_by(by, maintain_order=True).agg(*best_first)
+    kept: list[int] = []
+    for rows, rates in groups.select("row", "rates").iter_rows():
+        best, *others = map(throughput, rates)
         lower = [False, *surely_above(best, others, between)]
-        kept.append(ordered.filter(~pl.Series(lower, dtype=pl.Boolean)))
-    return pl.concat(kept) if kept else frame
+        kept += [row for row, is_lower in zip(rows, lower, strict=True) if not is_lower]
+    return frame[kept]
 
 
 def is_surely_above_one(ratio: Estimate, between: Between) -> bool:

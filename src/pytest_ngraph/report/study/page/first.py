@@ -12,7 +12,7 @@ import polars as pl
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.report.answers import Answer, Candidate, winners
-from pytest_ngraph.report.study.answers import answered
+from pytest_ngraph.report.study.answers import Answered, answered
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.rows import CELL, PLACE
 from pytest_ngraph.wording import counted, listed
@@ -82,7 +82,7 @@ class FirstScreen:
 def first_screen(study: Study) -> FirstScreen:
     """Return the first screen of a study."""
     found = answered(study)
-    close = [_close(answer) for answer in sorted(found, key=_distance) if answer.is_close]
+    close = [_close(each) for each in sorted(found, key=_distance) if each.answer.is_close]
     failed = list(_failed(study))
     workloads = _workloads(study, found)
     several = len(workloads) > MOST_ROWS
@@ -98,8 +98,8 @@ def first_screen(study: Study) -> FirstScreen:
     )
 
 
-def _counts(study: Study, found: Sequence[Answer[Row]]) -> Iterator[tuple[str, str, str]]:
-    verdicts = Counter(answer.verdict for answer in found)
+def _counts(study: Study, found: Sequence[Answered]) -> Iterator[tuple[str, str, str]]:
+    verdicts = Counter(each.answer.verdict for each in found)
     yield f"{verdicts['sure']:,}", f"of {counted(len(found), 'answer')} sure", "answers"
     yield f"{verdicts['too close']:,}", "too close to call", "close"
     yield (
@@ -110,18 +110,19 @@ def _counts(study: Study, found: Sequence[Answer[Row]]) -> Iterator[tuple[str, s
     yield f"{(~study.measured['stable']).sum():,}", "did not settle in their budget", "failed"
 
 
-def _workloads(study: Study, found: Sequence[Answer[Row]]) -> list[Workload]:
+def _workloads(study: Study, found: Sequence[Answered]) -> list[Workload]:
     speedups = study.metric("speedup").filter(pl.col("value").is_not_null())
     gains = {tuple(row[:-1]): row[-1] for row in speedups.select(*CELL, "value").iter_rows()}
     rows: dict[tuple[str, str], list[Choice]] = {}
-    for answer in found:
-        of = answer.best.of
-        choice = _choice(answer, gains.get(tuple(of[name] for name in CELL)))
+    for each in found:
+        of = each.of
+        choice = _choice(each, gains.get(tuple(of[name] for name in CELL)))
         rows.setdefault((of["network"], _place(of)), []).append(choice)
     return [Workload(network, place, choices) for (network, place), choices in rows.items()]
 
 
-def _choice(answer: Answer[Row], gain: float | None) -> Choice:
+def _choice(found: Answered, gain: float | None) -> Choice:
+    answer, of = found
     best = answer.best
     return Choice(
         goal=answer.goal,
@@ -131,22 +132,22 @@ def _choice(answer: Answer[Row], gain: float | None) -> Choice:
         gain="" if gain is None or best.compiler == IDENTITY else f"×\u00a0{gain:.2f} identity",
         verdict=answer.verdict,
         rivals=_rivals(answer),
-        cost=_cost(best.of),
+        cost=_cost(of),
     )
 
 
-def _value(answer: Answer[Row], candidate: Candidate[Row]) -> str:
+def _value(answer: Answer[int], candidate: Candidate[int]) -> str:
     if answer.goal == "lowest latency" and candidate.latency_s is not None:
         return quantity(candidate.latency_s, "s")
     return f"{number(candidate.throughput.value)} samples/s"
 
 
-def _rivals(answer: Answer[Row]) -> str:
+def _rivals(answer: Answer[int]) -> str:
     """Return who may be as good, and how far behind each is."""
     return listed([f"{rival.compiler} ({_behind(answer, rival)})" for rival in answer.rivals], MOST_NAMED)
 
 
-def _behind(answer: Answer[Row], rival: Candidate[Row]) -> str:
+def _behind(answer: Answer[int], rival: Candidate[int]) -> str:
     """Return how much slower a rival is: `-1.2 %`."""
     size = "" if rival.batch_size == answer.best.batch_size else f"batch {rival.batch_size}, "
     return f"{size}-{100 * answer.behind(rival):.1f}\u00a0%"
@@ -164,10 +165,10 @@ def _cost(row: Row) -> str:
     return ", ".join([*parts, *([] if memory is None else [quantity(memory, "B")])])
 
 
-def _summaries(found: Sequence[Answer[Row]]) -> Iterator[str]:
-    places: dict[str, list[Answer[Row]]] = {}
-    for answer in found:
-        places.setdefault(_place(answer.best.of), []).append(answer)
+def _summaries(found: Sequence[Answered]) -> Iterator[str]:
+    places: dict[str, list[Answer[int]]] = {}
+    for answer, of in found:
+        places.setdefault(_place(of), []).append(answer)
     for place, own in list(places.items())[:MOST_PLACES]:
         goals = dict.fromkeys(answer.goal for answer in own)
         yield f"On {place}, " + "; ".join(_winners(goal, [a for a in own if a.goal == goal]) for goal in goals) + "."
@@ -175,20 +176,21 @@ def _summaries(found: Sequence[Answer[Row]]) -> Iterator[str]:
         yield f"{len(places) - MOST_PLACES} more devices are in the table below."
 
 
-def _winners(goal: str, found: Sequence[Answer[Row]]) -> str:
+def _winners(goal: str, found: Sequence[Answer[int]]) -> str:
     """Return who reaches a goal most often: `lowest latency: openvino for 12 of 15 (10 sure), tvm 3 (1)`."""
     (most, times, sure), *others = winners(found)
     first = f"{goal}: {most} for {times:,} of {len(found):,} ({sure:,} sure)"
     return listed([first, *(f"{name} {count:,} ({of_these:,})" for name, count, of_these in others)], MOST_NAMED)
 
 
-def _distance(answer: Answer[Row]) -> float:
+def _distance(found: Answered) -> float:
     """Return how much the runner-up is behind."""
+    answer = found.answer
     return answer.behind(answer.others[0]) if answer.others else 1.0
 
 
-def _close(answer: Answer[Row]) -> str:
-    of = answer.best.of
+def _close(found: Answered) -> str:
+    answer, of = found
     return f"{of['network']} on {_place(of)}, {answer.goal}: {answer.best.compiler} or {_rivals(answer)}"
 
 

@@ -35,14 +35,14 @@ def _choices(study: Study) -> pl.DataFrame:
     """Return a row for each network and goal: the best case, and the best of another compiler."""
     kinds = dict(study.cases.schema) | {"goal": pl.String(), "runner_up": pl.String(), "sure": pl.Boolean()}
     found = [
-        answer.best.of
+        of
         | {
             "goal": answer.goal,
             "latency_s": answer.best.latency_s,
             "runner_up": answer.others[0].compiler if answer.others else None,
             "sure": answer.is_sure,
         }
-        for answer in answered(study)
+        for answer, of in answered(study)
     ]
     network = [name for name in NETWORK if name not in ("device", "objective")]
     last = ("runner_up", "sure", "stable", "compile_s", "worker_memory_bytes", *COSTS, "agreement_error")
