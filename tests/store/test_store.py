@@ -74,6 +74,15 @@ def test_a_line_that_is_damaged_in_the_middle_costs_itself(tmp_path: Path, recor
     assert run.dropped == (f"line 2: {len(first)} bytes",)
 
 
+@pytest.mark.parametrize("fields", [{"calls": [3e305]}, {"calls": [0.0]}, {"rounds": [[1, 3e305]]}])
+def test_times_that_nothing_took_are_damage(fields: dict[str, object], tmp_path: Path, record: Record) -> None:
+    path = written(tmp_path, record)
+    header, line, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([header, json.dumps(json.loads(line) | fields), *rest, ""]))
+    run = store.read(tmp_path)
+    assert (run.records, run.damaged) == ((), 1)
+
+
 def test_the_old_schema_is_read(tmp_path: Path, record: Record) -> None:
     old = record.to_dict()
     del old["follows_from"]

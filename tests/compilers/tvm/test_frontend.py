@@ -54,7 +54,7 @@ net (float[2, 6, 4] x) => (float[2, 24] y) <int64[1] zero = {0}, int64[1] one = 
 def test_what_follows_a_convolution_agrees(after: str, host: Any) -> None:
     module = torch.nn.Sequential(torch.nn.Conv2d(3, 16, 3), Function(AFTER_A_CONVOLUTION[after])).eval()
     images = torch.randn(2, 3, 10, 10)
-    program = torch.export.export(module, (images,))
+    program = torch.export.export(module, (images,), strict=False)
     importers = [lambda: frontend.whole_relax_module(program), lambda: frontend.decomposed_relax_module(program)]
     executable, _ = pipeline.build(pipeline.lower(importers, host), host)
     found = tvm.relax.VirtualMachine(executable, tvm.cpu())["main"](tvm.runtime.tensor(images.numpy()))
