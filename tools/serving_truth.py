@@ -8,8 +8,8 @@ the library. Both are launched in turn, in the same kind of fresh process. Then 
 `serve.py --check` is run, bound to the same cores, in turn: the machine's speed drifts in the minutes between.
 `-k resnet18 --compiler=identity,onnxruntime` leaves out the others.
 
-`--launches=0` or `--checks=0` leaves one of both out. `--write` puts the comparisons into docs/deploy.md, and what each
-compiler needs into docs/compilers.md.
+`--launches=0` or `--checks=0` leaves one of both out. `--write` puts the comparisons into docs/deploy.md, and, where
+folders were launched, what each compiler needs into docs/compilers.md.
 """
 
 from __future__ import annotations
@@ -187,9 +187,9 @@ def main() -> None:
     found = list(every(run, chosen.launches, chosen.checks))
     if not found:
         sys.exit("nothing was deployed. See the messages above.")
-    tables = [("serving", needs(found), "compilers.md")]
+    tables = []
     if chosen.launches:
-        tables.append(("serving truth", comparison(found), "deploy.md"))
+        tables += [("serving", needs(found), "compilers.md"), ("serving truth", comparison(found), "deploy.md")]
     if chosen.checks:
         tables.append(("serving rates", throughputs(found), "deploy.md"))
     for section, text, page in tables:
