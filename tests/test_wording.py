@@ -40,3 +40,7 @@ def test_a_text_that_repeats_has_one_number() -> None:
 
 def test_the_first_line_of_an_error() -> None:
     assert [first_line(ValueError(text)) for text in ("\n  not so\nbecause", "")] == ["not so", "no message"]
+    of_openvino = (
+        "Exception from src/inference/infer_request.cpp:224:\nException from src/node.cpp:7:\nK (0) is too low"
+    )
+    assert first_line(RuntimeError(of_openvino)) == "K (0) is too low"

@@ -9,6 +9,8 @@ from pathlib import Path
 TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}
 """Seconds of each unit of time."""
 
+PLACE = re.compile(r"Exception from \S+:\d+:")
+
 
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: `1 case`, `2,000 cases`. Give `plural` where it is not the noun with an s."""
@@ -54,5 +56,9 @@ class Numbered(dict[str, int]):
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message: libraries append listings and advice to theirs."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+    """Return the first line of an error's message that says something.
+
+    Libraries append listings and advice to theirs; OpenVINO begins with the places in its own source.
+    """
+    lines = (line.strip() for line in str(error).splitlines())
+    return next((line for line in lines if line and not PLACE.fullmatch(line)), "no message")

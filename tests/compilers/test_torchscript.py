@@ -54,6 +54,13 @@ def test_a_normalization_by_the_batch_is_not_folded(load: Load, exported: Export
     assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees
 
 
+def test_a_constant_that_the_graph_changes_is_the_same_in_each_call(load: Load, exported: Export) -> None:
+    case = Case(workload="odd_nets:first_state", compiler="torchscript", batch_size=2)
+    model = load(case)
+    for _ in range(3):
+        assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+
+
 def test_a_script_keeps_both_branches(exported: Export, tmp_path: Path) -> None:
     import torch
 

@@ -20,3 +20,18 @@ def spectrum():
 
 def of_complex():
     return OfComplex(), torch.randn(1, 4, dtype=torch.cfloat)
+
+
+class Filtered(nn.Module):
+    """A product with complex weights in the frequency domain, as Fourier neural operators have it."""
+
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.Parameter(torch.randn(5, dtype=torch.cfloat))
+
+    def forward(self, x):
+        return torch.fft.irfft(torch.fft.rfft(x) * self.weights)
+
+
+def filtered():
+    return Filtered(), torch.randn(1, 8)

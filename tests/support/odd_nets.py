@@ -1,5 +1,6 @@
 """Modules that are hard to export, or that cannot be compared."""
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -295,3 +296,47 @@ def of_graph():
 
 def lazy():
     return nn.LazyLinear(3), torch.ones(1, 4)
+
+
+class FirstState(nn.Module):
+    """Begins with zeros, as recurrent networks do."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(4, 4)
+
+    def forward(self, x):
+        return self.cell(x, torch.zeros(len(x), 4))
+
+
+def first_state():
+    return FirstState(), torch.randn(1, 4)
+
+
+class Clipped(nn.Module):
+    """Computes in NumPy in between."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.linear(torch.from_numpy(np.clip(x.numpy(), 0, 1)))
+
+
+def clipped():
+    return Clipped(), torch.randn(1, 4)
+
+
+class Autocast(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8))
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return self.layers(x).float()
+
+
+def autocast():
+    return Autocast(), torch.randn(1, 64)

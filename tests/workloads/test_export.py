@@ -261,3 +261,14 @@ def test_lower_precision_does_not_change_the_module_that_the_user_keeps(tmp_path
     case = _of_user("kept", "bf16")
     export(case, tmp_path)
     assert build(case).module.get_parameter("weight").dtype is torch.float32
+
+
+@pytest.mark.usefixtures("nets")
+def test_what_only_the_strict_mode_exports_is_exported(tmp_path: Path) -> None:
+    artifact = export(_of_user("clipped"), tmp_path)
+    assert (artifact.export_error, artifact.program) == ("", tmp_path / "program.pt2")
+
+
+@pytest.mark.usefixtures("nets")
+def test_halves_that_the_module_computes_in_are_known(tmp_path: Path) -> None:
+    assert export(_of_user("autocast"), tmp_path).precisions == ("bf16", "fp32")

@@ -142,6 +142,13 @@ def test_half_precision_is_widened() -> None:
     assert next(built.module.parameters()).dtype is torch.float32
 
 
+def test_complex_weights_stay_complex() -> None:
+    built = Imported().build(Case(workload="complex_nets:filtered", compiler="identity", batch_size=1))
+    assert [weights.dtype for weights in built.module.parameters()] == [torch.complex64]
+    (x,) = built.args
+    assert torch.equal(built.module(x), torch.fft.irfft(torch.fft.rfft(x) * built.module.weights))
+
+
 def test_weights_of_the_user_are_left_alone() -> None:
     module = Imported().build(_case("kept")).module
     assert torch.equal(module.get_parameter("weight"), torch.ones(4))

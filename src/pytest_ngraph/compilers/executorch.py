@@ -19,6 +19,7 @@ from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import executorch as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.system.affinity import threads_of_this_process
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:
@@ -53,7 +54,13 @@ class ExecuTorch:
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         with threads.spread(target):
             module = _open(folder, target, traces=False)
-            return ExecuTorchModel(module, program.inputs(artifact), self._facts(target, folder))
+            model = ExecuTorchModel(module, program.inputs(artifact), self._facts(target, folder))
+            try:
+                model()
+            except RuntimeError as error:
+                reason = f"{first_line(error)}. Its log on the standard error names the operator"
+                raise Unsupported(f"executorch does not run {artifact.case.workload}: {reason}") from error
+            return model
 
     def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
         """Return the model with its event tracer. The program is lowered once more, to know what went into it."""
@@ -114,12 +121,14 @@ def _lower(artifact: Artifact) -> Any:
 
     Raises `Unsupported` for operators that cannot be lowered.
     """
+    import torch
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.exir import to_edge_transform_and_lower
     from torch._export.verifier import SpecViolationError
 
     try:
-        return to_edge_transform_and_lower(program.load(artifact), partitioner=[XnnpackPartitioner()])
+        with torch.no_grad():
+            return to_edge_transform_and_lower(program.load(artifact), partitioner=[XnnpackPartitioner()])
     except SpecViolationError as error:
         raise Unsupported(f"executorch cannot lower {artifact.case.workload}: {_reason(error)}") from error
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_ngraph import workloads
 from pytest_ngraph.compilers import CompiledModel, kinds, program, streams
 from pytest_ngraph.workloads import Built
-from pytest_ngraph.workloads.tensors import dtype
+from pytest_ngraph.workloads.tensors import module_in
 
 if TYPE_CHECKING:
     import torch
@@ -174,8 +174,8 @@ def rebuilt(artifact: Artifact, target: Target, *, copied: bool = False) -> Buil
     moves, casts = kinds.device(target) != "cpu", target.precision != "fp32" and not built.as_is
     if copied or moves or casts:
         module = copy.deepcopy(module)
+    if casts:
+        module = module_in(module, target.precision)
     if moves:
         module = module.to(kinds.device(target))
-    if casts:
-        module = module.to(dtype(target.precision))
     return replace(built.with_inputs(program.inputs(artifact, kinds.device(target))), module=module)

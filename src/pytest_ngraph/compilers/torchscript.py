@@ -86,6 +86,7 @@ class TorchScript:
             frozen = _unless_refused(
                 "freeze", artifact, lambda: torch.jit.freeze(made.eval(), optimize_numerics=numerics)
             )
+            _copy_changed_constants(frozen)
             torch.jit.save(frozen, folder / FILE)
         (folder / SOURCE).write_text(source)
 
@@ -182,6 +183,30 @@ def _normalizes_by_batch(made: torch.jit.ScriptModule) -> bool:
     """Return whether a batch normalization is in training mode, which freezing and optimizing would fold wrongly."""
     graph: Any = made.inlined_graph  # held: its nodes go with it
     return any(list(node.inputs())[TRAINING].toIValue() is True for node in graph.findAllNodes("aten::batch_norm"))
+
+
+def _copy_changed_constants(frozen: torch.jit.ScriptModule) -> None:
+    """Let a graph change copies of its constants, in place.
+
+    Freezing folds values that the graph then writes to, such as the gates of a `GRUCell` whose state begins with zeros:
+    the second call would start from what the first has left.
+    """
+    graph: Any = frozen.graph
+    for node in list(graph.nodes()):
+        if node.kind().startswith("aten::") and node.kind().endswith("_") and _is_constant(next(node.inputs())):
+            changed = next(node.inputs())
+            with graph.insert_point_guard(node):
+                copy = graph.insertNode(graph.create("aten::clone", [changed, graph.insertConstant(None)], 1))
+            copy.output().setType(changed.type())
+            changed.replaceAllUsesAfterNodeWith(copy, copy.output())
+
+
+def _is_constant(value: Any) -> bool:
+    """Return whether a value is a constant, or a part of a list that is one."""
+    node = value.node()
+    if node.kind() == "prim::ListUnpack":
+        node = next(node.inputs()).node()
+    return bool(node.kind() == "prim::Constant")
 
 
 def _unless_refused(

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Artifact, save_arrays
+from pytest_ngraph.case import FP32
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import Built, family, refusals
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.empty_tensors import drop_empty
 from pytest_ngraph.workloads.flat import flattened, is_flat
 from pytest_ngraph.workloads.operators import homes
-from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions
+from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions, with_halves_of
 from pytest_ngraph.workloads.randomness import run_twice_if_changing
 from pytest_ngraph.workloads.structure import leaves
-from pytest_ngraph.workloads.tensors import cast, dtype, flatten, to_array
+from pytest_ngraph.workloads.tensors import cast, flatten, module_in, to_array
 from pytest_ngraph.workloads.vocabulary import unknown_id
 from pytest_ngraph.workloads.weights import hidden
 
@@ -83,8 +84,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     lowered = _lower(built if without_wrapper else flattened(built), case)
     path = folder / "program.pt2"
     try:
-        program = torch.export.export(lowered.module, lowered.args, strict=False)
-        _refuse_without_values(program)
+        program = _exported(lowered)
         drop_empty(program)
         torch.export.save(program, path)
     except Exception as error:  # torch.export may raise any exception
@@ -98,11 +98,34 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     return replace(
         artifact,
         program=path,
+        precisions=artifact.precisions if case.precision != FP32 else with_halves_of(program, artifact.precisions),
         data_dependent=_is_data_dependent(program),
         digest=_digest(_describe(program), {**program.state_dict, **_tensor_constants(program)}),
         hidden=used,
         operators=homes(program, case.workload),
     )
+
+
+def _exported(lowered: Built) -> torch.export.ExportedProgram:
+    """Return the program of the module.
+
+    `torch.export` runs the module's code on tensors without values. Code that looks at their type, or computes in
+    NumPy, refuses these. Then PyTorch's strict mode reads the code instead, as torch.onnx has it, too.
+    """
+    import torch
+
+    def exported(*, strict: bool) -> torch.export.ExportedProgram:
+        program = torch.export.export(lowered.module, lowered.args, strict=strict)
+        _refuse_without_values(program)
+        return program
+
+    try:
+        return exported(strict=False)
+    except Exception as error:
+        try:
+            return exported(strict=True)
+        except Exception:
+            raise error from None
 
 
 def _is_data_dependent(program: torch.export.ExportedProgram) -> bool:
@@ -137,7 +160,7 @@ def _run(built: Built, case: Case) -> tuple[object, tuple[str, ...]]:
         raise UsageError(f"{case.workload}: {error}") from error
     except MemoryError:
         raise
-    except Exception as error:  # the user's code may raise anything
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
         if isinstance(error, IndexError) and (problem := unknown_id(built)):
             raise UsageError(f"{case.workload}: {problem}.") from error
         raise refusals.CallError(case.workload, built, error) from error
@@ -162,9 +185,9 @@ def _run(built: Built, case: Case) -> tuple[object, tuple[str, ...]]:
 
 def _lower(built: Built, case: Case) -> Built:
     """Return the workload in the case's precision. Lower precisions get a copy: the user may keep the module."""
-    if case.precision == "fp32":
+    if case.precision == FP32:
         return built
-    module = copy.deepcopy(built.module).to(dtype(case.precision))
+    module = module_in(copy.deepcopy(built.module), case.precision)
     return replace(built.with_inputs(cast(tensor, case.precision) for tensor in built.inputs), module=module)
 
 

@@ -16,6 +16,7 @@ from pytest_ngraph.workloads.own_types import has_halves
 from pytest_ngraph.workloads.refusals import CallError, reason, to_see
 from pytest_ngraph.workloads.returned import AT_SIZE, IMAGE_SHAPE, at_batch_size, workload
 from pytest_ngraph.workloads.seeding import seeded
+from pytest_ngraph.workloads.tensors import cast, module_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,11 +180,9 @@ def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str
 
 def _in_fp32(built: Built, case: Case) -> Built:
     """Return the workload with its module in evaluation mode and all floats in fp32."""
-    import torch
-
-    fp32 = (tensor.float() if tensor.is_floating_point() else tensor for tensor in built.inputs)
+    fp32 = (cast(tensor, FP32) for tensor in built.inputs)
     try:
-        module = built.module.to("cpu", torch.float32).eval()
+        module = module_in(built.module, FP32).eval()
     except Exception as error:  # modules of libraries refuse this in their own ways
         raise UsageError(
             f"{case.workload}: its module cannot be put into fp32 and evaluation mode ({type(error).__name__}: "

@@ -1,9 +1,11 @@
-"""What a module that is left as it is computes in: the types of its values, and whether it rounds to eight bits."""
+"""What a module computes in by itself: the types of its values, and whether it rounds to eight bits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from pytest_ngraph.case import FP32
 
 if TYPE_CHECKING:
     import torch
@@ -22,6 +24,20 @@ def precisions(built: Built) -> tuple[str, ...]:
     """Return the precisions of the module's parameters and buffers and of its inputs, sorted."""
     found = {_name(tensor.dtype) for tensor in (*_state(built.module), *built.inputs) if tensor.is_floating_point()}
     return tuple(sorted(found))
+
+
+def with_halves_of(program: torch.export.ExportedProgram, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return these precisions and the halves that the program computes in, as `torch.autocast` has it, sorted.
+
+    Without halves, they are returned as they are; none of them stands for fp32.
+    """
+    import torch
+
+    parts = (part for part in program.graph_module.modules() if isinstance(part, torch.fx.GraphModule))
+    values = (node.meta.get("val") for part in parts for node in part.graph.nodes)
+    types = {_name(value.dtype) for value in values if isinstance(value, torch.Tensor)}
+    halves = types.intersection(HALVES)
+    return tuple(sorted({*(known or (FP32,)), *halves})) if halves else known
 
 
 def has_halves(module: torch.nn.Module) -> bool:

@@ -25,7 +25,7 @@ LISTED = 4
 class CallError(UsageError):
     """A module raises an error when eager PyTorch calls it with its inputs."""
 
-    def __init__(self, workload: str, built: Built, error: Exception) -> None:
+    def __init__(self, workload: str, built: Built, error: BaseException) -> None:
         given = [f"{name} {_described(x)}" for name, x in zip(built.input_names, built.inputs, strict=True)]
         others = [f"{len(given) - LISTED} more"] if len(given) > LISTED else []
         inputs = ", ".join(given[:LISTED] + others)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.workloads.structure import tensors_in
@@ -23,6 +24,25 @@ def dtype(precision: Precision) -> torch.dtype:
 def cast(tensor: torch.Tensor, precision: Precision) -> torch.Tensor:
     """Return a floating-point tensor in this precision, any other tensor unchanged."""
     return tensor.to(dtype(precision)) if tensor.is_floating_point() else tensor
+
+
+def module_in(module: torch.nn.Module, precision: Precision) -> torch.nn.Module:
+    """Put a module on the CPU and its floats into this precision, in place. Complex numbers become those of fp32.
+
+    `Module.to` alone would make complex numbers real. It raises what libraries raise in place of it.
+    """
+    tensors = (*module.parameters(), *module.buffers())
+    if not any(tensor.is_complex() for tensor in tensors):
+        return module.to("cpu", dtype(precision))
+    convert = partial(_converted, precision=precision)
+    converted: torch.nn.Module = module.cpu()._apply(convert)  # type: ignore[no-untyped-call]
+    return converted
+
+
+def _converted(tensor: torch.Tensor, precision: Precision) -> torch.Tensor:
+    import torch
+
+    return tensor.to(torch.complex64) if tensor.is_complex() else cast(tensor, precision)
 
 
 def flatten(outputs: object) -> list[Array]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import sys
 from pathlib import Path
@@ -31,7 +32,7 @@ def _case(batch_size: int = 2, name: str = "net.onnx", precision: Precision = "f
 
 def _export(case: Case) -> Artifact:
     folder = Path("exported")
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     return OnnxFile().export(case, folder)
 
 
@@ -139,19 +140,40 @@ def test_a_depth_that_no_axis_has_is_refused() -> None:
     [
         (models.linear([8, 4]), r"batch size 8 fixed in input 'x', not 2\. Use batch_size=8"),
         (models.linear([2, "length", 4]), r"leaves open: axis 1 of 'x' \(length\)\. .* sizes=\{\"length\": 128\}"),
-        (
-            models.linear([2, 4], np.float16),
-            r"computes in fp16, not in fp32\. Use precision=fp16, or export it again in fp32",
-        ),
-        (models.linear([2, 4], np.float64), r"computes in fp64, not in fp32\. Export it again in fp32"),
     ],
-    ids=["batch size", "dynamic axis", "half", "double"],
+    ids=["batch size", "dynamic axis"],
 )
 def test_cases_that_the_file_does_not_allow_are_refused_in_one_line(model: Any, message: str) -> None:
     onnx.save(model, "net.onnx")
     with pytest.raises(UsageError, match=message) as refusal:
         _export(_case(batch_size=2))
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(("kind", "found"), [(np.float32, "fp32"), (np.float64, "fp64")])
+def test_a_precision_that_the_file_has_not_is_refused(kind: type[np.generic], found: str) -> None:
+    onnx.save(models.linear([2, 4], kind), "net.onnx")
+    with pytest.raises(UsageError, match=rf"computes in {found}, not in fp16\. .*[Ee]xport it again in fp16"):
+        _export(dataclasses.replace(_case(), precision="fp16"))
+
+
+@pytest.mark.parametrize(("kind", "precision"), [(np.float16, "fp16"), (np.float64, "fp64")])
+def test_a_file_in_another_precision_is_left_as_it_is(kind: type[np.generic], precision: str) -> None:
+    onnx.save(models.linear([2, 4], kind), "net.onnx")
+    artifact = _export(_case())
+    assert (artifact.precisions, artifact.input_types) == ((precision,), (np.dtype(kind).name,))
+
+
+def test_outputs_that_are_drawn_are_known() -> None:
+    model = models.linear([2, 4])
+    model.graph.node.append(onnx.helper.make_node("RandomNormalLike", ["y"], ["noise"], seed=1.0))
+    model.graph.output.append(onnx.helper.make_tensor_value_info("noise", onnx.TensorProto.FLOAT, [2, 3]))
+    onnx.save(model, "net.onnx")
+    assert _export(_case()).random == ("output 1",)
+    del model.graph.output[0]
+    onnx.save(model, "net.onnx")
+    with pytest.raises(UsageError, match="all of its outputs depend on them, so that none can be verified"):
+        _export(_case())
 
 
 def test_a_batch_size_hidden_in_an_operator_is_refused() -> None:

@@ -97,6 +97,11 @@ def test_a_scalar_that_is_compared_with_a_number_is_that_number() -> None:
     assert role(node, axes=[], rate=np.int64(16000)) == Fixed(16000, "the graph compares it with that")
 
 
+def test_what_says_how_many_is_not_zero() -> None:
+    found = role(helper.make_node("TopK", ["scores", "x"], ["y", "at"]), axes=[1], scores=models.weights(2, 10))
+    assert found == Fixed(1, "how many, read by TopK")
+
+
 def test_an_encoders_inputs_are_drawn_by_what_they_mean_and_the_artifact_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

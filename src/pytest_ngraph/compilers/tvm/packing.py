@@ -61,7 +61,7 @@ def pack_weights(module: Any, processor: Processor) -> Any:
             arguments = list(call.args[1])
             if fitted.weights is not None:
                 weights = pack(arguments[fitted.weights].value.numpy(), fitted.columns)
-                arguments[fitted.weights] = relax.const(weights)
+                arguments[fitted.weights] = relax.const(weights, str(weights.dtype))  # fp64 would become fp32
             # A new variable: the old one keeps the type of the kernel on unpacked weights.
             variable = self.builder_.add_func(fitted.function, f"{call.args[0].name_hint}_packed")
             return relax.call_tir(variable, arguments, out_ty=call.ty)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.artifact import Array, Artifact, Model, save_arrays
-from pytest_ngraph.case import PRECISIONS
+from pytest_ngraph.case import FP32, PRECISIONS
 from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.system import onnx_distributions
 from pytest_ngraph.wording import first_line
@@ -18,11 +18,13 @@ from pytest_ngraph.workloads.onnx import inputs as onnx_inputs
 from pytest_ngraph.workloads.onnx import runtime
 from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.onnx.graph import (
+    draws,
     has_control_flow,
     infer_shapes,
     is_quantized,
     parameters,
     precision,
+    precisions,
     read,
     reopen,
     write,
@@ -70,7 +72,8 @@ class OnnxFile:
         self.check(case)
         _require_libraries(case)
         model = read(Path(case.workload))
-        _check_precision(precision(model), case)
+        if case.precision != FP32:
+            _check_precision(precision(model), case)
         _check_outputs(model, case)
         source, given = onnx_inputs.given(case)
         if source:
@@ -86,16 +89,21 @@ class OnnxFile:
             drawn = dict.fromkeys(given, f"given by {source}")
         else:
             values, drawn = onnx_inputs.drawn(model, case)
-        _check_inputs(values, case)
+        if case.precision != FP32:
+            _check_inputs(values, case)
         arrays = [array for value in values.values() for array in onnx_values.leaves(value)]
         inputs_digest = save_arrays(folder / "inputs.npz", arrays)
-        save_arrays(folder / "reference.npz", _reference(path, values, case, contradiction, {} if source else drawn))
+        calls = _reference(path, values, case, contradiction, {} if source else drawn, calls=2 if draws(model) else 1)
+        save_arrays(folder / "reference.npz", calls[0])
+        random = _random(calls, case)
         if has_control_flow(model) and runtime.refusal(path, optimized=True):
             # ONNX Runtime folds a condition on sizes that are known, and then checks the branch that is not taken.
             reopen(model, *open_axes)
             files = write(model, path)
         if unusual := onnx_values.unusual(model):
             onnx_values.save(folder, values, unusual)
+        own = precisions(model) if case.precision == FP32 else ()
+        is_as_it_is = bool(own) and own != (FP32,)
         return Artifact(
             folder=folder,
             case=case,
@@ -105,7 +113,31 @@ class OnnxFile:
             inputs_digest=inputs_digest,
             model=Model(parameters=parameters(model)),
             drawn=drawn,
+            output_names=tuple(f"output {index}" for index in range(len(calls[0]))) if random else (),
+            random=random,
+            precisions=own if is_as_it_is else (),
+            input_types=_types(values) if is_as_it_is and not unusual else (),
         )
+
+
+def _types(values: Mapping[str, onnx_values.Value]) -> tuple[str, ...]:
+    """Return the names of the types of inputs, all of which are arrays."""
+    return tuple(value.dtype.name for value in values.values() if value is not None and not isinstance(value, list))
+
+
+def _random(calls: Sequence[list[Array]], case: Case) -> tuple[str, ...]:
+    """Return the names of the outputs that differ from call to call. Raise `UsageError` where all do."""
+    from pytest_ngraph.workloads.verify import differing
+
+    first, *others = calls
+    names = [f"output {index}" for index in range(len(first))]
+    found = tuple(dict.fromkeys(name for other in others for name in differing(other, first, names)))
+    if first and len(found) == len(first):
+        raise UsageError(
+            f"{case.workload} draws random numbers in each call, and all of its outputs depend on them, so that none "
+            "can be verified. Export it with what it draws as an input, or with an output that does not depend on it."
+        )
+    return found
 
 
 def _neighbours(path: Path) -> str:
@@ -161,16 +193,22 @@ def _needs(case: Case, error: ImportError, command: str) -> Unsupported:
 
 
 def _reference(
-    path: Path, values: Mapping[str, onnx_values.Value], case: Case, contradiction: str, drawn: Mapping[str, str]
-) -> list[Array]:
-    """Return the outputs of the written graph.
+    path: Path,
+    values: Mapping[str, onnx_values.Value],
+    case: Case,
+    contradiction: str,
+    drawn: Mapping[str, str],
+    *,
+    calls: int,
+) -> list[list[Array]]:
+    """Return the outputs of each call of the written graph.
 
     Args:
         contradiction: what inferring the shapes has found, which explains a failure better than ONNX Runtime does.
         drawn: what integers and Booleans were drawn as, by the input's name; empty where the user gives the inputs.
     """
     try:
-        return runtime.outputs(path, values)
+        return runtime.outputs(path, values, calls=calls)
     except Exception as error:  # onnxruntime's errors share no base class of their own
         if reason := runtime.refusal(Path(case.workload), optimized=False):
             raise UsageError(

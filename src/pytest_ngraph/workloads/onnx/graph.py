@@ -14,7 +14,7 @@ from pytest_ngraph.workloads.onnx import runtime
 from pytest_ngraph.workloads.onnx.nodes import fed, nodes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 EXTERNAL_BYTES = 1 << 30
@@ -22,6 +22,9 @@ EXTERNAL_BYTES = 1 << 30
 
 QUANTIZING = (
     "QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger",
+)  # fmt: skip
+DRAWING = (
+    "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli",
 )  # fmt: skip
 SHAPE_BYTES = 1024
 """Larger than any tensor that holds a shape."""
@@ -91,19 +94,40 @@ def parameters(model: Any) -> int:
 
 def precision(model: Any) -> str:
     """Return the precision of the file (fp32, fp64, ...): the type of most float weights, else of its inputs."""
-    floats = _float_types()
-    sizes: Counter[int] = Counter()
-    for tensor in model.graph.initializer:
-        sizes[tensor.data_type] += math.prod(tensor.dims)
+    floats, sizes = _float_types(), _weights_by_type(model)
     if not any(kind in floats for kind in sizes):
         sizes.update(value.type.tensor_type.elem_type for value in fed(model))
     return next((floats[kind] for kind, _ in sizes.most_common() if kind in floats), "fp32")
 
 
+def precisions(model: Any) -> tuple[str, ...]:
+    """Return the precisions of the float weights and inputs of the file, sorted."""
+    floats = _float_types()
+    kinds = {*_weights_by_type(model), *(value.type.tensor_type.elem_type for value in fed(model))}
+    return tuple(sorted(floats[kind] for kind in kinds if kind in floats))
+
+
+def _weights_by_type(model: Any) -> Counter[int]:
+    """Return how many weights have each of ONNX's types."""
+    sizes: Counter[int] = Counter()
+    for tensor in model.graph.initializer:
+        sizes[tensor.data_type] += math.prod(tensor.dims)
+    return sizes
+
+
 def is_quantized(model: Any) -> bool:
     """Return whether an operator rounds to eight bits."""
+    return _has(model, QUANTIZING)
+
+
+def draws(model: Any) -> bool:
+    """Return whether an operator draws random numbers."""
+    return _has(model, DRAWING)
+
+
+def _has(model: Any, operators: Sequence[str]) -> bool:
     functions = [node for function in model.functions for node in function.node]
-    return any(node.op_type in QUANTIZING for node in [*nodes_of(model.graph), *functions])
+    return any(node.op_type in operators for node in [*nodes_of(model.graph), *functions])
 
 
 def infer_shapes(model: Any) -> str:

@@ -12,6 +12,8 @@ INDEXED = {"Gather": (0, 1), "GatherBlockQuantized": (0, 1)}
 """Places of the table and of the indices among the inputs of an operator, if it indexes the table's first axis."""
 EMBEDDED = {0: 2, 1: 4}
 """The same of ONNX Runtime's EmbedLayerNormalization: place of the table by that of the ids."""
+COUNTS = {"TopK": 1, "Tile": 1, "Loop": 0, "OneHot": 1, "Range": 1, "Expand": 1}
+"""Place of the input that says how many, by operator: of 0, nothing would be computed."""
 STORED_AS = ("Cast", "Identity", "DequantizeLinear")
 """Operators through which a table may go first."""
 
@@ -46,6 +48,8 @@ def _role(name: str, uses: Uses, tables: Mapping[str, Any], *, is_scalar: bool) 
     compared = list(_compared(readers, tables))
     if is_scalar and compared:
         return Fixed(int(compared[0].flat[0]), "the graph compares it with that")
+    if counts := next((node.op_type for node, place in readers if COUNTS.get(node.op_type) == place), ""):
+        return Fixed(1, f"how many, read by {counts}")
     for constant in compared:
         if constant.size > 2 and (constant.ravel() == range(constant.size)).all():
             return Ids(int(constant.size), f"compared with 0 to {constant.size - 1}")

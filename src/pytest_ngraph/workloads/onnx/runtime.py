@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array
 
 
-def outputs(path: Path, values: Mapping[str, onnx_values.Value]) -> list[Array]:
-    """Return the outputs of a graph without any optimization, floats as fp32.
+def outputs(path: Path, values: Mapping[str, onnx_values.Value], *, calls: int = 1) -> list[list[Array]]:
+    """Return the outputs of each call of a graph without any optimization, floats as fp32.
 
     Raises:
         Exception: ONNX Runtime refuses the graph or the inputs. Its errors share no base class of their own.
     """
-    found: Sequence[Any] = _session(path, optimized=False).run(None, dict(values))
-    return onnx_values.leaves(list(found))
+    session = _session(path, optimized=False)
+    found: list[Sequence[Any]] = [session.run(None, dict(values)) for _ in range(calls)]
+    return [onnx_values.leaves(list(each)) for each in found]
 
 
 def refusal(path: Path, *, optimized: bool) -> str:
