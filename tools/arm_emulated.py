@@ -26,7 +26,8 @@ SYSTEM = ("mmdebstrap", "proot", "qemu-user-static")
 INCLUDED = ("python3", "libstdc++6", "libgomp1", "g++", "openssl")
 # Every C library up to Debian's. pip takes these names as they are: the newest alone would leave out older wheels.
 PLATFORMS = (*(f"manylinux_2_{minor}_aarch64" for minor in range(36, 16, -1)), "manylinux2014_aarch64")
-# Without their dependencies: pip would read those for this machine. Newer wheels of torch for aarch64 want CUDA's.
+# Without their dependencies: pip would read those for this machine. Newer wheels of torch for aarch64 want CUDA's, and
+# newer ones of executorch and torchao want a newer torch.
 PACKAGES = (
     *("torch==2.8.0", "torchvision==0.23.0", "numpy", "psutil", "typing_extensions", "sympy", "mpmath", "networkx"),
     *("jinja2", "markupsafe", "fsspec", "filelock", "packaging", "setuptools", "cloudpickle"),
@@ -34,8 +35,8 @@ PACKAGES = (
     *("onnx", "onnxscript", "onnx_ir", "ml_dtypes", "onnxruntime", "flatbuffers", "protobuf", "coloredlogs"),
     "humanfriendly",
     *("timm", "torchinfo", "huggingface_hub", "safetensors", "pyyaml", "tqdm", "pillow", "requests"),
-    *("openvino", "openvino-telemetry", "apache-tvm", "apache-tvm-ffi==0.1.14.post1", "executorch"),
-    *("tabulate", "ruamel.yaml"),
+    *("openvino", "openvino-telemetry", "apache-tvm", "apache-tvm-ffi==0.1.14.post1", "executorch==1.0.1"),
+    *("tabulate", "ruamel.yaml", "torchao==0.13.0", "pandas", "python-dateutil", "six"),
 )  # fmt: skip
 COMPILERS = ("identity", "torchscript", "inductor", "onnxruntime", "openvino", "tvm", "executorch")
 MODELS = ("conv", "mha", "resnet18")
@@ -63,6 +64,8 @@ sys.path.insert(0, "/site")
 import pytest
 sys.exit(pytest.main(["-q", "test_arm.py", "--benchmark-disable", "--ngraph-cache=off", "--junitxml=result.xml"]))
 """
+FLATC = "/site/executorch/data/bin/flatc"
+"""The script of this name is written for the Python that installed it."""
 FINE = "agrees"
 
 
@@ -125,7 +128,13 @@ def run(folder: Path, compilers: Sequence[str], models: Sequence[str]) -> None:
     command = ["proot", "-q", "qemu-aarch64-static", "-r", str(root), *bound, "-w", "/p", python, "/run.py"]
     subprocess.run(
         command,
-        env={"PATH": "/usr/bin:/bin", "HOME": "/root", "PYTHONPATH": "/site", "QEMU_CPU": "neoverse-n1"},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "HOME": "/root",
+            "PYTHONPATH": "/site",
+            "QEMU_CPU": "neoverse-n1",
+            "FLATC_EXECUTABLE": FLATC,
+        },
         check=False,
         preexec_fn=without_faccessat2,
     )

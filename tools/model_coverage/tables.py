@@ -54,7 +54,7 @@ def _family(family: str, results: Sequence[Result], listed: int) -> str:
     lines = [
         f"### {NAMES[family]}",
         "",
-        f"{len(models)} of {listed} models were tried.",
+        f"{len(models)} of {max(listed, len(models))} models were tried.",  # here, packages may be missing
         "",
         table(heading, rows),
     ]

@@ -110,7 +110,9 @@ class Cells:
         )
 
     def take(self, rows: Rows) -> Cells:
-        """Return these rows, in this order."""
+        """Return these rows, in this order; itself where they are all rows in its own order."""
+        if np.array_equal(rows, np.arange(len(self.cases))):
+            return self
         ends = self._begins + self.rounds
         own = [self.samples[self._begins[row] : ends[row]] for row in rows]
         return Cells(

@@ -110,9 +110,11 @@ def _exported(lowered: Built) -> torch.export.ExportedProgram:
     """Return the program of the module.
 
     `torch.export` runs the module's code on tensors without values. Code that looks at their type, or computes in
-    NumPy, refuses these. Then PyTorch's strict mode reads the code instead, as torch.onnx has it, too.
+    NumPy, refuses these. Then PyTorch's strict mode reads the code instead, as torch.onnx has it, too. Where values
+    decide what is computed, it does not help.
     """
     import torch
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
     def exported(*, strict: bool) -> torch.export.ExportedProgram:
         program = torch.export.export(lowered.module, lowered.args, strict=strict)
@@ -121,6 +123,8 @@ def _exported(lowered: Built) -> torch.export.ExportedProgram:
 
     try:
         return exported(strict=False)
+    except GuardOnDataDependentSymNode:
+        raise
     except Exception as error:
         try:
             return exported(strict=True)

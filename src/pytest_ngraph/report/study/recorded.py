@@ -66,10 +66,13 @@ class Recorded:
             machines.append(frames.machine(run, devices))
         frame = pl.concat(parts)
         joined = Cells.joined(cells)
+        parts.clear()
+        cells.clear()
         order = np.argsort(frame["started_at"].to_numpy(), kind="stable")
+        ordered = joined.take(order)
         return cls(
-            frame=frame[order],
-            cells=joined.take(order),
+            frame=frame if ordered is joined else frame[order],
+            cells=ordered,
             machines=pl.concat(machines).sort("run", maintain_order=True),
             times=list(_times(frame, joined, conditions)),
             profiles={row: profiles[place] for row, place in enumerate(order.tolist()) if place in profiles},
