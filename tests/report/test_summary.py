@@ -188,6 +188,11 @@ def test_each_block_has_its_own_heading() -> None:
     ]
 
 
+def test_a_workload_in_types_of_its_own_names_them() -> None:
+    records = [measured(case(), 0.1, facts={"precision": "bf16, fp32"}), measured(case("openvino"), 0.1)]
+    assert texts(records)[0] == "resnet18 on xeon  bf16 and fp32, latency"
+
+
 def test_findings_in_words() -> None:
     shown = " ".join(text.strip() for text in texts(wide_run()))
     assert "Friction as batches grow" in shown

@@ -45,7 +45,7 @@ def _heading(rows: Sequence[Record], width: int) -> list[Line]:
     models = [record.model for record in rows]
     parameters = next((model.parameters for model in models if model.parameters is not None), None)
     flops = next((model.flops for model in models if model.flops is not None), None)
-    facts: list[str] = [case.precision, case.objective]
+    facts: list[str] = [_precision(rows), case.objective]
     if parameters is not None:
         facts.append(f"{_scaled(parameters, ' parameters', largest='M')}")
     if flops is not None:
@@ -54,6 +54,13 @@ def _heading(rows: Sequence[Record], width: int) -> list[Line]:
     if len(whole) <= width:
         return [Line(whole, "heading")]
     return [*wrapped(title(case), width, "heading", indent=""), *wrapped(", ".join(facts), width, "heading")]
+
+
+def _precision(rows: Sequence[Record]) -> str:
+    """Return what is computed in: the case's precision, or those of a workload that has its own, `bf16 and fp32`."""
+    asked: str = rows[0].case.precision
+    found = (record.facts.get("precision", asked) for record in rows)
+    return next((own for own in found if own != asked), asked).replace(", ", " and ")
 
 
 def _scaled(count: int, unit: str, largest: str = "G") -> str:
