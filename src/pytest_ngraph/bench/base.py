@@ -263,9 +263,9 @@ class Opponents:
 
 def _with_advice(reason: str, instead_of: tuple[Path, Path] | None) -> str:
     """Return why the base cannot be built, with the next step where it looks for a file that only the head has."""
-    tree, root = instead_of or (None, None)
-    if tree is None or root is None:
+    if instead_of is None:
         return reason
+    tree, root = instead_of
     for name in re.findall(rf"{re.escape(str(tree))}/([^'\"\n]+)", reason):
         if (root / name).is_file() and not (tree / name).exists():
             return (

@@ -1,4 +1,4 @@
-"""Find the outputs of a module whose values differ from call to call: drawn at random, or computed from a state."""
+"""Find the outputs of a model whose values differ from call to call: drawn at random, or computed from a state."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ def run_twice_if_changing(
     """
     import torch
 
-    from pytest_ngraph.workloads.verify import differing
-
     before, versions = torch.get_rng_state(), {name: tensor._version for name, tensor in state.items()}
     outputs = call()
     draws = not torch.equal(before, torch.get_rng_state())
@@ -40,11 +38,22 @@ def run_twice_if_changing(
     if not draws and not changed:
         return outputs, ()
     names = tuple(leaf.path for leaf in leaves(outputs, "output"))
-    first: Sequence[Array] = flatten(outputs)
-    other = differing(flatten(call()), first, names)
-    if first and len(other) == len(first):
-        raise UsageError(_DRAWS if draws else _KEEPS.format(changed[0]))
-    return outputs, other
+    refusal = _DRAWS if draws else _KEEPS.format(changed[0])
+    return outputs, changing(flatten(outputs), flatten(call()), names, refusal)
+
+
+def changing(first: Sequence[Array], second: Sequence[Array], names: Sequence[str], refusal: str) -> tuple[str, ...]:
+    """Return the names of the outputs that a second call gives other values.
+
+    Raises:
+        UsageError: all outputs are such, so that none can be verified; `refusal` is its message.
+    """
+    from pytest_ngraph.workloads.verify import differing
+
+    found = differing(second, first, names)
+    if first and len(found) == len(first):
+        raise UsageError(refusal)
+    return found
 
 
 _DRAWS = (

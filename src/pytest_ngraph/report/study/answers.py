@@ -19,7 +19,7 @@ CANDIDATE = ("compiler", "batch_size", "objective", "throughput", "throughput_lo
 
 
 class Answered(NamedTuple):
-    """An answer. Its candidates come from rows with these numbers.
+    """An answer, whose candidates are known by the numbers of their rows.
 
     Attributes:
         of: the row of the best case: the columns of `Study.cases`, `place` and `network`.

@@ -66,7 +66,7 @@ class Recorded:
             machines.append(frames.machine(run, devices))
         frame = pl.concat(parts)
         joined = Cells.joined(cells)
-        parts.clear()
+        parts.clear()  # else all is in memory three times where it is put into order
         cells.clear()
         order = np.argsort(frame["started_at"].to_numpy(), kind="stable")
         ordered = joined.take(order)

@@ -29,6 +29,7 @@ from pytest_ngraph.workloads.onnx.graph import (
     reopen,
     write,
 )
+from pytest_ngraph.workloads.randomness import changing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,7 +104,8 @@ class OnnxFile:
         if unusual := onnx_values.unusual(model):
             onnx_values.save(folder, values, unusual)
         own = precisions(model) if case.precision == FP32 else ()
-        is_as_it_is = bool(own) and own != (FP32,)
+        if own == (FP32,):
+            own = ()  # nothing of its own
         return Artifact(
             folder=folder,
             case=case,
@@ -113,10 +115,10 @@ class OnnxFile:
             inputs_digest=inputs_digest,
             model=Model(parameters=parameters(model)),
             drawn=drawn,
-            output_names=tuple(f"output {index}" for index in range(len(calls[0]))) if random else (),
+            output_names=_names(calls[0]) if random else (),
             random=random,
-            precisions=own if is_as_it_is else (),
-            input_types=_types(values) if is_as_it_is and not unusual else (),
+            precisions=own,
+            input_types=_types(values) if own and not unusual else (),
         )
 
 
@@ -126,18 +128,21 @@ def _types(values: Mapping[str, onnx_values.Value]) -> tuple[str, ...]:
 
 
 def _random(calls: Sequence[list[Array]], case: Case) -> tuple[str, ...]:
-    """Return the names of the outputs that differ from call to call. Raise `UsageError` where all do."""
-    from pytest_ngraph.workloads.verify import differing
+    """Return the names of the outputs that differ in two calls; none of a single call, which draws nothing."""
+    if len(calls) == 1:
+        return ()
+    first, second = calls
+    return changing(
+        first,
+        second,
+        _names(first),
+        f"{case.workload} draws random numbers in each call, and all of its outputs depend on them, so that none "
+        "can be verified. Export it with what it draws as an input, or with an output that does not depend on it.",
+    )
 
-    first, *others = calls
-    names = [f"output {index}" for index in range(len(first))]
-    found = tuple(dict.fromkeys(name for other in others for name in differing(other, first, names)))
-    if first and len(found) == len(first):
-        raise UsageError(
-            f"{case.workload} draws random numbers in each call, and all of its outputs depend on them, so that none "
-            "can be verified. Export it with what it draws as an input, or with an output that does not depend on it."
-        )
-    return found
+
+def _names(outputs: Sequence[Array]) -> tuple[str, ...]:
+    return tuple(f"output {index}" for index in range(len(outputs)))
 
 
 def _neighbours(path: Path) -> str:
