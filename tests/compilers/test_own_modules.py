@@ -29,7 +29,7 @@ def test_a_model_that_cannot_be_exported_runs_where_modules_are_compiled(
     artifact, subject = exported(case), compilers.resolve(compiler)
     assert artifact.export_error
     runs_module = compilers.runs_module(compiler, artifact)
-    assert runs_module == (compiler in ("identity", "inductor", "openvino", "torchscript"))
+    assert runs_module == (compiler in ("identity", "inductor", "onnxruntime", "openvino", "torchscript"))
     if not runs_module:
         with pytest.raises(
             Unsupported, match=r"torch\.export refuses twice:branching: .*twice\.py, line \d+, in forward"
@@ -39,9 +39,12 @@ def test_a_model_that_cannot_be_exported_runs_where_modules_are_compiled(
     subject.compile(artifact, CPU, tmp_path)
     with closing(subject.load(artifact, CPU, tmp_path)) as model:
         assert verify(model.outputs(), artifact.reference(), "fp32").agrees
-        assert model.facts.get("source") == {"inductor": "module", "openvino": "trace", "torchscript": "script"}.get(
-            compiler
-        )
+        assert model.facts.get("source") == {
+            "inductor": "module",
+            "onnxruntime": "trace",
+            "openvino": "trace",
+            "torchscript": "script",
+        }.get(compiler)
 
 
 @each_compiler
@@ -65,16 +68,14 @@ def test_a_module_that_is_left_as_it_is_agrees_with_eager(
 
 
 @pytest.mark.parametrize("function", ["scripted", "frozen", "traced"])
-@pytest.mark.parametrize("compiler", ["identity", "torchscript", "inductor", "onnxruntime"])
+@pytest.mark.parametrize("compiler", ["identity", "torchscript", "inductor", "onnxruntime", "openvino"])
 def test_a_script_runs_as_its_author_made_it(compiler: str, function: str, exported: Export, tmp_path: Path) -> None:
     require(compiler)
     case = Case(workload=f"odd_nets:{function}", compiler=compiler, batch_size=1)
     artifact, subject = exported(case), compilers.resolve(compiler)
-    if compiler in ("inductor", "onnxruntime"):
-        refusal = {"inductor": "torch.compile compiles no ScriptModule", "onnxruntime": "torch.export refuses"}
-        start = subject.load if compiler == "inductor" else subject.compile
-        with pytest.raises(Unsupported, match=refusal[compiler]):
-            start(artifact, CPU, tmp_path)
+    if compiler == "inductor":
+        with pytest.raises(Unsupported, match=r"torch\.compile compiles no ScriptModule"):
+            subject.load(artifact, CPU, tmp_path)
         return
     subject.compile(artifact, CPU, tmp_path)
     with closing(subject.load(artifact, CPU, tmp_path)) as model:

@@ -120,11 +120,15 @@ def inductor(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def onnxruntime(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Export the program, or a trace of the module where that fails."""
     import onnxruntime as ort
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        torch.onnx.export(model, args, path, kwargs=kwargs, dynamo=True, external_data=True, verbose=False)
+        try:
+            torch.onnx.export(model, args, path, kwargs=kwargs, dynamo=True, external_data=True, verbose=False)
+        except Exception:
+            torch.onnx.export(model, args, path, kwargs=kwargs, dynamo=False)
         session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
         names = [each.name for each in session.get_inputs()]
         given = tensors((args, kwargs))

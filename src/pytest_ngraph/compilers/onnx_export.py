@@ -1,17 +1,20 @@
-"""Write the exported program as an ONNX file, for compilers that read ONNX."""
+"""Write the exported program, or a trace of the module, as an ONNX file, for compilers that read ONNX."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.artifact import Artifact
-from pytest_ngraph.compilers import program
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.compilers import program, pytorch
 from pytest_ngraph.compilers.conversion import converting
+from pytest_ngraph.compilers.onnx_session import element_type
 from pytest_ngraph.compilers.profiling.nodes import source
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.wording import first_line
 
 if TYPE_CHECKING:
     import torch
@@ -50,6 +53,53 @@ def write_onnx(artifact: Artifact, path: Path, *, opset: int | None = None, rewr
         counts = _rewrite(made) if rewrite else {}
         made.save(path, external_data=True)
     return counts
+
+
+def write_traced_onnx(artifact: Artifact, target: Target, path: Path, *, opset: int | None = None) -> None:
+    """Write a trace of the workload's module to `path`, by the exporter of `torch.onnx` that needs no program.
+
+    The graph takes all of the artifact's inputs, in their order.
+
+    Args:
+        opset: as for `write_onnx`.
+
+    Raises:
+        Unsupported: the module cannot be traced, or ONNX lacks an operator. Where `torch.export` refuses the module,
+            too, its reason stands first.
+    """
+    import torch
+
+    with converting(), torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what a trace fixes, and that this exporter is the older one
+        built = pytorch.rebuilt(artifact, target)
+        names = [f"input{index}" for index in range(len(built.inputs))]
+        try:
+            trace, args = pytorch.traced_whole(built)  # the exporter's own trace takes no module that was scripted
+            torch.onnx.export(trace, args, path, dynamo=False, input_names=names, opset_version=opset)
+        except (MemoryError, torch.cuda.OutOfMemoryError):
+            raise
+        except Exception as error:  # tracing may raise anything
+            refused = f"torch.export refuses {artifact.case.workload}: {artifact.export_error}; "
+            stopped = f"torch.onnx cannot export a trace of it: {first_line(error)}"
+            raise Unsupported(f"{refused * bool(artifact.export_error)}{stopped}") from error
+        _restore_inputs(path, dict(zip(names, built.inputs, strict=True)))
+
+
+def _restore_inputs(path: Path, inputs: Mapping[str, torch.Tensor]) -> None:
+    """Let the graph in a file take each of these inputs, in their order: the exporter drops what nothing reads."""
+    import onnx
+
+    model = onnx.load(path, load_external_data=False)
+    known = {each.name: each for each in model.graph.input}
+    if list(known) == list(inputs):
+        return
+    restored = [
+        known.get(name) or onnx.helper.make_tensor_value_info(name, element_type(tensor.dtype), tensor.shape)
+        for name, tensor in inputs.items()
+    ]
+    del model.graph.input[:]
+    model.graph.input.extend(restored)
+    onnx.save(model, path)
 
 
 def real(inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:

@@ -33,6 +33,11 @@ ELEMENT_TYPES = {
 """`onnx.TensorProto.DataType` by PyTorch's name of the type."""
 
 
+def element_type(dtype: torch.dtype) -> int:
+    """Return ONNX's number of a type of PyTorch."""
+    return ELEMENT_TYPES[str(dtype).removeprefix("torch.")]
+
+
 def save_optimized(options: Any, file: Path, *, weights_apart: bool) -> None:
     """Let a session with these options write the graph as it optimized it.
 
@@ -118,8 +123,8 @@ class OnnxSessionModel:
 
 def _location(tensor: torch.Tensor) -> tuple[str, int, int, tuple[int, ...], int]:
     """Return device, device index, element type, shape and address, as a binding takes them."""
-    name = str(tensor.dtype).removeprefix("torch.")
-    return tensor.device.type, tensor.device.index or 0, ELEMENT_TYPES[name], tuple(tensor.shape), tensor.data_ptr()
+    device = tensor.device
+    return device.type, device.index or 0, element_type(tensor.dtype), tuple(tensor.shape), tensor.data_ptr()
 
 
 def _dtype(element_type: int) -> torch.dtype | None:

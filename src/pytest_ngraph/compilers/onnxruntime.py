@@ -15,11 +15,12 @@ from pytest_ngraph.compilers import (
     kinds,
     onnx_placement,
     program,
+    pytorch,
     refuse_precision,
     streams,
     threads,
 )
-from pytest_ngraph.compilers.onnx_export import real, write_onnx
+from pytest_ngraph.compilers.onnx_export import real, write_onnx, write_traced_onnx
 from pytest_ngraph.compilers.onnx_session import OnnxSessionModel
 from pytest_ngraph.compilers.onnx_values import OnnxValuesModel
 from pytest_ngraph.compilers.profiling import ProfiledModel
@@ -70,6 +71,9 @@ class OnnxRuntime:
             its bias, normalization with the addition before it. The fact `rewritten` says what was fused.
         fallback: let other providers run the operators that this one lacks, which ONNX Runtime does silently; the fact
             `nodes` gives the share of each. `false` fails such a graph.
+        graph: what becomes ONNX: the module, its exported program, or (`auto`) the module only where `torch.export`
+            refuses it. Of a module ONNX Runtime gets a trace, which holds only what the module did for these inputs:
+            then the fact `source` is `trace`.
     """
 
     provider: Provider = "auto"
@@ -77,11 +81,16 @@ class OnnxRuntime:
     opset: Opset = "auto"
     rewrite: bool = False
     fallback: bool = True
+    graph: pytorch.Graph = "auto"
 
     libraries: ClassVar[tuple[str, ...]] = ("onnxruntime", "onnx", "onnxscript")
     kinds: ClassVar[tuple[Kind, ...]] = ("cpu", "cuda")
     objectives: ClassVar[tuple[Objective, ...]] = ("latency", "throughput")
     install_hint: ClassVar[str] = 'For NVIDIA GPUs: "pytest-ngraph[onnxruntime-gpu]" in its place'
+
+    def runs_module(self, artifact: Artifact) -> bool:
+        """Return whether it runs a trace of the module itself."""
+        return pytorch.is_module(self.graph, artifact)
 
     def for_priming(self) -> OnnxRuntime:
         return self
@@ -93,8 +102,12 @@ class OnnxRuntime:
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the ONNX graph, which `load` optimizes for the provider. An ONNX workload needs none."""
         self._refuse(target)
-        if artifact.onnx is None:
-            opset = None if self.opset == "auto" else int(self.opset)
+        opset = None if self.opset == "auto" else int(self.opset)
+        if self.runs_module(artifact):
+            if self.rewrite:
+                raise Unsupported("onnxruntime:rewrite takes exported programs: measure a module without it")
+            write_traced_onnx(artifact, target, folder / FILE, opset=opset)
+        elif artifact.onnx is None:
             counts = write_onnx(artifact, folder / FILE, opset=opset, rewrite=self.rewrite)
             if self.rewrite:
                 fused = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -197,6 +210,7 @@ class OnnxRuntime:
             "provider": session.get_providers()[0],
             "threads": str(session.get_session_options().intra_op_num_threads),
             "optimization": self.optimization,
+            **({"source": "trace"} if self.runs_module(artifact) else {}),
             **onnx_placement.facts(onnx_placement.nodes(session)),
             **({"tf32": "False", "cudnn_autotune": "True", "cuda_graphs": "off"} if target.kind == "cuda" else {}),
         }
@@ -216,6 +230,8 @@ class OnnxRuntime:
         """Return sessions that write profiles. Raise `Unsupported` on a GPU, where they time only the launches."""
         if self._provider(target) != "cpu":
             raise Unsupported(f"onnxruntime:provider={self._provider(target)} cannot be profiled: only cpu can")
+        if self.runs_module(artifact):
+            raise Unsupported("onnxruntime can be profiled where it runs the exported program, not a module")
         if unusual := onnx_values.reasons(artifact):
             raise Unsupported(f"onnxruntime profiles tensors of numbers, and this graph has {', '.join(unusual)}")
         return profiling.ProfiledSession(

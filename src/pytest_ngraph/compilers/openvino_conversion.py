@@ -11,7 +11,6 @@ from pytest_ngraph.compilers import program, pytorch
 from pytest_ngraph.compilers.profiling import openvino as profiling
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.wording import first_line
-from pytest_ngraph.workloads.flat import flattened
 
 
 def names_beside(path: Path) -> Path:
@@ -40,10 +39,10 @@ def convert(artifact: Artifact, target: Target, path: Path, *, is_module: bool) 
 def _of_module(artifact: Artifact, target: Target) -> Any:
     import openvino
 
-    built = flattened(pytorch.rebuilt(artifact, target))
+    built = pytorch.rebuilt(artifact, target)
     try:
-        trace = pytorch.traced(built.module, built.args)
-        return openvino.convert_model(trace.eval(), example_input=built.args)
+        trace, args = pytorch.traced_whole(built)
+        return openvino.convert_model(trace, example_input=args)
     except Exception as error:  # tracing may raise anything
         is_openvinos = isinstance(error, _refusals())
         stopped = f"openvino cannot convert a trace of it: {_reason(error) if is_openvinos else first_line(error)}"

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from pytest_ngraph import workloads
 from pytest_ngraph.compilers import CompiledModel, kinds, program, streams
 from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads.flat import flattened, takes_tensors
 from pytest_ngraph.workloads.tensors import module_in
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def is_module(graph: Graph, artifact: Artifact) -> bool:
     return is_asked_for and artifact.onnx is None
 
 
-def is_script(module: torch.nn.Module) -> bool:
+def is_script(module: torch.nn.Module) -> TypeGuard[torch.jit.ScriptModule]:
     """Return whether a module was scripted or traced by its author, as `torch.jit.load` returns it."""
     import torch
 
@@ -157,6 +158,20 @@ def traced(module: torch.nn.Module, args: Sequence[torch.Tensor]) -> torch.jit.S
     # Tracing would otherwise run the module twice more and compare: the outputs are verified anyway.
     made: torch.jit.ScriptModule = torch.jit.trace(module, tuple(args), check_trace=False)  # type: ignore[no-untyped-call]
     return made
+
+
+def traced_whole(built: Built) -> tuple[torch.jit.ScriptModule, tuple[torch.Tensor, ...]]:
+    """Return a trace of a workload, which returns its output tensors in one tuple, with its arguments.
+
+    Raises what `torch.jit.trace` raises.
+    """
+    flat = flattened(built)
+    try:
+        return traced(flat.module, flat.args).eval(), flat.args
+    except RuntimeError:
+        if is_script(built.module) and takes_tensors(built):
+            return built.module, built.args  # a frozen script can be part of no other module
+        raise
 
 
 def rebuilt(artifact: Artifact, target: Target, *, copied: bool = False) -> Built:
