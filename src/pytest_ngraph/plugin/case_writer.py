@@ -1,7 +1,8 @@
 """The process that collects a base's tests and writes their cases: `python -m pytest_ngraph.plugin.case_writer`.
 
-It reads a JSON object from standard input: `path` becomes `sys.path`, `arguments` go to pytest, and `file` gets a JSON
-line `{"nodeid", "case", "selected"}` for each case, `{"failed": nodeid, "reason"}` for what cannot be collected, and
+It reads a JSON object from standard input: `path` becomes `sys.path`, `arguments` go to pytest, and `renamed` maps
+places of files that the arguments may mean to their places here. The file `file` gets a JSON line
+`{"nodeid", "case", "selected"}` for each case, `{"failed": nodeid, "reason"}` for what cannot be collected, and
 `{"finished": true}` at the end.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -33,8 +34,10 @@ class CacheKey:
 class CaseWriter(CacheKey):
     """A plugin that writes the cases of all collected tests, and switches off what else the options ask for."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, renamed: Mapping[str, str]) -> None:
         self._out = out
+        self._renamed = {Path(new): Path(old) for new, old in renamed.items()}
+        self._nodes: dict[str, str] = {}
         self._selection: list[tuple[Path, str]] = []
         self._deselected: list[pytest.Item] = []
         self._depends_on_history = False
@@ -45,6 +48,7 @@ class CaseWriter(CacheKey):
         for name, value in INERT.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
+        self._nodes = {_node(old, config.rootpath): _node(new, config.rootpath) for new, old in self._renamed.items()}
         if not config.option.pyargs:
             self._widen(config)
 
@@ -53,13 +57,13 @@ class CaseWriter(CacheKey):
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self._write(failed=report.nodeid, reason=reason(report.longreprtext))
+            self._write(failed=self._nodeid(report.nodeid), reason=reason(report.longreprtext))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for mistake in session.config.stash.get(MISTAKES, []):
             nodeid, _, text = mistake.partition(": ")
-            self._write(failed=nodeid, reason=text)
+            self._write(failed=self._nodeid(nodeid), reason=text)
         for item in session.items:
             self._write_case(item, selected=self._asked_for(item))
         for item in self._deselected:
@@ -70,11 +74,17 @@ class CaseWriter(CacheKey):
         """Collect whole files, where they exist.
 
         Another revision may have other tests and parameters in them, and pytest refuses a file or test that is
-        missing.
+        missing. A file that has another place here is among them.
         """
         folder = config.invocation_params.dir
         asked = [argument.partition("::") for argument in config.args]
-        self._selection = [((folder / path).resolve(), name) for path, _, name in asked]
+        places = [((folder / path).resolve(), name) for path, _, name in asked]
+        self._selection = places + [
+            (old, name)
+            for path, name in places
+            for new, old in self._renamed.items()
+            if new.is_relative_to(path) and not any(old.is_relative_to(other) for other, _ in places)
+        ]
         config.args = list(dict.fromkeys(str(path) for path, _ in self._selection if path.exists()))
 
     def _asked_for(self, item: pytest.Item) -> bool:
@@ -90,11 +100,20 @@ class CaseWriter(CacheKey):
     def _write_case(self, item: pytest.Item, *, selected: bool) -> None:
         case = case_of(item)
         if case is not None:
-            self._write(nodeid=item.nodeid, case=case.to_dict(), selected=selected)
+            self._write(nodeid=self._nodeid(item.nodeid), case=case.to_dict(), selected=selected)
+
+    def _nodeid(self, own: str) -> str:
+        """Return a node id with the place of its file that the arguments mean."""
+        file, colons, name = own.partition("::")
+        return f"{self._nodes.get(file, file)}{colons}{name}"
 
     def _write(self, **line: Any) -> None:
         self._out.write(json.dumps(line) + "\n")
         self._out.flush()
+
+
+def _node(file: Path, root: Path) -> str:
+    return os.path.relpath(file, root).replace(os.sep, "/")
 
 
 BY_HISTORY = ("lf", "stepwise")
@@ -124,7 +143,9 @@ def main() -> None:
     request = json.loads(sys.stdin.read())
     sys.path[:] = request["path"]
     with Path(request["file"]).open("w") as out:
-        sys.exit(pytest.main(["--collect-only", "-q", *request["arguments"]], plugins=[CaseWriter(out)]))
+        sys.exit(
+            pytest.main(["--collect-only", "-q", *request["arguments"]], plugins=[CaseWriter(out, request["renamed"])])
+        )
 
 
 if __name__ == "__main__":

@@ -122,6 +122,19 @@ def test_a_file_that_the_base_lacks_has_no_cases(worktree: Worktree) -> None:
     assert _collect(worktree, "tests/test_new.py") == Collection()
 
 
+@pytest.mark.parametrize("asked", ["perf", "perf/test_fast.py", "perf/test_fast.py::test_speed", "tests perf", ""])
+def test_a_file_that_was_moved_since_has_its_old_cases_at_its_new_place(
+    project: Repository, tmp_path: Path, asked: str
+) -> None:
+    project.write("perf/test_more.py", "import pytest\n")  # the folder that it is moved to
+    project.write("nets.py", "WORKLOADS = ['nets:build']\n")
+    project.commit("another file")
+    with Worktree(resolve("HEAD", project.root), tmp_path) as worktree:
+        project.git("mv", "tests/test_it.py", "perf/test_fast.py")
+        collection = _collect(worktree, *asked.split())
+    assert _selected(collection) == [nodeid.replace("tests/test_it.py", "perf/test_fast.py") for nodeid in BOTH]
+
+
 def test_another_folder_and_root(project: Repository, tmp_path: Path) -> None:
     """Node ids are relative to the root folder of this run, paths in arguments to the current one."""
     with Worktree(resolve("HEAD", project.root / "tests"), tmp_path) as worktree:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_ngraph.against.pairing import BaseCase, Collection
 from pytest_ngraph.against.revision import Worktree
+from pytest_ngraph.against.revision.renames import renamed
 from pytest_ngraph.case import Case
 from pytest_ngraph.system.child import command
 from pytest_ngraph.system.command import Finished, run
@@ -39,7 +40,8 @@ def collect(
     """Collect the worktree's tests.
 
     Paths in the cases are those of the working tree, so that the cases equal the head's; `at_base` turns them back.
-    Errors do not raise: they are in the collection.
+    Test files that were renamed since are found at their old place, and their node ids have the new one. Errors do not
+    raise: they are in the collection.
 
     Args:
         arguments: the arguments of this run's pytest (`config.invocation_params.args`).
@@ -54,6 +56,9 @@ def collect(
                 f"--override-ini=cache_dir={scratch}/cache",
                 *(moved_argument(argument, worktree.to_base) for argument in arguments),
             ],
+            "renamed": {
+                str(worktree.root / new): str(worktree.root / old) for new, old in renamed(worktree.revision).items()
+            },
             "file": str(file),
         }
         try:
