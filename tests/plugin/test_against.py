@@ -37,6 +37,13 @@ import pytest
 @pytest.mark.ngraph(workload=[{workloads}], compiler="torchscript", batch_size=8)
 def test_speed(measurement): ...
 """
+OWN = """
+import pytest
+
+@pytest.mark.ngraph(workload="nets:untouched", compiler="torchscript", batch_size=8)
+def test_own(benchmark, compiled_model):
+    benchmark(compiled_model)
+"""
 INI = "[pytest]\npythonpath = .\nngraph_cache = cache\n"
 INTERRUPTIBLE = """
 import signal, sys, pytest
@@ -107,6 +114,28 @@ def test_nothing_is_compared_where_nothing_is_measured(
     assert result.ret == 0
     result.stdout.no_fnmatch_line("*Against main*")
     assert branch.worktrees() == 1
+    assert ("--benchmark-disable times nothing, so nothing was compared." in result.stdout.str()) == (
+        option == "--benchmark-disable"
+    )
+
+
+@pytest.mark.parametrize("option", ["--ngraph-max-seconds=0.001", "--benchmark-skip"])
+def test_a_run_that_compares_nothing_says_so(pytester: pytest.Pytester, branch: Repository, option: str) -> None:
+    result = pytester.runpytest("-q", "--ngraph-against=main", option, "-k", "untouched")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["Nothing was compared with main at *"])
+
+
+def test_tests_that_time_a_model_themselves_are_named(pytester: pytest.Pytester, branch: Repository) -> None:
+    branch.write("test_own.py", OWN)
+    result = pytester.runpytest("-q", "--ngraph-against=main", "test_own.py")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "Nothing was compared with main at *",
+            "Not compared: 1 test without the fixture measurement, such as test_own.py::test_own[[]nets:untouched-*].",
+        ]
+    )
 
 
 def test_an_interrupt_leaves_no_worktree(branch: Repository) -> None:

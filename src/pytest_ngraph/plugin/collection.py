@@ -122,6 +122,11 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     end_on_sigterm(config)
     for judge in session.judgement.judges:
         judge.expect({case for _, case in cases})
+    own = [item for item, _ in cases if not items.measures(item)]
+    if own and session.options.gate.has_base:
+        session.notes.append(
+            f"Not compared: {counted(len(own), 'test')} without the fixture measurement, such as {own[0].nodeid}."
+        )
     for item, case in cases:
         if items.measures(item) and not items.is_skipped(item) and not items.obstacle(item, case):
             session.expect(case, item.nodeid)

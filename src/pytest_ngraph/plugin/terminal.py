@@ -18,6 +18,8 @@ from pytest_ngraph.wording import seen_from
 if TYPE_CHECKING:
     from pytest_ngraph.report.result import RunResult
 
+NOT_TIMED = "--benchmark-disable times nothing, so nothing was compared. --benchmark-enable times all the same."
+
 
 def header(session: Session) -> list[str]:
     """Return what is measured as what, and what it is compared with; or why nothing can be measured here."""
@@ -58,8 +60,10 @@ def _unfinished(session: Session) -> Iterator[str]:
 def summarise(reporter: pytest.TerminalReporter) -> None:
     """Print the result of the run: the verdicts, what fails the run, its workloads (more than a few with -v only), and
     the answer last."""
-    result = reporter.config.stash.get(RESULT, None)
-    if result is None or result.is_empty:
+    result, options = reporter.config.stash.get(RESULT, None), reporter.config.stash[SESSION].options
+    if options.settings.smoke and options.gate.has_base:
+        reporter.write_line(f"ngraph: {NOT_TIMED}", yellow=True)
+    if result is None or (result.is_empty and not result.bases):
         return
     from pytest_ngraph.report.comparison import comparison
     from pytest_ngraph.report.lines import Line
@@ -71,6 +75,7 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     for base in dict.fromkeys([*result.bases, *(verdict.against for verdict in result.verdicts)]):
         verdicts = [verdict for verdict in result.verdicts if verdict.against == base]
         lines += comparison(verdicts, result.bases.get(base, ""), width)
+        lines += [] if verdicts else [Line(""), Line(f"Nothing was compared with {base}.", "doubt")]
     lines += metric_comparison(result.metric_verdicts, width)
     lines += [Line(note) for note in result.notes]
     lines += [Line(text, "failing") for text in result.unanswered]
@@ -80,12 +85,12 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     reporter.write_sep("=", "ngraph")
     for line in lines[1:] if lines and not lines[0].text else lines:
         reporter.write_line(line.text, **line.markup)
-    place = seen_from(reporter.config.invocation_params.dir, reporter.config.stash[SESSION].options.store)
+    place = seen_from(reporter.config.invocation_params.dir, options.store)
     if result.run.id:
         reporter.write_line(f"Stored as {result.run.id} in {place}; pytest-ngraph report shows it again.")
     if result.saved:
         reporter.write_line(result.saved)
-    if reporter.config.stash[SESSION].options.advise:
+    if options.advise:
         for text in advice(result, str(place), width):
             reporter.write_line(text)
 

@@ -70,6 +70,7 @@ class Session:
         self.site = site or LocalSite()
         self.judgement = Judgement(options, [*baselines, *([against] if against else [])], extra_metrics)
         self.is_cut_short = False
+        self.notes: list[str] = []
         self._against = against
         self._progress = progress
         self._on_record = on_record
@@ -257,7 +258,7 @@ class Session:
             problems=[*problems, *broken],
             unmeasured=self.unmeasured,
             bases=self._bases(),
-            notes=[*notes, *(self.resumed.notes if self.resumed else ()), *self._bench.notes],
+            notes=[*self.notes, *notes, *(self.resumed.notes if self.resumed else ()), *self._bench.notes],
             saved=saved,
         )
 
