@@ -47,9 +47,29 @@ def test_what_is_no_longer_fused_is_named() -> None:
     assert "no longer fused: conv2d+relu" in found
 
 
-def test_nothing_is_named_that_does_not_surely_differ() -> None:
+def test_time_outside_of_kernels_is_named_where_no_part_differs() -> None:
     found = why(explained(KERNELS, latency_s=1.1))
-    assert found == "no part of it differs beyond chance; 82 % of a call was profiled"
+    assert found.startswith("what is outside of kernels, such as Python, +100 ms [")
+    assert found.endswith("], 100 % of the slowdown; 82 % of a call was profiled")
+
+
+def test_nothing_is_named_that_does_not_surely_differ() -> None:
+    found = why(explained(KERNELS, latency_s=1.0001))
+    assert found == "no part of it differs beyond chance; 90 % of a call was profiled"
+
+
+def test_shares_of_a_difference_that_the_profiler_inflates_are_of_what_was_profiled() -> None:
+    head = [kernel("a", 0.6, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.7, ["linear"])]
+    found = why(explained(head, latency_s=1.01))
+    assert "`layer1.conv` +200 ms [177, 223], 50 % of the profiled slowdown; " in found
+
+
+def test_a_profiler_that_slows_calls_down_is_named() -> None:
+    slow = [kernel("a", 1.6, ["conv", "relu"]), kernel("b", 0.5, ["linear"])]
+    pair = [
+        profile(kernels, NODES, name="", latency_s=1.0) for kernels in (slow, [*slow[:1], kernel("b", 0.7, ["linear"])])
+    ]
+    assert why(explain(pair, fuses_alike=True).to_dict()).endswith("; the profiler makes a call 2.1 times as long")
 
 
 def test_a_profile_that_is_not_possible_says_why() -> None:

@@ -10,9 +10,7 @@ from types import ModuleType
 import pytest
 from synthetic import case
 
-from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.installed import PACKAGE_FOLDER
-from pytest_ngraph.system.relocation import foreign_modules, import_path, moved, refuse_foreign, with_paths
+from pytest_ngraph.system.relocation import import_path, moved, with_paths
 
 HERE, THERE = Path("/home/somebody/project"), Path("/var/copy")
 
@@ -98,42 +96,11 @@ def test_the_folders_of_setuptools_finders(root: Path, worktree: Path, monkeypat
     ]
 
 
-def _module(file: Path | None) -> ModuleType:
-    module = ModuleType("mine")
-    module.__file__ = str(file) if file else None
-    return module
-
-
-def test_foreign_modules(root: Path, worktree: Path) -> None:
-    modules = {
-        "mine": _module(root / "src" / "mine.py"),
-        "mine.nets": _module(root / "src" / "mine" / "nets.py"),
-        "base": _module(worktree / "src" / "base.py"),
-        "numpy": _module(root / ".venv" / "lib" / "site-packages" / "numpy.py"),
-        "namespace": _module(None),
-        "json": sys.modules["json"],
-        "pytest_ngraph.errors": sys.modules["pytest_ngraph.errors"],
-    }
-    assert set(foreign_modules(root, worktree, modules)) == {"mine", "mine.nets"}
-    with pytest.raises(UsageError, match=r"code of the head: mine and 1 more came from .*mine\.py"):
-        refuse_foreign(root, worktree, modules)
-
-
-def test_modules_of_a_worktree_in_the_project_are_its_own(root: Path) -> None:
-    modules = {"base": _module(root / "tmp" / "base" / "nets.py")}
-    assert not foreign_modules(root, root / "tmp" / "base", modules)
-    refuse_foreign(root, root / "tmp" / "base", modules)
-
-
-def test_modules_of_pytest_ngraph_are_not_foreign(worktree: Path) -> None:
-    assert not foreign_modules(PACKAGE_FOLDER.parents[1], worktree, {"worker": _module(PACKAGE_FOLDER / "worker.py")})
-
-
 EDITABLE = """
 import importlib.machinery, importlib.util, json, site, sys
 from pathlib import Path
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
-from pytest_ngraph.system.relocation import foreign_modules
+from pytest_ngraph.system.imported_code import foreign_modules
 from pytest_ngraph.system.relocation import import_path
 
 root, worktree = map(Path, sys.argv[1:])

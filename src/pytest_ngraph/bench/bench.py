@@ -155,6 +155,7 @@ class Bench:
             on_phase=lambda phase: self._progress.phase(case, phase),
             case=case.group.to_dict(),
             folder=str(own),
+            checkout=str(self._base.instead_of[1]) if self._base and self._base.instead_of else "",
         )
         self._workers.settle(self._settings.timeout_s)
         return Artifact.from_dict(answer)

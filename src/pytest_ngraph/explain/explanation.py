@@ -18,6 +18,8 @@ from pytest_ngraph.stats import Estimate, without_infinities
 
 LEAST_COVERAGE = 0.8
 """Below this share of the latency, profiles do not say enough of a call to name modules."""
+SLOWED = 1.2
+"""Above it, the profiler itself takes a good part of the time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_ngraph.explain.counters import in_words
+from pytest_ngraph.explain.explanation import SLOWED
 from pytest_ngraph.metrics.text import signed
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import listed
 
 UNEXPLAINED = "where is not known"
 """What a sentence begins with where there is no explanation."""
+UNNAMED = ("unattributed", "outside", "others")
+"""Kinds of parts that are no modules, operators or layout changes."""
+OUTSIDE = "what is outside of kernels, such as Python,"
 MOST_PARTS = 2
 """Modules, or kinds of operators, that a sentence names."""
+MOST_INFLATED = 1.2
+"""A profiled difference that is so many times the timed one is called what it is."""
 MOST_CHANGES = 3
 """Operations, fusions and kinds of kernels that it names."""
 
@@ -26,30 +32,44 @@ def why(explanation: Mapping[str, Any]) -> str:
     """
     if problem := explanation.get("problem"):
         return f"{UNEXPLAINED}: {problem}"
-    slower = explanation["difference_s"][0] > 0
-    parts = [_part(row, slower=slower) for row in explanation["rows"] if _is_sure(row, slower=slower)][:MOST_PARTS]
-    parts = parts or ["no part of it differs beyond chance"]
+    timed, rows = explanation["difference_s"][0], explanation["rows"]
+    slower, profiled = timed > 0, sum(row["difference"][0] for row in rows if row["kind"] != "outside")
+    whole = max(abs(timed), abs(profiled))
+    what = "profiled " * (abs(profiled) > MOST_INFLATED * abs(timed)) + ("slowdown" if slower else "gain")
+    sure = [row for row in rows if row["kind"] not in UNNAMED and _is_sure(row, slower=slower)][:MOST_PARTS]
+    sure = sure or [row for row in rows if row["kind"] == "outside" and _is_sure(row, slower=slower)]
+    parts = [_part(row, whole, what) for row in sure] or ["no part of it differs beyond chance"]
     parts += _graph(explanation.get("graph"))
     parts += _compiled(explanation["compiled"])
     parts += in_words(explanation.get("counters", ()))
-    return "; ".join([*parts, f"{100 * min(explanation['coverage']):.0f} % of a call was profiled"])
+    return "; ".join([*parts, _coverage(min(explanation["coverage"]))])
 
 
 def _is_sure(row: Mapping[str, Any], *, slower: bool) -> bool:
     """Return whether a part surely differs in the direction in which the whole does."""
-    if row["kind"] in ("unattributed", "outside", "others"):
-        return False
     _, low, high = row["difference"]
     return (low or 0.0) > 0 if slower else (high or 0.0) < 0
 
 
-def _part(row: Mapping[str, Any], *, slower: bool) -> str:
-    name = {"layout": "layout changes"}.get(row["kind"], _module(row["name"]))
+def _part(row: Mapping[str, Any], whole: float, what: str) -> str:
+    """Return a part with its difference.
+
+    Args:
+        whole: the difference of the whole, as timed or as profiled, whichever is larger.
+        what: what that difference is called.
+    """
+    name = {"layout": "layout changes", "outside": OUTSIDE}.get(row["kind"], _module(row["name"]))
     name += ", between its parts," if row["kind"] == "between" else ""
     value, low, high = row["difference"]
     difference = Estimate.with_bounds(value, low, high)
-    what = "slowdown" if slower else "gain"
-    return f"{name} {signed(difference, 's')}, {100 * row['share']:.0f} % of the {what}"
+    return f"{name} {signed(difference, 's')}, {100 * abs(value) / whole:.0f} % of the {what}"
+
+
+def _coverage(share: float) -> str:
+    """Return how much of a call the profiles show."""
+    if share > SLOWED:
+        return f"the profiler makes a call {share:.1f} times as long"
+    return f"{100 * share:.0f} % of a call was profiled"
 
 
 def _graph(graph: Mapping[str, Any] | None) -> Iterator[str]:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from pytest_ngraph.explain.counters import CLOCK, in_words
-from pytest_ngraph.explain.explanation import Explanation
+from pytest_ngraph.explain.explanation import SLOWED, Explanation
 from pytest_ngraph.explain.fusions import CompiledDifference, Work
 from pytest_ngraph.explain.rows import Kind, Row
 from pytest_ngraph.metrics.text import quantity, signed, with_interval
@@ -17,8 +17,6 @@ from pytest_ngraph.wording import counted, listed
 
 LONGEST_NAME = 40
 MOST_FUSIONS = 6
-SLOWED = 1.2
-"""Above this coverage, the profiler itself takes a good part of the time."""
 
 
 def lines(workload: str, explained: Explanation, width: int) -> list[str]:

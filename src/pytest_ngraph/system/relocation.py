@@ -11,7 +11,6 @@ from pathlib import Path
 from types import ModuleType
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 
 
@@ -61,32 +60,6 @@ def project_path(sys_path: Iterable[str], root: Path) -> list[Path]:
     return [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE_FOLDER.parent]
 
 
-def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> dict[str, Path]:
-    """Return modules that a process imported from the working tree instead of the worktree, with their files."""
-    files = {name: file for name, module in list(modules.items()) if (file := _file(module)) is not None}
-    return {
-        name: file
-        for name, file in files.items()
-        if is_of_project(file, root)
-        and not file.is_relative_to(worktree)
-        and not file.is_relative_to(PACKAGE_FOLDER)  # the base is measured with the head's pytest-ngraph
-    }
-
-
-def refuse_foreign(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> None:
-    """Raise `UsageError` if the head's code was imported for the base: the head would be compared with itself."""
-    found = sorted(foreign_modules(root, worktree, modules).items())
-    if not found:
-        return
-    (name, file), more = found[0], len(found) - 1
-    others = f" and {more} more" if more else ""
-    raise UsageError(
-        f"the base was built with code of the head: {name}{others} came from {file}, so that the head would "
-        f"be compared with itself. Import it through sys.path (python -m pytest, or the ini key pythonpath), "
-        f"not by a path in the working tree or an editable install with a finder of its own."
-    )
-
-
 def _editable_folders(modules: Mapping[str, ModuleType]) -> Iterator[Path]:
     """Yield the folders of packages that setuptools installed as editable by a finder: they are not in `sys.path`."""
     for name, module in list(modules.items()):
@@ -103,11 +76,6 @@ def is_of_project(place: Path, root: Path) -> bool:
     if INSTALLED & set(below.parts) or place.is_relative_to(_real(sysconfig.get_path("stdlib"))):
         return False
     return not any((root / folder / "pyvenv.cfg").is_file() for folder in below.parents if folder != Path())
-
-
-def _file(module: ModuleType) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return _real(file) if isinstance(file, str) else None
 
 
 def _real(entry: str) -> Path:

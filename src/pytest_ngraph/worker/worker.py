@@ -24,7 +24,7 @@ from pytest_ngraph.machine import compiler_code, source_files
 from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.record import Phase
 from pytest_ngraph.system import garbage, perf_events
-from pytest_ngraph.system.relocation import refuse_foreign
+from pytest_ngraph.system.imported_code import refuse_head, refuse_outdated
 from pytest_ngraph.worker import idle, load, memory
 from pytest_ngraph.worker.ahead import compile_ahead
 from pytest_ngraph.worker.cache import Cache
@@ -67,13 +67,16 @@ class Worker:
         """Return an empty answer. It shows that the worker is set up and has imported its libraries."""
         return {}
 
-    def export(self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None) -> Answer:
+    def export(
+        self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None, checkout: str = ""
+    ) -> Answer:
         """Build the case's workload and write what every compiler starts from.
 
         Args:
             case: the case, as JSON-ready data.
             folder: where to write it.
             instead_of: a copy of a folder, and that folder itself, from which nothing may be imported then.
+            checkout: a working tree, of whose packages no outdated copies may be imported; empty for none.
         """
         self._announce("build")
         files = source_files.of_this_process()
@@ -83,7 +86,10 @@ class Worker:
                 artifact = export(Case.from_dict(case), Path(folder))
         finally:
             os.chdir(self._home)  # a workload may have changed it
-        _refuse_head(instead_of)
+        if instead_of:
+            refuse_head(Path(instead_of[1]), Path(instead_of[0]), sys.modules)
+        if checkout:
+            refuse_outdated(Path(checkout), sys.modules)
         read = files.digests()
         unrelated = sorted(self._imported_elsewhere(artifact.case.workload).intersection(read))
         return replace(artifact, files=read, unrelated=tuple(unrelated)).to_dict()
@@ -139,7 +145,8 @@ class Worker:
         if not agreement.agrees:
             self._models.pop(arm).close()
         self._footprint.look(on.kind)
-        _refuse_head(instead_of)
+        if instead_of:
+            refuse_head(Path(instead_of[1]), Path(instead_of[0]), sys.modules)
         pipelined_s = time_pipelined(ready.model, seconds, round_s) if waits and agreement.agrees else None
         self._announce("measure")
         return {
@@ -288,10 +295,3 @@ class Worker:
         self._exported.update(begins)
         own = {file for module in begins for file in imported_files(module)}
         return {file for module in earlier for file in imported_files(module)} - own
-
-
-def _refuse_head(instead_of: list[str] | None) -> None:
-    """Raise `UsageError` if this process was to import a copy of a folder, and imported from the folder itself."""
-    if instead_of:
-        tree, root = map(Path, instead_of)
-        refuse_foreign(root, tree, sys.modules)

@@ -76,7 +76,7 @@ def test_a_span_takes_as_long_as_the_kernels_that_were_launched_in_it() -> None:
     (network,) = timed_by_kernels(nested(spans), launched)
     assert network.seconds == pytest.approx(9e-6)
     conv, add, view = pytorch.kernels([network], 2, [node("conv2d_3", "conv", "conv2d")], "cuda")
-    assert (conv.operator, conv.kind, conv.nodes) == ("conv2d", "gemm", ("conv2d_3",))
+    assert (conv.operator, conv.kind, conv.nodes) == ("conv2d", "to_nhwc+gemm", ("conv2d_3",))
     assert (add.operator, add.kind, add.provider) == ("add", "elementwise_kernel", "cuda")
     assert (conv.seconds, add.seconds, view.seconds) == pytest.approx((4e-6, 0.5e-6, 0))
 

@@ -18,8 +18,7 @@ def test_spans_are_nested_by_time() -> None:
     inner, outer, after = Span("inner", 2, 4), Span("outer", 1, 5), Span("after", 5, 9)
     assert nested([after, inner, outer]) == [outer, after]
     assert outer.inner == [inner]
-    assert outer.itself == pytest.approx(2e-9)
-    assert after.deepest() is after
+    assert outer.seconds == pytest.approx(4e-9)
 
 
 def test_operators_count_for_the_module_that_calls_them() -> None:
@@ -36,6 +35,15 @@ def test_operators_count_for_the_module_that_calls_them() -> None:
     assert (conv.seconds, add.seconds) == pytest.approx((1.5, 0.5))
     assert (conv.nodes, conv.modules) == (("conv2d_3",), ("conv",))
     assert (add.operator, add.modules) == ("add", ("",))
+
+
+@pytest.mark.parametrize(("copies", "computes"), [(1, 8), (8, 1)])
+def test_the_kind_of_a_kernel_is_the_same_however_long_its_parts_take(copies: int, computes: int) -> None:
+    whole = Span("aten::linear", 0, 10, [Span("aten::t", 0, 1, [Span("aten::transpose", 0, 1)])])
+    whole.inner.append(Span("aten::addmm", 1, 10, [Span("aten::copy_", 1, 1 + copies)]))
+    whole.inner[-1].end = 1 + copies + computes
+    (kernel,) = pytorch.kernels([whole], 1, [], "cpu")
+    assert kernel.kind == "addmm"
 
 
 def test_an_operator_that_does_not_report_itself_has_the_time_up_to_the_next() -> None:

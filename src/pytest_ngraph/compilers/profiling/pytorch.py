@@ -23,6 +23,16 @@ CALL, MODULE, NODE = "ngraph call", "ngraph module ", "ngraph node "
 """Our spans: the name of one around a call, and the prefixes of those around modules and nodes."""
 PROFILED = ("cpu", "cuda")
 """Kinds of devices whose work PyTorch's profiler reports."""
+MOVING = frozenset(
+    ("alias", "as_strided", "clone", "contiguous", "copy", "detach", "empty", "empty_like", "empty_strided", "expand",
+     "fill", "flatten", "lift_fresh", "narrow", "permute", "reshape", "resize", "resolve_conj", "resolve_neg",
+     "result_type", "select", "set", "slice", "squeeze", "t", "to", "_to_copy", "transpose", "unbind", "unflatten",
+     "unsqueeze", "_unsafe_view", "view", "zero", "zeros", "_reshape_alias", "expand_as", "movedim", "split", "chunk",
+     "_has_compatible_shallow_copy_type", "item", "_local_scalar_dense", "is_nonzero", "cudnn_is_acceptable")
+)  # fmt: skip
+"""Operators inside of others that only make room for data, move them, or look at them differently."""
+MOST_INSIDE = 3
+"""Operators that the kind of a kernel names."""
 
 
 class ProfiledModule:
@@ -140,7 +150,7 @@ def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node], kind: Kind
     found: dict[tuple[str, str, str], float] = {}
     for caller, span in _operators(spans, ""):
         operator = _plain(span.name)
-        key = (caller, operator, _plain(span.deepest().name))
+        key = (caller, operator, _kind(span))
         found[key] = found.get(key, 0.0) + span.seconds / calls
     modules = dict.fromkeys(caller for caller, *_ in found if caller.startswith(MODULE))
     paths = without_wrapper([caller.removeprefix(MODULE) for caller in modules])
@@ -149,13 +159,13 @@ def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node], kind: Kind
     for node in nodes:
         named.setdefault((node.module, node.operator), []).append(node.name)
 
-    def kernel(caller: str, operator: str, inside: str, seconds: float) -> Kernel:
+    def kernel(caller: str, operator: str, kind_of_kernel: str, seconds: float) -> Kernel:
         of_module = named.get((path_of[caller], operator), []) if caller in path_of else []
         of_node = [caller.removeprefix(NODE)] if caller.startswith(NODE) else []
         return Kernel(
-            name=f"{path_of.get(caller, caller.removeprefix(NODE))}/{operator}/{inside}",
+            name=f"{path_of.get(caller, caller.removeprefix(NODE))}/{operator}/{kind_of_kernel}",
             operator=operator,
-            kind="" if inside == operator else inside,
+            kind=kind_of_kernel,
             provider=kind,
             seconds=seconds,
             nodes=tuple(of_module or of_node),
@@ -174,6 +184,22 @@ def _operators(spans: Sequence[Span], caller: str) -> Iterator[tuple[str, Span]]
             yield caller, span
         else:
             yield from _operators(span.inner, caller)
+
+
+def _kind(span: Span) -> str:
+    """Return what an operator computes by: `mkldnn_convolution`, or several joined by `+`; empty where it is itself.
+
+    It follows from which operators are called, not from their time, so that it is the same in every profile.
+    """
+    return "+".join(list(dict.fromkeys(_computing(span.inner)))[:MOST_INSIDE])
+
+
+def _computing(spans: Sequence[Span]) -> Iterator[str]:
+    """Yield the innermost operators that compute, by their names."""
+    for span in spans:
+        inner = list(_computing(span.inner))
+        name = _plain(span.name)
+        yield from inner or ([] if name in MOVING else [name])
 
 
 def _plain(name: str) -> str:

@@ -25,21 +25,6 @@ class Span:
     def seconds(self) -> float:
         return (self.end - self.start) / 1e9
 
-    @property
-    def itself(self) -> float:
-        """Seconds that no inner span has."""
-        return self.seconds - sum(span.seconds for span in self.inner)
-
-    def deepest(self) -> Span:
-        """Return the span in this one, or this one, that has most seconds for itself."""
-        return max(self.all(), key=lambda span: span.itself)
-
-    def all(self) -> Iterable[Span]:
-        """Yield this span and all in it."""
-        yield self
-        for span in self.inner:
-            yield from span.all()
-
 
 def nested(spans: Iterable[Span]) -> list[Span]:
     """Return the outermost spans, each with those in it."""

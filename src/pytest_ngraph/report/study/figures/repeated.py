@@ -6,8 +6,8 @@ import altair as alt
 import polars as pl
 
 from pytest_ngraph.explain.blocks import seconds_of_blocks
+from pytest_ngraph.explain.explanation import SLOWED
 from pytest_ngraph.explain.parts import names_modules
-from pytest_ngraph.report.explained import SLOWED
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure

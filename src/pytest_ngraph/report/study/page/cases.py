@@ -12,10 +12,11 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from pytest_ngraph.case import IDENTITY
+from pytest_ngraph.explain.explanation import SLOWED
 from pytest_ngraph.explain.parts import names_modules
 from pytest_ngraph.explain.tree import grown
 from pytest_ngraph.metrics.text import quantity
-from pytest_ngraph.report.explained import SLOWED, titled
+from pytest_ngraph.report.explained import titled
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.rows import named
 from pytest_ngraph.report.study.page import libraries

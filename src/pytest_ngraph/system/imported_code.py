@@ -1,0 +1,104 @@
+"""Refuse code that a process imported from elsewhere than it was to: the head's for the base, or an installed copy."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote, urlsplit
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
+from pytest_ngraph.system.relocation import INSTALLED, is_of_project, project_path
+
+
+def refuse_head(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> None:
+    """Raise `UsageError` if the head's code was imported for the base: the head would be compared with itself.
+
+    Args:
+        root: the working tree, which is the head.
+        worktree: the copy of another revision, which is the base.
+        modules: what the process has imported (`sys.modules`).
+    """
+    found = sorted(foreign_modules(root, worktree, modules).items())
+    if found:
+        (name, file), more = found[0], len(found) - 1
+        others = f" and {more} more" if more else ""
+        raise UsageError(
+            f"the base was built with code of the head: {name}{others} came from {file}, so that the head would "
+            f"be compared with itself. Import it through sys.path (python -m pytest, or the ini key pythonpath), "
+            f"not by a path in the working tree or an editable install with a finder of its own."
+        )
+    _refuse_copies(root, modules)
+
+
+def refuse_outdated(root: Path, modules: Mapping[str, ModuleType]) -> None:
+    """Raise `UsageError` if a module came from an installed copy that is not as in the working tree at `root`.
+
+    Args:
+        modules: what the process has imported (`sys.modules`).
+    """
+    folders = project_path([], root)
+    for name, file in _installed(modules):
+        for folder in folders:
+            own = folder / file.relative_to(_environment(file))
+            if own.is_file() and own.read_bytes() != file.read_bytes():
+                raise UsageError(
+                    f"{name} was imported from {file}, an installed copy, which is not as {own}: the copy would be "
+                    "measured in place of the working tree. Install it as editable: pip install -e ."
+                )
+
+
+def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> dict[str, Path]:
+    """Return modules that a process imported from the working tree instead of the worktree, with their files."""
+    files = {name: file for name, module in list(modules.items()) if (file := _file(module)) is not None}
+    return {
+        name: file
+        for name, file in files.items()
+        if is_of_project(file, root)
+        and not file.is_relative_to(worktree)
+        and not file.is_relative_to(PACKAGE_FOLDER)  # the base is measured with the head's pytest-ngraph
+    }
+
+
+def _refuse_copies(root: Path, modules: Mapping[str, ModuleType]) -> None:
+    """Raise `UsageError` if a module came from a package that was installed from `root`, at some revision."""
+    imported = {name.partition(".")[0]: file for name, file in _installed(modules)}
+    for distribution in importlib.metadata.distributions():
+        if not _is_from(distribution, root):
+            continue
+        for name in {str(file).partition("/")[0].removesuffix(".py") for file in distribution.files or ()}:
+            if name in imported:
+                raise UsageError(
+                    f"the base was built with code of the head: {name} came from {imported[name]}, an installed copy, "
+                    "so that the head would be compared with itself. Install it as editable: pip install -e ."
+                )
+
+
+def _installed(modules: Mapping[str, ModuleType]) -> Iterator[tuple[str, Path]]:
+    """Yield modules that were imported from an environment, with their Python files."""
+    for name, module in list(modules.items()):
+        file = Path(getattr(module, "__file__", None) or "")
+        if file.suffix == ".py" and INSTALLED & set(file.parts) and name.partition(".")[0] != PACKAGE_FOLDER.name:
+            yield name, file
+
+
+def _environment(file: Path) -> Path:
+    """Return the folder of an environment's packages that a file is in."""
+    return next(folder for folder in file.parents if folder.name in INSTALLED)
+
+
+def _is_from(distribution: importlib.metadata.Distribution, root: Path) -> bool:
+    """Return whether a distribution was installed from a folder or file in `root`, and not as editable (PEP 610)."""
+    recorded = json.loads(distribution.read_text("direct_url.json") or "{}")
+    address = urlsplit(recorded.get("url", ""))
+    is_editable = recorded.get("dir_info", {}).get("editable", False)
+    return address.scheme == "file" and not is_editable and Path(unquote(address.path)).is_relative_to(root)
+
+
+def _file(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return Path(os.path.realpath(file)) if isinstance(file, str) else None

@@ -1,0 +1,119 @@
+"""Code that a process imported from elsewhere than it was to."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.imported_code import foreign_modules, refuse_head, refuse_outdated
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def worktree(tmp_path: Path) -> Path:
+    return tmp_path / "base"
+
+
+def _module(file: Path | None) -> ModuleType:
+    module = ModuleType("mine")
+    module.__file__ = str(file) if file else None
+    return module
+
+
+def test_foreign_modules(root: Path, worktree: Path) -> None:
+    modules = {
+        "mine": _module(root / "src" / "mine.py"),
+        "mine.nets": _module(root / "src" / "mine" / "nets.py"),
+        "base": _module(worktree / "src" / "base.py"),
+        "numpy": _module(root / ".venv" / "lib" / "site-packages" / "numpy.py"),
+        "namespace": _module(None),
+        "json": sys.modules["json"],
+        "pytest_ngraph.errors": sys.modules["pytest_ngraph.errors"],
+    }
+    assert set(foreign_modules(root, worktree, modules)) == {"mine", "mine.nets"}
+    with pytest.raises(UsageError, match=r"code of the head: mine and 1 more came from .*mine\.py"):
+        refuse_head(root, worktree, modules)
+
+
+def test_modules_of_a_worktree_in_the_project_are_its_own(root: Path) -> None:
+    modules = {"base": _module(root / "tmp" / "base" / "nets.py")}
+    assert not foreign_modules(root, root / "tmp" / "base", modules)
+    refuse_head(root, root / "tmp" / "base", modules)
+
+
+def test_modules_of_pytest_ngraph_are_not_foreign(worktree: Path) -> None:
+    assert not foreign_modules(PACKAGE_FOLDER.parents[1], worktree, {"worker": _module(PACKAGE_FOLDER / "worker.py")})
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """An environment with an installed copy of `mine`, and `numpy`."""
+    folder = tmp_path / "venv" / "lib" / "site-packages"
+    for file in ("mine/__init__.py", "mine/nets.py", "numpy.py"):
+        _written(folder / file, "WIDTH = 64")
+    return folder
+
+
+def _written(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def _imported(environment: Path) -> dict[str, ModuleType]:
+    files = {"mine": "mine/__init__.py", "mine.nets": "mine/nets.py", "numpy": "numpy.py"}
+    return {name: _module(environment / file) for name, file in files.items()}
+
+
+@pytest.mark.parametrize("layout", ["src", "."])
+def test_an_installed_copy_must_be_as_the_working_tree(root: Path, environment: Path, layout: str) -> None:
+    own = root / layout / "mine" / "nets.py"
+    _written(own, "WIDTH = 64")
+    refuse_outdated(root, _imported(environment))
+    _written(own, "WIDTH = 96")
+    with pytest.raises(
+        UsageError, match=r"mine\.nets was imported from .*site-packages.*, an installed copy, .*nets\.py"
+    ):
+        refuse_outdated(root, _imported(environment))
+
+
+@pytest.mark.parametrize(
+    ("url", "info", "is_copy"),
+    [
+        ("file://{root}", {"dir_info": {}}, True),
+        ("file://{root}/dist/mine-1.0.whl", {"archive_info": {}}, True),
+        ("file://{root}", {"dir_info": {"editable": True}}, False),
+        ("file:///elsewhere", {"dir_info": {}}, False),
+        ("https://example.org/mine.git", {"vcs_info": {}}, False),
+    ],
+)
+def test_a_base_is_not_built_with_what_was_installed_from_the_working_tree(
+    root: Path,
+    worktree: Path,
+    environment: Path,
+    url: str,
+    info: dict[str, object],
+    is_copy: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where its packages are in no folder that is searched first, as with setuptools' `package_dir`."""
+    described = environment / "mine-1.0.dist-info"
+    _written(described / "METADATA", "Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    _written(described / "RECORD", "mine/__init__.py,,\nmine/nets.py,,\n")
+    _written(described / "direct_url.json", json.dumps({"url": url.format(root=root), **info}))
+    monkeypatch.setattr(importlib.metadata, "distributions", lambda: [importlib.metadata.PathDistribution(described)])
+    if is_copy:
+        with pytest.raises(UsageError, match=r"code of the head: mine came from .*site-packages.*, an installed copy"):
+            refuse_head(root, worktree, _imported(environment))
+    else:
+        refuse_head(root, worktree, _imported(environment))
