@@ -12,7 +12,7 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.compilers import program, pytorch
 from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.compilers.onnx_session import element_type
-from pytest_ngraph.compilers.profiling.nodes import source
+from pytest_ngraph.compilers.profiling.nodes import SCOPES, source
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.wording import first_line
 
@@ -148,7 +148,7 @@ def _note_origins(made: Any) -> None:
         return
     sources = {node.name: source(node) for node in made.exported_program.graph.nodes}
     for node in made.model.graph:
-        scopes = ast.literal_eval(node.metadata_props.get("pkg.torch.onnx.name_scopes", "[]"))
+        scopes = ast.literal_eval(node.metadata_props.get(SCOPES, "[]"))
         if scopes and scopes[-1] in sources:
             node.metadata_props[ORIGIN] = sources[scopes[-1]]
 

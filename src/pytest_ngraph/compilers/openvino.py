@@ -168,13 +168,13 @@ class OpenVino:
             raise Unsupported(f"openvino:device={device} cannot be profiled: only CPU can")
         if self.runs_module(artifact):
             raise Unsupported("openvino can be profiled where it converts the exported program, not a module")
-        operations = nodes(artifact)
+        operations, inputs = nodes(artifact), program.inputs(artifact)
         with threads.spread(target):
             model = self._compiled(compiled / FILE, target, PERF_COUNT=True)
             request = model.create_infer_request()
-            request.set_input_tensors(dict(enumerate(map(_share, program.inputs(artifact)))))
+            request.set_input_tensors(dict(enumerate(map(_share, inputs))))
             names = profiling.sources(artifact, names_beside(compiled / FILE))
-            return profiling.ProfiledRequest(request, model.get_runtime_model(), names, operations)
+            return profiling.ProfiledRequest(request, inputs, model.get_runtime_model(), names, operations)
 
 
 class OpenVinoModel:

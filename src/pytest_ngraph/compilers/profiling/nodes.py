@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pytest_ngraph.artifact import Artifact
 
 WRAPPER = FLATTENED.removesuffix(".")
+SCOPES = "pkg.torch.onnx.name_scopes"
+"""Key of a node's property in which PyTorch's exporter notes its modules, the outermost first, and its own name."""
 LONGEST_ATTRIBUTE = 60
 """Characters of an argument that are kept: some are whole tensors."""
 
@@ -109,19 +112,33 @@ def _attributes(node: torch.fx.Node) -> Iterator[str]:
 def _of_onnx(file: Path) -> list[Node]:
     import onnx
 
-    graph = onnx.load(file, load_external_data=False).graph
+    model = onnx.load(file, load_external_data=False)
+    graph = onnx.shape_inference.infer_shapes(model).graph
     made_by = {output: node.name for node in graph.node for output in node.output if output}
-    given = {each.name for each in graph.input} - {each.name for each in graph.initializer}
+    weights = {each.name: "x".join(map(str, each.dims)) or "scalar" for each in graph.initializer}
+    given = {each.name for each in graph.input} - set(weights)
+    known = {each.name: each.type.tensor_type for each in (*graph.value_info, *graph.output)}
     return [
         Node(
             name=node.name,
             operator=node.op_type,
-            module=_path_in_name(node.name),
-            attributes=", ".join(_onnx_attributes(node)),
+            module=_onnx_module(node),
+            type=_onnx_type(known.get(node.output[0])),
+            shape=_onnx_shape(known.get(node.output[0])),
+            attributes=", ".join([*_onnx_attributes(node), *(weights[name] for name in node.input if name in weights)]),
             inputs=tuple(made_by.get(name, name) for name in node.input if name in made_by or name in given),
         )
         for node in graph.node
     ]
+
+
+def _onnx_module(node: Any) -> str:
+    """Return the module that an operation belongs to, as its exporter noted it; else its own name."""
+    for noted in node.metadata_props:
+        if noted.key == SCOPES:
+            *modules, _ = ast.literal_eval(noted.value) or [""]
+            return str(modules[-1]) if modules else ""
+    return _path_in_name(node.name) if "/" in node.name.strip("/") else str(node.name)
 
 
 def _path_in_name(name: str) -> str:
@@ -133,6 +150,17 @@ def _path_in_name(name: str) -> str:
     for step in name.strip("/").split("/")[:-1]:
         path = step if not path or step.startswith(f"{path}.") else f"{path}.{step}"
     return path
+
+
+def _onnx_type(tensor: Any) -> str:
+    import onnx
+
+    return onnx.TensorProto.DataType.Name(tensor.elem_type).lower() if tensor is not None and tensor.elem_type else ""
+
+
+def _onnx_shape(tensor: Any) -> tuple[int | str, ...]:
+    sizes = tensor.shape.dim if tensor is not None else ()
+    return tuple(size.dim_value if size.HasField("dim_value") else size.dim_param for size in sizes)
 
 
 def _onnx_attributes(node: Any) -> Iterator[str]:

@@ -7,7 +7,6 @@ before it names them, so their names are noted when it does so.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,25 +31,29 @@ class ProfiledRequest:
 
     Args:
         request: with its inputs in place.
+        inputs: kept, because the request reads their memory.
         runtime: the graph of the compiled model.
         sources: name in `nodes` of each node that OpenVINO may name.
     """
 
-    def __init__(self, request: Any, runtime: Any, sources: Mapping[str, str], nodes: Sequence[Node]) -> None:
+    def __init__(
+        self,
+        request: Any,
+        inputs: Sequence[torch.Tensor],
+        runtime: Any,
+        sources: Mapping[str, str],
+        nodes: Sequence[Node],
+    ) -> None:
         self._request = request
+        self._inputs = inputs
         self._nodes = nodes
         self._known = _known(runtime, sources)
-        self._request.infer(share_outputs=True)
+        self._calls = 0
+        self._averages: dict[str, float] = {}
+        self._run(1)
 
     def profile(self, calls: int) -> Sequence[Kernel]:
-        seconds: defaultdict[str, float] = defaultdict(float)
-        described = {}
-        for _ in range(calls):
-            self._request.infer(share_outputs=True)
-            for each in self._request.profiling_info:
-                if each.status.name == "EXECUTED":
-                    seconds[each.node_name] += each.real_time.total_seconds() / calls
-                    described[each.node_name] = (each.node_type, each.exec_type)
+        seconds, described = self._run(calls)
         kernels = [
             Kernel(
                 name=name,
@@ -65,7 +68,23 @@ class ProfiledRequest:
         return located(kernels, self._known, self._nodes)
 
     def close(self) -> None:
-        del self._request
+        del self._request, self._inputs
+
+    def _run(self, calls: int) -> tuple[dict[str, float], dict[str, tuple[str, str]]]:
+        """Run the request. Return the seconds per call of each kernel, and its operator and kind.
+
+        OpenVINO reports averages over all calls so far, in whole microseconds, and the first calls are slow.
+        """
+        for _ in range(calls):
+            self._request.infer(share_outputs=True)
+        before, self._calls = self._calls, self._calls + calls
+        ran = [each for each in self._request.profiling_info if each.status.name == "EXECUTED"]
+        earlier, self._averages = self._averages, {each.node_name: each.real_time.total_seconds() for each in ran}
+        seconds = {
+            name: max(0.0, (self._calls * average - before * earlier.get(name, 0.0)) / calls)
+            for name, average in self._averages.items()
+        }
+        return seconds, {each.node_name: (each.node_type, each.exec_type) for each in ran}
 
 
 @contextmanager

@@ -1,0 +1,39 @@
+"""The operations of an ONNX file, with the modules that they belong to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import helper
+
+from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers.profiling.nodes import SCOPES, nodes
+
+FLOAT = onnx.TensorProto.FLOAT
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "module"),
+    [
+        ("node_conv2d", "['', 'body', 'body.0', 'conv2d']", "body.0"),
+        ("node_conv2d", "['conv2d']", ""),
+        ("/layer1/layer1.0/conv1/Conv", None, "layer1.0.conv1"),
+        ("Conv_12", None, "Conv_12"),
+    ],
+)
+def test_a_module_is_what_the_exporter_noted_or_the_operations_own_name(
+    name: str, scopes: str | None, module: str, tmp_path: Path
+) -> None:
+    weights = helper.make_tensor("w", FLOAT, [4, 3, 1, 1], [0.0] * 12)
+    conv = helper.make_node("Conv", ["x", "w"], ["y"], name=name, kernel_shape=[1, 1])
+    if scopes:
+        conv.metadata_props.add(key=SCOPES, value=scopes)
+    x, y = helper.make_tensor_value_info("x", FLOAT, [2, 3, 8, 8]), helper.make_tensor_value_info("y", FLOAT, None)
+    onnx.save(helper.make_model(helper.make_graph([conv], "g", [x], [y], [weights])), tmp_path / "net.onnx")
+    case = Case(workload="net.onnx", compiler="onnxruntime", batch_size=2)
+    (node,) = nodes(Artifact(folder=tmp_path, case=case, onnx=tmp_path / "net.onnx"))
+    assert (node.module, node.type, node.shape) == (module, "float", (2, 4, 8, 8))
+    assert node.attributes == "kernel_shape=[1, 1], 4x3x1x1"
