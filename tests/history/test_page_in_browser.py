@@ -95,7 +95,8 @@ def _used(tab: Any, file: Path) -> tuple[set[str], list[str]]:
     assert panel.locator(".step strong").inner_text().startswith("5.")
     assert "torch 2.14.0 -> 2.15.0" in panel.locator(".step").inner_text()
     good, bad = nights.commit(STEP - 1)[:12], nights.commit(STEP)[:12]
-    assert panel.locator("code").inner_text() == f"pytest-ngraph bisect {good} {bad} --case resnet18-openvino-b1-xeon"
+    command = f"pytest-ngraph bisect {good} {bad} --case resnet18-openvino-b1-xeon -- --device=xeon"
+    assert panel.locator("code").inner_text() == command
     assert panel.locator(".nights .changed").count() == 1
     panel.locator(".nights").hover()
     assert "95 % interval" in panel.locator(".under").inner_text()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import time
@@ -114,8 +115,20 @@ def test_a_step_has_its_commits_and_what_else_changed(tmp_path: Path) -> None:
     assert found.ratio.low < 1.04 < found.ratio.high
     assert found.libraries == ("torch 2.14.0 -> 2.15.0",)
     assert found.machine == ()
-    assert found.bisect(slower.case_id) == (
-        f"pytest-ngraph bisect {'0' * 12} {'0' * 12} --case resnet18-openvino-b1-xeon"
+    assert found.bisect(slower.case_id, slower.parts) == (
+        f"pytest-ngraph bisect {'0' * 12} {'0' * 12} --case resnet18-openvino-b1-xeon -- --device=xeon"
+    )
+
+
+def test_the_command_asks_for_what_tests_may_not_name(tmp_path: Path) -> None:
+    case = dataclasses.replace(
+        nights.CASE, compiler="openvino:streams=2", batch_size=4, objective="throughput", sizes=(("seq_len", 128),)
+    )
+    nights.write(tmp_path, {case: SLOWER, QUIET: [1.0] * 20})
+    slower, _ = loaded(tmp_path)
+    command = slower.steps[0].bisect(slower.case_id, slower.parts)
+    assert command.endswith(
+        " -- --device=xeon --batch-size=4 --objective=throughput --compiler=openvino:streams=2 --size=seq_len=128"
     )
 
 
@@ -127,7 +140,7 @@ def test_the_command_shows_steps_and_fails_for_new_ones(tmp_path: Path, capsys: 
     assert f"{nights.CASE.id}: 4." in printed
     assert "% slower (95 % interval " in printed
     assert " since 2026-01-13\n" in printed
-    assert printed.endswith("1 step: 1 slower, 0 faster, in 2 series of 40 nights\n")
+    assert printed.endswith("1 step: 1 slower, 0 faster, in 2 series of up to 20 nights\n")
     assert main(["history", store, "--fail"]) == 1
     age = time.time() - (nights.FIRST + timedelta(days=12)).timestamp()
     assert main(["history", store, "--fail", f"--since={age / 86400 + 0.5:.2f}d"]) == 1
@@ -150,7 +163,7 @@ def test_improvements_fail_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["--case=resnet19"], "unknown case or branch '--case=resnet19'"), (["--branch=mine"], "'--branch=mine'")],
+    [(["--case=resnet19"], "unknown case 'resnet19'"), (["--branch=mine"], "unknown branch 'mine'")],
 )
 def test_a_pattern_that_no_case_has_is_a_mistake(
     tmp_path: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]

@@ -71,6 +71,27 @@ def test_a_test_may_measure_by_itself(quick_project: pytest.Pytester) -> None:
     assert record.case.compiler == "mine:Exact"
 
 
+def test_a_model_beside_pytest_is_found_from_tests_in_a_folder(quick_project: pytest.Pytester) -> None:
+    quick_project.makepyfile(
+        nets_beside="""
+        import torch
+
+        def net():
+            return torch.nn.Linear(4, 2), torch.ones(1, 4)
+        """
+    )
+    quick_project.mkdir("more").joinpath("test_more.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.ngraph(workload=['nets_beside:net', 'nowhere:net'], compiler='identity')\n"
+        "def test_own(compiled_model): compiled_model()\n"
+    )
+    result = quick_project.runpytest("more")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*nowhere cannot be imported (ModuleNotFoundError: *must be importable from*"])
+    result.stdout.no_fnmatch_line("*During handling*")
+    result.stdout.no_fnmatch_line("*direct cause*")
+
+
 def test_what_the_bench_measures_stands_beside_what_a_test_measures(quick_project: pytest.Pytester) -> None:
     quick_project.makepyfile(
         test_it="""

@@ -82,7 +82,8 @@ def _nothing(outcome: Outcome, word: str) -> Iterator[str]:
     found = [answer.found for answer in outcome.total.values()]
     words = {"fine": "are not", "undecided": "stayed undecided", "untestable": "cannot be compared"}
     counts = ", ".join(f"{found.count(kind)} {text}" for kind, text in words.items() if kind in found)
-    yield f"No case became {word} by more than the margin: of {counted(len(found), 'case')}, {counts}."
+    details = "" if set(found) == {"fine"} else f": of {counted(len(found), 'case')}, {counts}"
+    yield f"No case became {word} by more than the margin{details}."
     reasons = dict.fromkeys(f"{case}: {each.reason}" for case, each in outcome.total.items() if each.found != "fine")
     yield from (f"  {reason}" for reason in list(reasons)[:MOST_POINTS])
 

@@ -57,9 +57,10 @@ def _run(parsed: argparse.Namespace) -> int:
         if not known:
             raise UsageError(NONE.format(store=parsed.store))
         if not found:
-            asked = f"--case={parsed.case}" if parsed.case else f"--branch={parsed.branch}"
-            names = [each.case_id for each in known]
-            raise UsageError.unknown("case or branch", asked, names[:20])
+            if parsed.branch and not any(row.branch == parsed.branch for each in known for row in each.rows):
+                branches = {row.branch for each in known for row in each.rows if row.branch}
+                raise UsageError.unknown("branch", parsed.branch, branches)
+            raise UsageError.unknown("case", parsed.case, [each.case_id for each in known][:20])
         since = time.time() - parsed.since if parsed.since else 0.0
         if parsed.json:
             print(json.dumps(texts.as_data(found), indent=1))

@@ -53,12 +53,18 @@ class Found:
     def is_slower(self) -> bool:
         return self.step.change.value > 0
 
-    def bisect(self, case_id: str) -> str:
-        """Return the command that finds the commit; empty where the commits are not known, or are the same."""
+    def bisect(self, case_id: str, parts: Mapping[str, Any]) -> str:
+        """Return the command that finds the commit; empty where the commits are not known, or are the same.
+
+        Args:
+            parts: of the case, as in `Summary.case`.
+        """
         if not (self.good and self.bad) or self.good == self.bad:
             return ""
-        improved = "" if self.is_slower else " --improved"
-        return f"pytest-ngraph bisect {self.good[:12]} {self.bad[:12]} --case {shlex.quote(case_id)}{improved}"
+        words = ["pytest-ngraph", "bisect", self.good[:12], self.bad[:12], "--case", case_id]
+        words += [] if self.is_slower else ["--improved"]
+        asked = _options(parts)
+        return shlex.join([*words, *(["--", *asked] if asked else [])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +88,18 @@ class Series:
     chain: Chain
     links: tuple[Link, ...] = ()
     steps: tuple[Found, ...] = ()
+
+
+def _options(parts: Mapping[str, Any]) -> list[str]:
+    """Return the options with which pytest collects a case whose tests do not name these parts themselves."""
+    usual = {"device": "cpu", "batch_size": 1, "precision": "fp32", "objective": "latency"}
+    asked = [
+        f"--{name.replace('_', '-')}={parts[name]}"
+        for name, default in usual.items()
+        if parts.get(name) not in (None, default)
+    ]
+    asked += [f"--compiler={parts['compiler']}"] if ":" in parts.get("compiler", "") else []
+    return asked + [f"--size={name}={value}" for name, value in parts.get("sizes", {}).items()]
 
 
 def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL) -> list[Series]:

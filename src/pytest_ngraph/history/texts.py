@@ -27,10 +27,11 @@ def in_lines(found: Sequence[Series], since: float = 0.0) -> Iterator[str]:
     steps = [(series, step) for series in found for step in series.steps if step.when >= since]
     for series, step in sorted(steps, key=lambda pair: (pair[0].unit, -abs(pair[1].step.change.value))):
         yield from _step(series, step)
-    nights = sum(len(series.rows) for series in found)
+    nights = max((len(series.rows) for series in found), default=0)
     slower = sum(step.is_slower for _, step in steps)
     kinds = f": {slower} slower, {len(steps) - slower} faster" if steps else ""
-    yield f"{counted(len(steps), 'step')}{kinds}, in {counted(len(found), 'series', 'series')} of {nights:,} nights"
+    looked_at = f"{counted(len(found), 'series', 'series')} of up to {counted(nights, 'night')}"
+    yield f"{counted(len(steps), 'step')}{kinds}, in {looked_at}"
 
 
 def _step(series: Series, found: Found) -> Iterator[str]:
@@ -45,7 +46,7 @@ def _step(series: Series, found: Found) -> Iterator[str]:
         yield f"  libraries: {listed(found.libraries, MOST_CHANGES)}"
     if found.machine:
         yield f"  machine: {listed(found.machine, MOST_CHANGES)}"
-    if command := found.bisect(series.case_id):
+    if command := found.bisect(series.case_id, series.parts):
         yield f"  {command}"
 
 
@@ -109,7 +110,7 @@ def step(series: Series, found: Found) -> dict[str, Any]:
         "bad": found.bad,
         "libraries": list(found.libraries),
         "machine": list(found.machine),
-        "bisect": found.bisect(series.case_id),
+        "bisect": found.bisect(series.case_id, series.parts),
     }
 
 

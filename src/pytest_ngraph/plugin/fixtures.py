@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -63,7 +64,7 @@ def measurement(request: pytest.FixtureRequest, ngraph_case: Case, benchmark: Be
     try:
         record = session.record_of(ngraph_case)
     except NgraphError as error:  # the base cannot be checked out, the scheduler is gone
-        pytest.fail(str(error), pytrace=False)
+        raise _failure(error) from None
     if record.outcome == "measured":
         replay(benchmark, request.node, record)
         return record
@@ -83,9 +84,26 @@ def _read(case: Case, item: pytest.Item) -> Record:
     try:
         record = item.config.stash[SESSION].measured(case)
     except NgraphError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise _failure(error) from None
     require(record, item)
     return record
+
+
+def _failure(error: NgraphError) -> BaseException:
+    """Return what fails a test with this message alone."""
+    return pytest.fail.Exception(str(error), pytrace=False)
+
+
+def _import_from(folder: str, request: pytest.FixtureRequest) -> None:
+    """Import from a folder last, until the test ends, as workers do: plain `pytest` does not."""
+    if folder not in sys.path:
+        sys.path.append(folder)
+        request.addfinalizer(partial(_without, folder))
+
+
+def _without(folder: str) -> None:
+    if folder in sys.path:
+        sys.path.remove(folder)
 
 
 def _is_for_fixtures(request: pytest.FixtureRequest) -> bool:
@@ -112,6 +130,7 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Ca
                 f"device {device.name} has index {device.index}, which workers use: take the fixture measurement"
             )
         target = device.target(case)
+        _import_from(str(request.config.invocation_params.dir), request)
         folders = (Path(tempfile.mkdtemp(dir=tmp_path)) for _ in range(2))
         try:
             artifact = export(case.group, next(folders))
@@ -121,7 +140,7 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Ca
         except Unsupported as reason:
             pytest.skip(str(reason))
         except NgraphError as error:
-            pytest.fail(str(error), pytrace=False)
+            raise _failure(error) from None
         if not agreement.agrees:
             pytest.fail(f"{case.compiler} disagrees with eager PyTorch: {agreement.problem}", pytrace=False)
         compiled[case] = ready, agreement
