@@ -75,7 +75,9 @@ def test_it_names_the_commit_that_made_a_case_faster(weighed: Repository, capsys
     weighed.write("plain_a.txt", "80")
     weighed.commit("Make it faster")
     assert main(["bisect", good, "--improved", *EXACT]) == 0
-    shown = capsys.readouterr().out
+    shown, steps = capsys.readouterr()
+    assert "beside the one before it" in steps
+    assert "without measuring" not in steps, "an accusation is measured, though it is the question of the first step"
     assert "A. User <user@example.org>: Make it faster made 1 case faster:" in shown
     assert "plain_a-weighing:Weighs-b1-cpu: 20.0 % faster (" in shown
     assert weighed.worktrees() == 1

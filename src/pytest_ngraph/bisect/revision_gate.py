@@ -25,7 +25,8 @@ class RevisionGate(ChildGate):
     """Checks a commit out, builds the cases there, and measures those whose answer is not known yet.
 
     What a case is built from is kept. Where it is the same as at a commit that was answered beside the same base, that
-    answer holds: the gate would compare the same two programs once more.
+    answer holds: the gate would compare the same two programs once more. An accusation is always measured, at its own
+    level and with profiles.
 
     Args:
         bad: the bad commit, and the working tree.
@@ -68,9 +69,10 @@ class RevisionGate(ChildGate):
         arguments = [moved_argument(each, tree.to_base) for each in self._asked.arguments]
         against = f"--ngraph-against={question.base}"
         request = self._request(question, files, against, path=tree.path(search_path()), arguments=arguments)
+        answered = () if question.purpose == "accuse" else self._answered.items()
         known = [
             {"case": case, "point": point, "side": side}
-            for (case, base, point), (side, _) in self._answered.items()
+            for (case, base, point), (side, _) in answered
             if base == question.base and (question.cases is None or case in question.cases)
         ]
         return dataclasses.replace(request, known=known, instead_of=(str(tree.root), str(self._bad.root)))
