@@ -128,6 +128,20 @@ import pytest
 @pytest.mark.ngraph(workload="conv", compiler="identity")
 def test_conv(measurement): ...
 """
+WITH_ARGUMENTS = """
+import pytest
+
+ARGUMENTS = [{"width": 64}, {"width": 96, "dropout": 0.1}, {"kind": "wide"}]
+
+@pytest.mark.ngraph(workload="nets:net", compiler="identity", batch_size=[1, 16], model_args=ARGUMENTS[0])
+def test_a(measurement): ...
+
+@pytest.mark.ngraph(workload="nets:net", compiler="identity", batch_size=[1, 16], model_args=ARGUMENTS[1])
+def test_b(measurement): ...
+
+@pytest.mark.ngraph(workload="nets:net", compiler="identity", batch_size=[1, 16], model_args=ARGUMENTS[2])
+def test_c(measurement): ...
+"""
 
 
 @pytest.mark.parametrize(
@@ -144,6 +158,24 @@ def test_k_selects_by_size(project: pytest.Pytester, expression: str, ids: list[
     result = project.runpytest("test_sizes.py", "--collect-only", "-q", "-k", expression)
     result.stdout.fnmatch_lines([f"test_sizes.py::test_net[[]nets:net-identity-b1-{own}-cpu[]]" for own in ids])
     assert len([line for line in result.outlines if "::" in line]) == len(ids)
+
+
+@pytest.mark.parametrize(
+    ("expression", "selected"),
+    [
+        ("batch_size=1", 3),
+        ("batch_size=16 and width=64", 1),
+        ("width=96", 2),
+        ("dropout=0.1", 2),
+        ("kind=wide or batch_size=1", 4),
+    ],
+)
+def test_k_selects_exactly_by_batch_size_and_arguments_of_the_model(
+    project: pytest.Pytester, expression: str, selected: int
+) -> None:
+    project.makepyfile(test_arguments=WITH_ARGUMENTS)
+    result = project.runpytest("test_arguments.py", "--collect-only", "-q", "-k", expression)
+    assert len([line for line in result.outlines if "::" in line]) == selected
 
 
 @pytest.mark.parametrize("expression", ["seq_len=64", "seq_lenn=128"])

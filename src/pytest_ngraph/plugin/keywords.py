@@ -1,7 +1,7 @@
-"""`-k "seq_len=128"` selects by a size of the user's own, as the id of a test names it.
+"""`-k "seq_len=128"` selects by a size or an argument of the model, exactly: `batch_size=1` does not select 16.
 
-pytest refuses `=` in `-k`. So each `name=number` of the expression becomes the keyword `name:number:`, and every test
-whose case has that size has the same keyword. Unlike parts of an id, it is exact: `seq_len=12` does not select 128.
+pytest refuses `=` in `-k`. So each `name=value` of the expression becomes the keyword `name:value:`, and every test
+whose case has that value has the same keyword. Parts of an id, such as `b1`, select whatever contains them.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ import pytest
 
 from pytest_ngraph.plugin.items import case_of
 
-_SIZE = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\s*=\s*([0-9]+)(?![\w.])")
+_VALUE = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\s*=\s*([\w.+-]+)")
 
 
 def translate(config: pytest.Config) -> None:
-    """Make the sizes in `-k` readable for pytest."""
+    """Make the values in `-k` readable for pytest."""
     if config.option.keyword:
-        config.option.keyword = _SIZE.sub(r"\1:\2:", config.option.keyword)
+        config.option.keyword = _VALUE.sub(r"\1:\2:", config.option.keyword)
 
 
 def add(item: pytest.Item) -> None:
-    """Give a collected test a keyword for each size of the user's own."""
+    """Give a collected test a keyword for each size and each argument of its model."""
     case = case_of(item)
     if case is not None:
-        item.extra_keyword_matches.update(f"{name}:{size}:" for name, size in case.sizes)
+        values = (("batch_size", case.batch_size), *case.named_sizes.items(), *case.model_args)
+        item.extra_keyword_matches.update(f"{name}:{value}:" for name, value in values)
