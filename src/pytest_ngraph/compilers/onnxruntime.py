@@ -25,7 +25,7 @@ from pytest_ngraph.compilers.onnx_session import OnnxSessionModel
 from pytest_ngraph.compilers.onnx_values import OnnxValuesModel
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import onnxruntime as profiling
-from pytest_ngraph.compilers.profiling.nodes import nodes
+from pytest_ngraph.compilers.profiling.nodes import nodes, of_onnx
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import onnxruntime as serving
 from pytest_ngraph.errors import Unsupported
@@ -230,16 +230,14 @@ class OnnxRuntime:
         """Return sessions that write profiles. Raise `Unsupported` on a GPU, where they time only the launches."""
         if self._provider(target) != "cpu":
             raise Unsupported(f"onnxruntime:provider={self._provider(target)} cannot be profiled: only cpu can")
-        if self.runs_module(artifact):
-            raise Unsupported("onnxruntime can be profiled where it runs the exported program, not a module")
         if unusual := onnx_values.reasons(artifact):
             raise Unsupported(f"onnxruntime profiles tensors of numbers, and this graph has {', '.join(unusual)}")
         return profiling.ProfiledSession(
             artifact.onnx or compiled / FILE,
             lambda path, change: self._session(path, target, compiled, change),
             real(program.inputs(artifact)),
-            nodes(artifact),
-            origins=artifact.onnx is None,
+            of_onnx(compiled / FILE, traced=True) if self.runs_module(artifact) else nodes(artifact),
+            origins=artifact.onnx is None and not self.runs_module(artifact),
         )
 
 

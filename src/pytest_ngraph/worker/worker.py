@@ -260,8 +260,9 @@ class Worker:
         """Load a model that was prepared once more, instrumented, and return the operations of its program."""
         compiler, exported = Case.from_dict(case).compiler, Artifact.from_dict(artifact)
         on, compiled = Target.from_dict(target), self._compiled[arm]
-        self._profiled[arm] = profiling.instrument(compiler, resolve(compiler), exported, on, compiled)
-        return {"nodes": [node.to_dict() for node in nodes(exported)]}
+        model = self._profiled[arm] = profiling.instrument(compiler, resolve(compiler), exported, on, compiled)
+        operations = getattr(model, "nodes", None) or nodes(exported)  # those of a trace are no program's
+        return {"nodes": [node.to_dict() for node in operations]}
 
     def profile(self, *, calls: int, arm: str = HEAD) -> Answer:
         """Return the kernels of `calls` calls of the instrumented model."""

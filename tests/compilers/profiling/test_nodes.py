@@ -10,7 +10,7 @@ from onnx import helper
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers.profiling.nodes import SCOPES, nodes
+from pytest_ngraph.compilers.profiling.nodes import SCOPES, nodes, of_onnx
 
 FLOAT = onnx.TensorProto.FLOAT
 
@@ -37,3 +37,11 @@ def test_a_module_is_what_the_exporter_noted_or_the_operations_own_name(
     (node,) = nodes(Artifact(folder=tmp_path, case=case, onnx=tmp_path / "net.onnx"))
     assert (node.module, node.type, node.shape) == (module, "float", (2, 4, 8, 8))
     assert node.attributes == "kernel_shape=[1, 1], 4x3x1x1"
+
+
+def test_a_traced_module_is_not_in_its_wrapper(tmp_path: Path) -> None:
+    names = ["/module/backbone/0/Conv", "/module/Conv_1", "Conv_2"]
+    convs = [helper.make_node("Identity", [f"v{i}"], [f"v{i + 1}"], name=name) for i, name in enumerate(names)]
+    x, y = (helper.make_tensor_value_info(name, FLOAT, [2]) for name in ("v0", "v3"))
+    onnx.save(helper.make_model(helper.make_graph(convs, "g", [x], [y])), tmp_path / "net.onnx")
+    assert [node.module for node in of_onnx(tmp_path / "net.onnx", traced=True)] == ["backbone.0", "", ""]

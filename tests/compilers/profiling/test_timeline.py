@@ -79,3 +79,17 @@ def test_the_first_run_of_a_session_does_not_count() -> None:
     (conv,) = onnxruntime.kernels(events, 2, {"conv": Known()})
     assert (conv.name, conv.operator, conv.provider) == ("conv", "Conv", "CPUExecutionProvider")
     assert conv.seconds == pytest.approx(21e-6)
+
+
+def test_operators_of_a_subgraph_count_in_the_operator_that_runs_it() -> None:
+    def event(name: str, operator: str, at: int, microseconds: int) -> dict[str, Any]:
+        described = {"op_name": operator, "provider": "CPUExecutionProvider"}
+        return {"cat": "Node", "name": f"{name}_kernel_time", "ts": at, "dur": microseconds, "args": described}
+
+    events = [
+        event("branch", "If", 10, 50),
+        event("inside", "Conv", 12, 40),
+        event("after", "Relu", 60, 5),
+    ]
+    found = onnxruntime.kernels(events, 1, {})
+    assert {kernel.name: kernel.seconds for kernel in found} == pytest.approx({"branch": 50e-6, "after": 5e-6})

@@ -28,7 +28,7 @@ LONGEST_ATTRIBUTE = 60
 def nodes(artifact: Artifact) -> list[Node]:
     """Return the operations of the exported program or the ONNX file; none for a module that has no program."""
     if artifact.onnx is not None:
-        return _of_onnx(artifact.onnx)
+        return of_onnx(artifact.onnx)
     if artifact.program is None:
         return []
     return _of_program(artifact.program, artifact.digest, artifact.quantized, artifact.operators)
@@ -109,7 +109,12 @@ def _attributes(node: torch.fx.Node) -> Iterator[str]:
             yield "x".join(map(str, _shape(argument.meta.get("val")))) or "scalar"
 
 
-def _of_onnx(file: Path) -> list[Node]:
+def of_onnx(file: Path, *, traced: bool = False) -> list[Node]:
+    """Return the operations of an ONNX file.
+
+    Args:
+        traced: whether it is a trace of a flattened module, in whose names each path begins with the wrapper's.
+    """
     import onnx
 
     model = onnx.load(file, load_external_data=False)
@@ -118,17 +123,18 @@ def _of_onnx(file: Path) -> list[Node]:
     weights = {each.name: "x".join(map(str, each.dims)) or "scalar" for each in graph.initializer}
     given = {each.name for each in graph.input} - set(weights)
     known = {each.name: each.type.tensor_type for each in (*graph.value_info, *graph.output)}
+    paths = [_in_wrapper(node.name) if traced else _onnx_module(node) for node in graph.node]
     return [
         Node(
             name=node.name,
             operator=node.op_type,
-            module=_onnx_module(node),
+            module=path,
             type=_onnx_type(known.get(node.output[0])),
             shape=_onnx_shape(known.get(node.output[0])),
             attributes=", ".join([*_onnx_attributes(node), *(weights[name] for name in node.input if name in weights)]),
             inputs=tuple(made_by.get(name, name) for name in node.input if name in made_by or name in given),
         )
-        for node in graph.node
+        for node, path in zip(graph.node, paths, strict=True)
     ]
 
 
@@ -139,6 +145,11 @@ def _onnx_module(node: Any) -> str:
             *modules, _ = ast.literal_eval(noted.value) or [""]
             return str(modules[-1]) if modules else ""
     return _path_in_name(node.name) if "/" in node.name.strip("/") else str(node.name)
+
+
+def _in_wrapper(name: str) -> str:
+    """Return the module in the name of an operation of a flattened module's trace."""
+    return f"{_path_in_name(name)}.".removeprefix(FLATTENED).rstrip(".")
 
 
 def _path_in_name(name: str) -> str:

@@ -10,7 +10,7 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ LAYOUT = {"ReorderInput", "ReorderOutput", "Transpose", "Reshape", "Cast", "Iden
 """Operators that change no values. A kernel of these that comes from no node was added by ONNX Runtime."""
 ADDED = ("_nchwc", "_fused", "_quantized")
 """What ONNX Runtime appends to names of values."""
+WITH_SUBGRAPHS = {"If", "Loop", "Scan"}
 TIMED = "_kernel_time"
 
 Open = Callable[[Path, Callable[[Any], None]], Any]
@@ -36,7 +37,11 @@ Open = Callable[[Path, Callable[[Any], None]], Any]
 
 
 class ProfiledSession:
-    """A model whose sessions write profiles: one session for each block, because a profile ends with its session."""
+    """A model whose sessions write profiles: one session for each block, because a profile ends with its session.
+
+    Attributes:
+        nodes: the operations that its kernels come from.
+    """
 
     def __init__(
         self, graph: Path, open_session: Open, inputs: Sequence[torch.Tensor], nodes: Sequence[Node], *, origins: bool
@@ -52,7 +57,7 @@ class ProfiledSession:
         open_session(graph, self._save_optimized)
         self._open = open_session
         self._inputs = [tensor.numpy() for tensor in inputs]
-        self._nodes = nodes
+        self.nodes = nodes
         self._known = _known(_read(graph), _read(self._optimized), origins=origins)
 
     def profile(self, calls: int) -> Sequence[Kernel]:
@@ -61,7 +66,7 @@ class ProfiledSession:
         for _ in range(1 + calls):
             session.run(None, given)
         events = json.loads(Path(session.end_profiling()).read_text())
-        return located(kernels(events, calls, self._known), self._known, self._nodes)
+        return located(kernels(events, calls, self._known), self._known, self.nodes)
 
     def close(self) -> None:
         self._folder.cleanup()
@@ -83,7 +88,7 @@ def kernels(events: Sequence[Mapping[str, Any]], calls: int, known: Mapping[str,
     timed = [event for event in events if event.get("cat") == "Node" and event["name"].endswith(TIMED)]
     runs = [event["ts"] for event in events if event["name"] == "model_run"]
     begins = sorted(runs)[1] if len(runs) > 1 else 0
-    of_calls = [event for event in timed if event["ts"] >= begins]
+    of_calls = list(_outermost(event for event in timed if event["ts"] >= begins))
     seconds: Counter[str] = Counter()
     for event in of_calls:
         seconds[event["name"]] += event["dur"] / 1e6 / calls
@@ -100,6 +105,16 @@ def kernels(events: Sequence[Mapping[str, Any]], calls: int, known: Mapping[str,
     ]
 
 
+def _outermost(events: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the events that are not of a subgraph: those count in the operator that runs it."""
+    ends = 0
+    for event in sorted(events, key=lambda event: (event["ts"], -event["dur"])):
+        if event["ts"] >= ends:
+            yield event
+            if event["args"]["op_name"] in WITH_SUBGRAPHS:
+                ends = event["ts"] + event["dur"]
+
+
 def _read(file: Path) -> Any:
     import onnx
 
@@ -114,7 +129,7 @@ def _known(graph: Any, optimized: Any, *, origins: bool) -> dict[str, Known]:
     known = {}
     for node in optimized.node:
         name = _plain(node.name.partition("/")[0])
-        named = of_node.get(name) or of_node.get(f"node_{name}") or of_value.get(name)
+        named = of_node.get(node.name) or of_node.get(name) or of_node.get(f"node_{name}") or of_value.get(name)
         made = (of_value.get(_plain(value)) for value in node.output)
         found = tuple(dict.fromkeys(each for each in (named, *made) if each))
         is_added = node.op_type.startswith("Reorder") or (node.op_type in LAYOUT and not found)
