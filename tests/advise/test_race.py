@@ -168,8 +168,11 @@ def test_the_next_ones_are_measured_where_the_leaders_breach_a_limit() -> None:
 
 def test_what_the_budget_has_no_time_for_is_said() -> None:
     found, measure = raced(Simulated(CLEAR, case_s=10.0), budget_s=80.0)
-    assert NO_TIME in found.dropped.values()
+    untimed = list(found.dropped.values()).count(NO_TIME)
+    assert untimed
     assert found.pick is not None
+    every = len(found.candidates) + len(found.dropped)
+    assert f"; the budget had no time for {untimed} of {every} candidates." in sentence(found)
     assert len(measure.taken) >= 2
 
 

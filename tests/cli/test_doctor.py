@@ -48,4 +48,4 @@ def test_an_unknown_option_is_not_taken_for_another(capsys: pytest.CaptureFixtur
         main(["doctor", "--device=gpu"])
     printed = capsys.readouterr().err
     assert "usage: pytest-ngraph doctor" in printed
-    assert "unrecognized arguments: --device=gpu" in printed
+    assert "unrecognized arguments: --device=gpu. Did you mean --devices?" in printed

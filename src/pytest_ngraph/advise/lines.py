@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_ngraph.advise.answer import Answer, Candidate, apart, named_beside
+from pytest_ngraph.advise.race import NO_TIME
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.report.lines import INDENT, wrapped
@@ -66,7 +67,7 @@ def sentence(answer: Answer) -> str:
     if pick.record.score is not None:
         parts.append(f"score {number(pick.record.score)}")
     parts.append("sure" if answer.is_sure else "not sure")
-    aside = [*_beside(answer), *pick.unsure]
+    aside = [*_beside(answer), *pick.unsure, *_untimed(answer)]
     return ", ".join(parts) + (f"; {'; '.join(aside)}" if aside else "") + "."
 
 
@@ -97,6 +98,13 @@ def _beside(answer: Answer) -> Iterator[str]:
         yield f"{named_beside(other.case, pick.case)} is {apart(other, pick)}{_better(other, pick)}"
         if len(answer.close) > 1:
             yield f"{counted(len(answer.close) - 1, 'other')} may be as fast"
+
+
+def _untimed(answer: Answer) -> Iterator[str]:
+    """Yield of how many candidates nothing is known, because the budget was over."""
+    if untimed := list(answer.dropped.values()).count(NO_TIME):
+        every = len(answer.candidates) + len(answer.dropped)
+        yield f"the budget had no time for {untimed} of {counted(every, 'candidate')}"
 
 
 def _better(other: Candidate, pick: Candidate) -> str:

@@ -7,6 +7,7 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,7 +44,9 @@ class Parser(argparse.ArgumentParser):
         end = given.index("--") if self.rest and "--" in given else len(given)
         parsed, unknown = super().parse_known_args(given[:end], namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            near = get_close_matches(unknown[0].partition("=")[0], self._option_string_actions, n=1)
+            suggestion = f". Did you mean {near[0]}?" if near else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{suggestion}")
         if self.rest:
             setattr(parsed, self.rest, given[end + 1 :])
         return parsed, []
