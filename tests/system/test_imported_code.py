@@ -95,6 +95,7 @@ def test_an_installed_copy_must_be_as_the_working_tree(root: Path, environment: 
         ("file://{root}", {"dir_info": {"editable": True}}, False),
         ("file:///elsewhere", {"dir_info": {}}, False),
         ("https://example.org/mine.git", {"vcs_info": {}}, False),
+        ("http://[", {}, False),
     ],
 )
 def test_a_base_is_not_built_with_what_was_installed_from_the_working_tree(

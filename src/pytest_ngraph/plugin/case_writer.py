@@ -143,9 +143,8 @@ def main() -> None:
     request = json.loads(sys.stdin.read())
     sys.path[:] = request["path"]
     with Path(request["file"]).open("w") as out:
-        sys.exit(
-            pytest.main(["--collect-only", "-q", *request["arguments"]], plugins=[CaseWriter(out, request["renamed"])])
-        )
+        writer = CaseWriter(out, request["renamed"])
+        sys.exit(pytest.main(["--collect-only", "-q", *request["arguments"]], plugins=[writer]))
 
 
 if __name__ == "__main__":

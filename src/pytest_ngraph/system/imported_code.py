@@ -93,9 +93,11 @@ def _environment(file: Path) -> Path:
 
 def _is_from(distribution: importlib.metadata.Distribution, root: Path) -> bool:
     """Return whether a distribution was installed from a folder or file in `root`, and not as editable (PEP 610)."""
-    recorded = json.loads(distribution.read_text("direct_url.json") or "{}")
-    address = urlsplit(recorded.get("url", ""))
-    is_editable = recorded.get("dir_info", {}).get("editable", False)
+    try:
+        recorded = json.loads(distribution.read_text("direct_url.json") or "{}")
+        address, is_editable = urlsplit(recorded.get("url", "")), recorded.get("dir_info", {}).get("editable", False)
+    except (ValueError, AttributeError):  # no such file as installers write
+        return False
     return address.scheme == "file" and not is_editable and Path(unquote(address.path)).is_relative_to(root)
 
 
