@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from nets_with_state import Cached, Counting, InPlace, Sampled, Stateful
 from torch import nn
 
 
@@ -19,30 +20,6 @@ class Nested(nn.Module):
         return {"sum": x + y, "parts": [x, y]}
 
 
-class Sampled(nn.Module):
-    """Draws around what it computes, as a variational autoencoder does."""
-
-    def __init__(self, returns_mean):
-        super().__init__()
-        self.linear, self.returns_mean = nn.Linear(4, 4), returns_mean
-
-    def forward(self, x):
-        mean = self.linear(x)
-        sample = mean + torch.randn_like(mean)
-        return {"sample": sample, "mean": mean} if self.returns_mean else sample
-
-
-class Cached(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scale = None
-
-    def forward(self, x):
-        if self.scale is None:
-            self.scale = torch.arange(4.0)
-        return x * self.scale
-
-
 class Own:
     def __init__(self, x):
         self.x = x
@@ -51,35 +28,6 @@ class Own:
 class ReturnsItsOwn(nn.Module):
     def forward(self, x):
         return Own(x)
-
-
-class InPlace(nn.Module):
-    def forward(self, x):
-        return x.mul_(2)
-
-
-class Stateful(nn.Module):
-    def get_extra_state(self):
-        return {"steps": 3}
-
-    def set_extra_state(self, state): ...
-
-    def forward(self, x):
-        return x if x.sum() > 0 else -x
-
-
-class Counting(nn.Module):
-    """Keeps a state in a buffer, on which its first output depends."""
-
-    def __init__(self, returns_both):
-        super().__init__()
-        self.register_buffer("calls", torch.zeros(()))
-        self.linear, self.returns_both = nn.Linear(4, 4), returns_both
-
-    def forward(self, x):
-        self.calls += 1
-        y = self.linear(x)
-        return (y + self.calls, y) if self.returns_both else y + self.calls
 
 
 class Forces(nn.Module):

@@ -1,0 +1,63 @@
+"""Modules that draw, keep a state, or change what they are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+
+class Sampled(nn.Module):
+    """Draws around what it computes, as a variational autoencoder does."""
+
+    def __init__(self, returns_mean: bool) -> None:
+        super().__init__()
+        self.linear, self.returns_mean = nn.Linear(4, 4), returns_mean
+
+    def forward(self, x: torch.Tensor) -> Any:
+        mean = self.linear(x)
+        sample = mean + torch.randn_like(mean)
+        return {"sample": sample, "mean": mean} if self.returns_mean else sample
+
+
+class Cached(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale: torch.Tensor | None = None
+
+    def forward(self, x: torch.Tensor) -> Any:
+        if self.scale is None:
+            self.scale = torch.arange(4.0)
+        return x * self.scale
+
+
+class InPlace(nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        return x.mul_(2)
+
+
+class Stateful(nn.Module):
+    def get_extra_state(self) -> dict[str, int]:
+        return {"steps": 3}
+
+    def set_extra_state(self, state: object) -> None: ...
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return x if x.sum() > 0 else -x
+
+
+class Counting(nn.Module):
+    """Keeps a state in a buffer, on which its first output depends."""
+
+    calls: torch.Tensor
+
+    def __init__(self, returns_both: bool) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+        self.linear, self.returns_both = nn.Linear(4, 4), returns_both
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.calls += 1
+        y = self.linear(x)
+        return (y + self.calls, y) if self.returns_both else y + self.calls
