@@ -15,16 +15,6 @@ from pytest_ngraph.system.imported_code import foreign_modules, refuse_head, ref
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "project"
-
-
-@pytest.fixture
-def worktree(tmp_path: Path) -> Path:
-    return tmp_path / "base"
-
-
 def _module(file: Path | None) -> ModuleType:
     module = ModuleType("mine")
     module.__file__ = str(file) if file else None
@@ -43,13 +33,13 @@ def test_foreign_modules(root: Path, worktree: Path) -> None:
     }
     assert set(foreign_modules(root, worktree, modules)) == {"mine", "mine.nets"}
     with pytest.raises(UsageError, match=r"code of the head: mine and 1 more came from .*mine\.py"):
-        refuse_head(root, worktree, modules)
+        refuse_head((worktree, root), modules)
 
 
 def test_modules_of_a_worktree_in_the_project_are_its_own(root: Path) -> None:
     modules = {"base": _module(root / "tmp" / "base" / "nets.py")}
     assert not foreign_modules(root, root / "tmp" / "base", modules)
-    refuse_head(root, root / "tmp" / "base", modules)
+    refuse_head((root / "tmp" / "base", root), modules)
 
 
 def test_modules_of_pytest_ngraph_are_not_foreign(worktree: Path) -> None:
@@ -115,6 +105,6 @@ def test_a_base_is_not_built_with_what_was_installed_from_the_working_tree(
     monkeypatch.setattr(importlib.metadata, "distributions", lambda: [importlib.metadata.PathDistribution(described)])
     if is_copy:
         with pytest.raises(UsageError, match=r"code of the head: mine came from .*site-packages.*, an installed copy"):
-            refuse_head(root, worktree, _imported(environment))
+            refuse_head((worktree, root), _imported(environment))
     else:
-        refuse_head(root, worktree, _imported(environment))
+        refuse_head((worktree, root), _imported(environment))

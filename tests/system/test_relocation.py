@@ -36,16 +36,6 @@ def test_every_text_of_a_case_may_be_a_path() -> None:
     assert found == case(workload=f"{THERE}/net.onnx", model_args=(("layers", 3), ("weights", f"{THERE}/weights.pt")))
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "project"
-
-
-@pytest.fixture
-def worktree(tmp_path: Path) -> Path:
-    return tmp_path / "base"
-
-
 def _texts(*paths: Path) -> list[str]:
     return list(map(str, paths))
 

@@ -57,8 +57,8 @@ def _run(parsed: argparse.Namespace) -> int:
         if not known:
             raise UsageError(NONE.format(store=parsed.store))
         if not found:
-            if parsed.branch and not any(row.branch == parsed.branch for each in known for row in each.rows):
-                branches = {row.branch for each in known for row in each.rows if row.branch}
+            branches = {row.branch for each in known for row in each.rows if row.branch}
+            if parsed.branch and parsed.branch not in branches:
                 raise UsageError.unknown("branch", parsed.branch, branches)
             raise UsageError.unknown("case", parsed.case, [each.case_id for each in known][:20])
         since = time.time() - parsed.since if parsed.since else 0.0

@@ -79,9 +79,8 @@ def write_traced_onnx(artifact: Artifact, target: Target, path: Path, *, opset: 
         except (MemoryError, torch.cuda.OutOfMemoryError):
             raise
         except Exception as error:  # tracing may raise anything
-            refused = f"torch.export refuses {artifact.case.workload}: {artifact.export_error}; "
             stopped = f"torch.onnx cannot export a trace of it: {first_line(error)}"
-            raise Unsupported(f"{refused * bool(artifact.export_error)}{stopped}") from error
+            raise program.untraceable(artifact, stopped) from error
         _restore_inputs(path, dict(zip(names, built.inputs, strict=True)))
 
 

@@ -46,8 +46,7 @@ def _of_module(artifact: Artifact, target: Target) -> Any:
     except Exception as error:  # tracing may raise anything
         is_openvinos = isinstance(error, _refusals())
         stopped = f"openvino cannot convert a trace of it: {_reason(error) if is_openvinos else first_line(error)}"
-        refused = f"torch.export refuses {artifact.case.workload}: {artifact.export_error}; "
-        raise Unsupported(f"{refused * bool(artifact.export_error)}{stopped}") from error
+        raise program.untraceable(artifact, stopped) from error
 
 
 def _of_graph(artifact: Artifact, target: Target, names: Path) -> Any:

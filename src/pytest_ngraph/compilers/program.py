@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_ngraph.artifact import Artifact, Target
 
-__all__ = ["flatten", "inputs", "load", "onnx_file", "precision", "read"]
+__all__ = ["flatten", "inputs", "load", "onnx_file", "precision", "read", "untraceable"]
 
 
 def load(artifact: Artifact) -> torch.export.ExportedProgram:
@@ -29,13 +29,28 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
         Unsupported: there is none, because the workload is an ONNX file or `torch.export` refuses it.
     """
     if artifact.export_error:
-        raise Unsupported(f"torch.export refuses {artifact.case.workload}: {artifact.export_error}")
+        raise Unsupported(_refusal(artifact))
     if artifact.program is None:
         raise Unsupported(
             f"{artifact.case.workload} is an ONNX file, and this compiler takes PyTorch programs. "
             f"Use a compiler that reads ONNX."
         )
     return read(artifact.program, quantized=artifact.quantized, operators=artifact.operators)
+
+
+def untraceable(artifact: Artifact, reason: str) -> Unsupported:
+    """Return the error of a module that cannot be traced.
+
+    Where `torch.export` refuses it, too, that reason comes first.
+
+    Args:
+        reason: why it cannot be traced.
+    """
+    return Unsupported(f"{_refusal(artifact)}; {reason}" if artifact.export_error else reason)
+
+
+def _refusal(artifact: Artifact) -> str:
+    return f"torch.export refuses {artifact.case.workload}: {artifact.export_error}"
 
 
 def read(file: Path, *, quantized: bool, operators: Sequence[str]) -> torch.export.ExportedProgram:

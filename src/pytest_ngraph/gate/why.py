@@ -36,9 +36,10 @@ def why(explanation: Mapping[str, Any]) -> str:
     slower, profiled = timed > 0, sum(row["difference"][0] for row in rows if row["kind"] != "outside")
     whole = max(abs(timed), abs(profiled))
     what = "profiled " * (abs(profiled) > MOST_INFLATED * abs(timed)) + ("slowdown" if slower else "gain")
-    sure = [row for row in rows if row["kind"] not in UNNAMED and _is_sure(row, slower=slower)][:MOST_PARTS]
-    sure = sure or [row for row in rows if row["kind"] == "outside" and _is_sure(row, slower=slower)]
-    parts = [_part(row, whole, what) for row in sure] or ["no part of it differs beyond chance"]
+    sure = [row for row in rows if _is_sure(row, slower=slower)]
+    named = [row for row in sure if row["kind"] not in UNNAMED][:MOST_PARTS]
+    shown = named or [row for row in sure if row["kind"] == "outside"]
+    parts = [_part(row, whole, what) for row in shown] or ["no part of it differs beyond chance"]
     parts += _graph(explanation.get("graph"))
     parts += _compiled(explanation["compiled"])
     parts += in_words(explanation.get("counters", ()))

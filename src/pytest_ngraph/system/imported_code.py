@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote, urlsplit
@@ -15,14 +16,14 @@ from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.system.relocation import INSTALLED, is_of_project, project_path
 
 
-def refuse_head(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> None:
+def refuse_head(instead_of: Sequence[str | Path], modules: Mapping[str, ModuleType]) -> None:
     """Raise `UsageError` if the head's code was imported for the base: the head would be compared with itself.
 
     Args:
-        root: the working tree, which is the head.
-        worktree: the copy of another revision, which is the base.
+        instead_of: the copy of another revision, which is the base, and the working tree, which is the head.
         modules: what the process has imported (`sys.modules`).
     """
+    worktree, root = map(Path, instead_of)
     found = sorted(foreign_modules(root, worktree, modules).items())
     if found:
         (name, file), more = found[0], len(found) - 1
@@ -66,16 +67,22 @@ def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType
 
 def _refuse_copies(root: Path, modules: Mapping[str, ModuleType]) -> None:
     """Raise `UsageError` if a module came from a package that was installed from `root`, at some revision."""
-    imported = {name.partition(".")[0]: file for name, file in _installed(modules)}
-    for distribution in importlib.metadata.distributions():
-        if not _is_from(distribution, root):
-            continue
-        for name in {str(file).partition("/")[0].removesuffix(".py") for file in distribution.files or ()}:
-            if name in imported:
-                raise UsageError(
-                    f"the base was built with code of the head: {name} came from {imported[name]}, an installed copy, "
-                    "so that the head would be compared with itself. Install it as editable: pip install -e ."
-                )
+    copies = _copies(root)
+    for name, file in _installed(modules):
+        if (package := name.partition(".")[0]) in copies:
+            raise UsageError(
+                f"the base was built with code of the head: {package} came from {file}, an installed copy, "
+                "so that the head would be compared with itself. Install it as editable: pip install -e ."
+            )
+
+
+@cache
+def _copies(root: Path) -> frozenset[str]:
+    """Return the top-level modules that were installed from `root`. A process looks once."""
+    copied = (each for each in importlib.metadata.distributions() if _is_from(each, root))
+    return frozenset(
+        str(file).partition("/")[0].removesuffix(".py") for distribution in copied for file in distribution.files or ()
+    )
 
 
 def _installed(modules: Mapping[str, ModuleType]) -> Iterator[tuple[str, Path]]:

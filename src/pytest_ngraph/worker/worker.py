@@ -87,7 +87,7 @@ class Worker:
         finally:
             os.chdir(self._home)  # a workload may have changed it
         if instead_of:
-            refuse_head(Path(instead_of[1]), Path(instead_of[0]), sys.modules)
+            refuse_head(instead_of, sys.modules)
         if checkout:
             refuse_outdated(Path(checkout), sys.modules)
         read = files.digests()
@@ -146,7 +146,7 @@ class Worker:
             self._models.pop(arm).close()
         self._footprint.look(on.kind)
         if instead_of:
-            refuse_head(Path(instead_of[1]), Path(instead_of[0]), sys.modules)
+            refuse_head(instead_of, sys.modules)
         pipelined_s = time_pipelined(ready.model, seconds, round_s) if waits and agreement.agrees else None
         self._announce("measure")
         return {

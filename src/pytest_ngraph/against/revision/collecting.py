@@ -13,7 +13,6 @@ from typing import Any
 
 from pytest_ngraph.against.pairing import BaseCase, Collection
 from pytest_ngraph.against.revision import Worktree
-from pytest_ngraph.against.revision.renames import renamed
 from pytest_ngraph.case import Case
 from pytest_ngraph.system.child import command
 from pytest_ngraph.system.command import Finished, run
@@ -56,9 +55,7 @@ def collect(
                 f"--override-ini=cache_dir={scratch}/cache",
                 *(moved_argument(argument, worktree.to_base) for argument in arguments),
             ],
-            "renamed": {
-                str(worktree.root / new): str(worktree.root / old) for new, old in renamed(worktree.revision).items()
-            },
+            "renamed": worktree.renamed(),
             "file": str(file),
         }
         try:

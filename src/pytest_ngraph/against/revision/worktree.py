@@ -16,7 +16,7 @@ from pytest_ngraph.against.revision.untracked import bring_untracked
 from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.system.command import held_back
 from pytest_ngraph.system.files import take
-from pytest_ngraph.system.git import GitFailed, git
+from pytest_ngraph.system.git import GitFailed, answers, git
 from pytest_ngraph.system.relocation import import_path, moved
 
 PREFIX = "ngraph-base-"
@@ -84,6 +84,17 @@ class Worktree:
     def to_head(self, text: str) -> str:
         """Return an absolute path in this worktree as the same path in the working tree; the inverse of `to_base`."""
         return moved(text, self.root, self.revision.root)
+
+    def renamed(self) -> dict[str, str]:
+        """Return the place here of each Python file that was renamed since, by its later place moved here.
+
+        Git finds a renamed file by its content, and looks only at files that it tracks. Empty where git cannot say.
+        """
+        options = ("--name-status", "--find-renames", "--diff-filter=R", "-z", self.revision.sha, "--", "*.py")
+        fields = (answers(self.revision.root, "diff", *options) or "").split("\0")
+        return {
+            str(self.root / new): str(self.root / old) for old, new in zip(fields[1::3], fields[2::3], strict=False)
+        }
 
     def remove(self) -> None:
         """Remove the folder and git's files about it. May be called again, or when neither exists."""

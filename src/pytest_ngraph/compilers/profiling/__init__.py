@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class ProfiledModel(Protocol):
-    """An instrumented model with its inputs in place. It is warm."""
+    """An instrumented model with its inputs in place. It is warm.
+
+    Where its kernels come from other operations than the artifact's, or it has read these, it has them as `nodes`.
+    """
 
     def profile(self, calls: int) -> Sequence[Kernel]:
         """Call the model this often, and return its kernels with their seconds per call."""

@@ -11,7 +11,7 @@ from pytest_ngraph.explain.profile import Node
 from pytest_ngraph.workloads.export import FLATTENED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import torch
@@ -106,7 +106,7 @@ def _attributes(node: torch.fx.Node) -> Iterator[str]:
         if not isinstance(argument, torch.fx.Node):
             yield _short(str(argument))
         elif argument.op in ("placeholder", "get_attr"):
-            yield "x".join(map(str, _shape(argument.meta.get("val")))) or "scalar"
+            yield _weight(_shape(argument.meta.get("val")))
 
 
 def of_onnx(file: Path, *, traced: bool = False) -> list[Node]:
@@ -120,7 +120,7 @@ def of_onnx(file: Path, *, traced: bool = False) -> list[Node]:
     model = onnx.load(file, load_external_data=False)
     graph = onnx.shape_inference.infer_shapes(model).graph
     made_by = {output: node.name for node in graph.node for output in node.output if output}
-    weights = {each.name: "x".join(map(str, each.dims)) or "scalar" for each in graph.initializer}
+    weights = {each.name: _weight(each.dims) for each in graph.initializer}
     given = {each.name for each in graph.input} - set(weights)
     known = {each.name: each.type.tensor_type for each in (*graph.value_info, *graph.output)}
     paths = [_in_wrapper(node.name) if traced else _onnx_module(node) for node in graph.node]
@@ -181,6 +181,11 @@ def _onnx_attributes(node: Any) -> Iterator[str]:
         value = onnx.helper.get_attribute_value(attribute)
         is_list = hasattr(value, "__len__") and not isinstance(value, bytes)
         yield _short(f"{attribute.name}={list(value) if is_list else value}")
+
+
+def _weight(shape: Iterable[int | str]) -> str:
+    """Return a weight as an attribute: its shape, `64x3x7x7`."""
+    return "x".join(map(str, shape)) or "scalar"
 
 
 def _short(attribute: str) -> str:

@@ -29,6 +29,9 @@ LAYOUT = ("Reorder", "Convert")
 class ProfiledRequest:
     """A request of a model that counts.
 
+    Attributes:
+        nodes: the operations that its kernels come from.
+
     Args:
         request: with its inputs in place.
         inputs: kept, because the request reads their memory.
@@ -46,7 +49,7 @@ class ProfiledRequest:
     ) -> None:
         self._request = request
         self._inputs = inputs
-        self._nodes = nodes
+        self.nodes = nodes
         self._known = _known(runtime, sources)
         self._calls = 0
         self._averages: dict[str, float] = {}
@@ -65,7 +68,7 @@ class ProfiledRequest:
             )
             for name, spent in seconds.items()
         ]
-        return located(kernels, self._known, self._nodes)
+        return located(kernels, self._known, self.nodes)
 
     def close(self) -> None:
         del self._request, self._inputs
