@@ -103,8 +103,7 @@ class Case:
     @property
     def variant(self) -> tuple[str, ...]:
         """Precision and objective, where they are not the defaults."""
-        usual = {"precision": FP32, "objective": LATENCY}
-        return tuple(getattr(self, name) for name, value in usual.items() if getattr(self, name) != value)
+        return tuple(value for value, usual in ((self.precision, FP32), (self.objective, LATENCY)) if value != usual)
 
     def _size_parts(self) -> list[str]:
         return [*size_parts(self.batch_size, self.depth, self.width, self.sizes), *self.variant]
@@ -126,6 +125,8 @@ def labelled(
     workload: str, model_args: tuple[tuple[str, Scalar], ...], shapes: tuple[tuple[str, Shape], ...], inputs: str
 ) -> str:
     """Return a workload with everything that says what it is, but no size: `net.onnx,x=batch:3:48:320`."""
+    if not (model_args or shapes or inputs):
+        return workload
     given = [f"{name}={value}" for name, value in model_args]
     given += [f"{name}={':'.join(map(str, shape))}" for name, shape in shapes]
     return ",".join((workload, *given, *([f"inputs={inputs}"] if inputs else [])))
@@ -136,7 +137,8 @@ def size_parts(
 ) -> list[str]:
     """Return the sizes as an id names them, without those that are None: `b8`, `d3`, `w64`, `seq_len=128`."""
     letters = (("b", batch_size), ("d", depth), ("w", width))
-    return [f"{letter}{size}" for letter, size in letters if size is not None] + [sizes_label(sizes)] * bool(sizes)
+    parts = [f"{letter}{size}" for letter, size in letters if size is not None]
+    return [*parts, sizes_label(sizes)] if sizes else parts
 
 
 def sizes_label(sizes: tuple[tuple[str, int], ...]) -> str:

@@ -15,9 +15,6 @@ Subject = Literal["", "program", "module", "compiler"]
 """What a comparison is about: eager PyTorch, as exported programs or as the modules themselves; or a compiler whose own
 code differs, each model compiled by its own side's. Empty for all others, of which only the graph can differ."""
 
-Explained = Literal["regressed", "all", "none"]
-"""Which cases are profiled beside their base, to explain where they differ. All: also those that have no base."""
-
 HEAD, BASE = "head", "base"
 """Names of the two arms."""
 RENAMED = {"peak_memory_bytes": "worker_memory_bytes"}

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 Isolation = Literal["compiler", "case"]
 Goal = Literal["rank", "best", "threshold", "precision"]
+Explained = Literal["regressed", "all", "none"]
+"""Which cases are profiled beside their base, to explain where they differ. All: also those that have no base."""
 MEMORY_SHARE = 0.8
 """A worker that holds more than this share of the machine's memory is killed, before the kernel kills something
 else."""

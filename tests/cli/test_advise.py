@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ngraph import store
+from pytest_ngraph.advise.measuring import Measuring
 from pytest_ngraph.cli import main
+from pytest_ngraph.cli.arguments import INTERRUPTED
 from pytest_ngraph.record import Record
 
 NET = """
@@ -110,6 +113,36 @@ def test_a_race_is_stored_and_resumed(
     assert "score 4.00, " in sentence
     assert shown[end] == f"  pytest-ngraph deploy {run} --case {found['pick']} -o service"
     assert _measured_at(again) == measured, "nothing was measured again"
+
+
+def test_what_was_interrupted_shows_the_command_that_goes_on(
+    project: Path, forked_workers: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it: without its options, another question would be asked."""
+    measure = Measuring.__call__
+
+    def interrupted(self: Measuring, *asked: Any) -> None:
+        measure(self, *asked)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Measuring, "__call__", interrupted)
+    command = ["advise", "advised_net:net", "--compiler=identity", "--store", "my runs"]
+    for earlier in ([], ["--resume=latest"]):
+        assert main([*command, *earlier]) == INTERRUPTED
+        (run,) = store.run_ids(project / "my runs")
+        shown = f"To go on: pytest-ngraph advise advised_net:net --compiler=identity --store 'my runs' --resume={run}"
+        assert shown in capsys.readouterr().err
+
+
+def test_what_was_interrupted_at_once_has_nothing_to_go_on_with(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: Measuring, *asked: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Measuring, "__call__", interrupted)
+    assert main(["advise", "advised_net:net", "--compiler=identity"]) == INTERRUPTED
+    assert "interrupted. Nothing was measured so far." in capsys.readouterr().err
 
 
 def _measured_at(records: dict[str, Record]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from torch._dynamo.utils import counters
 from pytest_ngraph.artifact import CAVEAT, Target
 from pytest_ngraph.clock import Stopwatch
 from pytest_ngraph.compilers import cuda, pytorch
-from pytest_ngraph.compilers.inductor_model import InductorModel
+from pytest_ngraph.compilers.inductor.model import InductorModel
 
 
 class Stream:

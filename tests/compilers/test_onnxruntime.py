@@ -17,8 +17,7 @@ from packaging.version import Version
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import cuda, resolve
-from pytest_ngraph.compilers.onnx_export import write_onnx
-from pytest_ngraph.compilers.onnx_session import ELEMENT_TYPES
+from pytest_ngraph.compilers.onnx_export import ELEMENT_TYPES, write_onnx
 from pytest_ngraph.compilers.onnxruntime import PROVIDERS, OnnxRuntime, _providers
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.system import onnx_distributions

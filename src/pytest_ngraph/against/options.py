@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_ngraph.comparison import Explained
+from pytest_ngraph.settings import Explained
 
 Policy = Literal["warn", "fail", "pass"]
 

@@ -18,11 +18,12 @@ from pytest_ngraph.bench.home import Home
 from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.workers import BASE_EXPORTER, EXPORTER, Role, Workers
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import Comparison, Explained, Placement
+from pytest_ngraph.comparison import Comparison, Placement
 from pytest_ngraph.compilers import runs_module
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine.compiler_code import is_built_in
 from pytest_ngraph.record import FailureKind, Record
+from pytest_ngraph.settings import Explained
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

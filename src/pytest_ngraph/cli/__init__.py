@@ -36,7 +36,8 @@ from pytest_ngraph.errors import NgraphError
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand. Returns the exit status: 2 for a user's mistake, and for what the system refuses."""
-    parsed = parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    parsed = parser().parse_args(words, argparse.Namespace(words=words))
     try:
         status = int(parsed.run(parsed))
         sys.stdout.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ from pytest_ngraph.machine.devices import Device, known, load_inventory
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.session.sizes import listed_sizes
 from pytest_ngraph.settings import Settings
-from pytest_ngraph.store import LATEST, check_writable
+from pytest_ngraph.store import LATEST, check_writable, run_ids
 from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.wording import seconds_in
 from pytest_ngraph.worker.score import check_score
@@ -118,7 +119,7 @@ def _run(parsed: argparse.Namespace) -> int:
             race = Race(axes, limits, measure, parsed.budget, between, measure.elapsed_s)
             found = answer(race.run(), race.named, limits, between, run_id)
     except KeyboardInterrupt:
-        live.end(f"interrupted. To go on: the same command with --resume={run_id}")
+        live.end(f"interrupted. {_next_step(parsed, run_id)}")
         return INTERRUPTED
     live.end("")
     if parsed.json:
@@ -128,6 +129,14 @@ def _run(parsed: argparse.Namespace) -> int:
         options = "".join(f" {name}={value}" for name, value, default in given if value != default)
         print("\n".join(lines(found, columns(), options)))
     return 0 if found.pick else NOTHING_KEEPS_THE_LIMITS
+
+
+def _next_step(parsed: argparse.Namespace, run_id: str) -> str:
+    """Return how an interrupted race goes on: by the whole command, as other options would ask something else."""
+    if run_id not in run_ids(parsed.store):
+        return "Nothing was measured so far."
+    words = [word for word in parsed.words if not word.startswith("--resume=")]
+    return f"To go on: {shlex.join(['pytest-ngraph', *words, f'--resume={run_id}'])}"
 
 
 def _devices(parsed: argparse.Namespace) -> list[Device]:

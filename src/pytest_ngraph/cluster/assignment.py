@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.comparison import Explained
+from pytest_ngraph.settings import Explained
 
 PLACE = Path("/.pytest-ngraph-project")
 """Stands for the project's top folder in every path that is sent, because it differs between machines."""
@@ -24,7 +24,7 @@ class BaseAssignment:
         project: digest of its archive.
         rule: `gate.Rule` as data.
         measures_equals: as in `bench.base.Base`.
-        explain: which cases are profiled beside their base (`comparison.Explained`).
+        explain: which cases are profiled beside their base (`settings.Explained`).
     """
 
     name: str

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pytest_ngraph import workloads
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch
-from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import pytorch as profiling
 from pytest_ngraph.compilers.profiling.nodes import nodes
@@ -19,6 +18,9 @@ from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads import Built
+
+if TYPE_CHECKING:
+    from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
 
 OUTPUT = re.compile(r"output(\[\d+\])?")
 """The name of an output that is a tensor, or one of a tuple or list of tensors."""
@@ -54,7 +56,7 @@ class Identity:
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         if artifact.onnx is not None:
-            return OnnxRuntime(optimization="none").load(artifact, target, folder)
+            return _onnxruntime().load(artifact, target, folder)
         pytorch.set_up(target)
         built = self._built(artifact, target)
         run = pytorch.with_keywords(built.module, built.kwargs)
@@ -65,7 +67,7 @@ class Identity:
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         """Write the weights of a module that a library builds, or else the exported program."""
         if artifact.onnx is not None:
-            return OnnxRuntime(optimization="none").deploy(artifact, target, compiled, folder)
+            return _onnxruntime().deploy(artifact, target, compiled, folder)
         found = workloads.construction(artifact.case) if self.runs_module(artifact) else None
         if found is not None and all(OUTPUT.fullmatch(name) for name in artifact.output_names):
             return serving.deploy_module(artifact, target, found, folder, channels_last=self.channels_last)
@@ -78,7 +80,7 @@ class Identity:
             Unsupported: on other devices than a CPU and NVIDIA's GPUs, and for a ScriptModule.
         """
         if artifact.onnx is not None:
-            return OnnxRuntime(optimization="none").instrument(artifact, target, compiled)
+            return _onnxruntime().instrument(artifact, target, compiled)
         profiling.refuse("identity", target)
         pytorch.set_up(target)
         built = self._built(artifact, target)
@@ -97,6 +99,13 @@ class Identity:
         else:
             built = pytorch.rebuilt(artifact, target, copied=self.channels_last)
         return _in_channels_last(built) if self.channels_last else built
+
+
+def _onnxruntime() -> OnnxRuntime:
+    """Return what runs ONNX files as they are. Imported here: listing tests needs none of it."""
+    from pytest_ngraph.compilers.onnxruntime import OnnxRuntime
+
+    return OnnxRuntime(optimization="none")
 
 
 def _in_channels_last(built: Built) -> Built:

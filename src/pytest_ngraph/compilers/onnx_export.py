@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.compilers import program, pytorch
 from pytest_ngraph.compilers.conversion import converting
-from pytest_ngraph.compilers.onnx_session import element_type
 from pytest_ngraph.compilers.profiling.nodes import SCOPES, source
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.wording import first_line
@@ -21,6 +20,22 @@ if TYPE_CHECKING:
 
 ORIGIN = "pytest_ngraph.node"
 """Key of a node's property that names the operation of the exported program which it comes from."""
+ELEMENT_TYPES = {
+    "float32": 1,
+    "uint8": 2,
+    "int8": 3,
+    "uint16": 4,
+    "int16": 5,
+    "int32": 6,
+    "int64": 7,
+    "bool": 9,
+    "float16": 10,
+    "float64": 11,
+    "uint32": 12,
+    "uint64": 13,
+    "bfloat16": 16,
+}
+"""`onnx.TensorProto.DataType` by PyTorch's name of the type."""
 
 
 def write_onnx(artifact: Artifact, path: Path, *, opset: int | None = None, rewrite: bool = False) -> dict[str, int]:
@@ -165,3 +180,20 @@ def _reason(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error).partition("\n")[0]
+
+
+def element_type(dtype: torch.dtype) -> int:
+    """Return ONNX's number of a type of PyTorch."""
+    return ELEMENT_TYPES[str(dtype).removeprefix("torch.")]
+
+
+def save_optimized(options: Any, file: Path, *, weights_apart: bool) -> None:
+    """Let a session with these options write the graph as it optimized it.
+
+    Args:
+        options: an `onnxruntime.SessionOptions`.
+        weights_apart: large weights come into a file beside it, `NAME.data`.
+    """
+    options.optimized_model_filepath = str(file)
+    if weights_apart:
+        options.add_session_config_entry("session.optimized_model_external_initializers_file_name", f"{file.name}.data")

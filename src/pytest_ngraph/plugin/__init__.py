@@ -58,10 +58,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     collection.parametrize(metafunc, metafunc.config)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    keywords.add(item)
-
-
 def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         collection.announce(session.items, session.config)

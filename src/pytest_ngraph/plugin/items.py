@@ -48,6 +48,8 @@ def is_skipped(item: pytest.Item) -> bool:
 def thresholds(item: pytest.Item) -> tuple[Threshold, ...]:
     """Return the thresholds of its marks. Raises `UsageError` for other text, and for metrics that span cases."""
     given = list(item.iter_markers("ngraph_gate"))
+    if not given:
+        return ()
     if keywords := [name for mark in given for name in mark.kwargs]:
         raise UsageError(
             f"{item.nodeid}: ngraph_gate({keywords[0]}=...): thresholds are given without a name: "

@@ -7,6 +7,7 @@ whose case has that value has the same keyword. Parts of an id, such as `b1`, se
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 
@@ -16,12 +17,13 @@ _VALUE = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\s*=\s*([\w.+-]+)")
 
 
 def translate(config: pytest.Config) -> None:
-    """Make the values in `-k` readable for pytest."""
+    """Make the values in `-k` readable for pytest. Without `-k`, no test needs a keyword, and none is asked."""
     if config.option.keyword:
         config.option.keyword = _VALUE.sub(r"\1:\2:", config.option.keyword)
+        config.pluginmanager.register(sys.modules[__name__], "ngraph_keywords")
 
 
-def add(item: pytest.Item) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Give a collected test a keyword for each size and each argument of its model."""
     case = case_of(item)
     if case is not None:

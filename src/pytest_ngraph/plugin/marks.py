@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
@@ -108,8 +107,8 @@ def cases(
     marked = fixed_compilers or read.each(given, "compiler", read.compiler)
     chosen = {device: _compilers(options, marked, options.inventory[device], host) for device in devices}
     return [
-        dataclasses.replace(
-            sample,
+        Case(
+            **sample,
             compiler=compiler,
             batch_size=batch_size,
             precision=precision,  # type: ignore[arg-type]  # checked by _texts and the options
@@ -162,11 +161,8 @@ def _installed(device: Device, host: Host) -> tuple[str, ...]:
     return tuple(sorted(usable, key=lambda name: (name != IDENTITY, name)))
 
 
-def _workloads(given: Mapping[str, Any], options: Options) -> list[Case]:
-    """Return a case for every workload, depth, width and other sizes, checked by its family.
-
-    They have identity as their compiler and batch size 1.
-    """
+def _workloads(given: Mapping[str, Any], options: Options) -> list[dict[str, Any]]:
+    """Return fields of cases, for every workload, depth, width and other sizes, checked by the workload's family."""
     names = read.each(given, "workload", lambda value: read.text("workload", value)) or ()
     depths = read.each(given, "depth", lambda value: parse_whole("depth", value)) or (None,)
     widths = read.each(given, "width", lambda value: parse_whole("width", value)) or (None,)
@@ -178,19 +174,17 @@ def _workloads(given: Mapping[str, Any], options: Options) -> list[Case]:
     for workload, depth, width in product(names, depths, widths):
         offered = options.sizes if "sizes" in workloads.taken(workload) else {}
         for sizes in _combined(marked, offered, options):
-            sample = Case(
-                workload=workload,
-                compiler=IDENTITY,
-                batch_size=1,
-                depth=depth,
-                width=width,
-                sizes=sizes,
-                model_args=model_args,
-                shapes=shapes,
-                inputs=inputs,
-                scored_by=scored_by,
-            )
-            workloads.check(sample)
+            sample = {
+                "workload": workload,
+                "depth": depth,
+                "width": width,
+                "sizes": sizes,
+                "model_args": model_args,
+                "shapes": shapes,
+                "inputs": inputs,
+                "scored_by": scored_by,
+            }
+            workloads.check(Case(compiler=IDENTITY, batch_size=1, **sample))
             samples.append(sample)
     return samples
 

@@ -181,6 +181,8 @@ def _require_baselines(session: pytest.Session) -> None:
     """Find cases that the stored baselines have and that this run should have measured."""
     config = session.config
     ours = config.stash[SESSION]
+    if not ours.baselines:
+        return
     selected = {case for item in session.items if (case := items.case_of(item)) is not None}
     for baseline in ours.baselines:
         baseline.require(selected, lambda case, nodeid: collected(config).lacks(case, nodeid, config, ours.options))

@@ -205,5 +205,5 @@ def _deepening(root: Path) -> str:
     return (
         "This clone is shallow: most commits and branches are missing. Get them: "
         "git fetch --unshallow origin '+refs/heads/*:refs/remotes/origin/*' (with actions/checkout, fetch-depth: 0), "
-        "then give origin/NAME."
+        "then give origin/NAME for a branch, or the tag."
     )

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.compilers.onnx_export import ORIGIN
-from pytest_ngraph.compilers.onnx_session import save_optimized
+from pytest_ngraph.compilers.onnx_export import ORIGIN, save_optimized
 from pytest_ngraph.compilers.profiling.matching import Known, located
 from pytest_ngraph.explain.profile import Kernel
 

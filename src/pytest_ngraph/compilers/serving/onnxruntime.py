@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.compilers.onnx_session import save_optimized
+from pytest_ngraph.compilers.onnx_export import save_optimized
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx import values as onnx_values

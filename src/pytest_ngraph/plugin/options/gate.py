@@ -7,9 +7,9 @@ from typing import cast, get_args
 import pytest
 
 from pytest_ngraph.against.options import GateOptions, Policy
-from pytest_ngraph.comparison import Explained
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, lines, named, share, whole
+from pytest_ngraph.settings import Explained
 
 DEFAULTS = GateOptions()
 LAST_ANCHOR = "last"

@@ -1,4 +1,8 @@
-"""OpenVINO: the exported program (or ONNX file), converted to its intermediate representation and compiled."""
+"""OpenVINO: the exported program (or ONNX file), converted to its intermediate representation and compiled.
+
+In: an artifact. Out: the representation in the folder, and from it a model whose requests run. This file holds the
+compiler, its options and its model; `conversion.py` converts.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from pytest_ngraph.case import Objective
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch, refuse_precision, streams, threads
 from pytest_ngraph.compilers.conversion import converting
-from pytest_ngraph.compilers.openvino_conversion import convert, names_beside
+from pytest_ngraph.compilers.openvino.conversion import convert, names_beside
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import openvino as profiling
 from pytest_ngraph.compilers.profiling.nodes import nodes

@@ -1,4 +1,9 @@
-"""TorchInductor: compiles the exported program, ahead of time where possible, or the module at its first call."""
+"""TorchInductor: compiles the exported program, ahead of time where possible, or the module at its first call.
+
+In: an artifact. Out: a package, or a cache of kernels, in the folder, and from it an `InductorModel` (`model.py`). This
+file holds the compiler and its options. `cpp_builds.py` runs the C++ compiler on all cores, and cuts a long wrapper
+into parts (`cpp_parts.py`).
+"""
 
 from __future__ import annotations
 
@@ -15,8 +20,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
-from pytest_ngraph.compilers import CompiledModel, cpp_builds, kinds, program, pytorch, streams, threads
-from pytest_ngraph.compilers.inductor_model import InductorModel, counts
+from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch, streams, threads
+from pytest_ngraph.compilers.inductor import cpp_builds
+from pytest_ngraph.compilers.inductor.model import InductorModel, counts
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import inductor as profiling
 from pytest_ngraph.compilers.serving import Serving

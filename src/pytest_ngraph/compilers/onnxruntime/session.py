@@ -8,46 +8,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph.artifact import Array, Target
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
 from pytest_ngraph.compilers import cuda
+from pytest_ngraph.compilers.onnx_export import ELEMENT_TYPES, element_type
 from pytest_ngraph.workloads.tensors import to_array
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import torch
-
-ELEMENT_TYPES = {
-    "float32": 1,
-    "uint8": 2,
-    "int8": 3,
-    "uint16": 4,
-    "int16": 5,
-    "int32": 6,
-    "int64": 7,
-    "bool": 9,
-    "float16": 10,
-    "float64": 11,
-    "uint32": 12,
-    "uint64": 13,
-    "bfloat16": 16,
-}
-"""`onnx.TensorProto.DataType` by PyTorch's name of the type."""
-
-
-def element_type(dtype: torch.dtype) -> int:
-    """Return ONNX's number of a type of PyTorch."""
-    return ELEMENT_TYPES[str(dtype).removeprefix("torch.")]
-
-
-def save_optimized(options: Any, file: Path, *, weights_apart: bool) -> None:
-    """Let a session with these options write the graph as it optimized it.
-
-    Args:
-        options: an `onnxruntime.SessionOptions`.
-        weights_apart: large weights come into a file beside it, `NAME.data`.
-    """
-    options.optimized_model_filepath = str(file)
-    if weights_apart:
-        options.add_session_config_entry("session.optimized_model_external_initializers_file_name", f"{file.name}.data")
 
 
 class OnnxSessionModel:

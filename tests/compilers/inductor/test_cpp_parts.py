@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ngraph.compilers import cpp_parts
-from pytest_ngraph.compilers.cpp_parts import BEFORE_RUNNING, CONSTRUCTOR, Part, parts
+from pytest_ngraph.compilers.inductor import cpp_parts
+from pytest_ngraph.compilers.inductor.cpp_parts import BEFORE_RUNNING, CONSTRUCTOR, Part, parts
 
 INTERFACE = "// interface\n#include <model.h>\nextern int run();\n"
 WRAPPER = f"""#include <cpu.h>

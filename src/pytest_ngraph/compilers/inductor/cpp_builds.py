@@ -19,8 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.compilers import cpp_parts, threads
-from pytest_ngraph.compilers.cpp_parts import Part
+from pytest_ngraph.compilers import threads
+from pytest_ngraph.compilers.inductor import cpp_parts
+from pytest_ngraph.compilers.inductor.cpp_parts import Part
 
 LINKED_LATER = (".wrapper.cpp", ".kernel.cpp", ".main.cpp", ".optimized.cpp")
 """Ends of the names of files that Inductor compiles one after another, and needs as objects only when it links."""

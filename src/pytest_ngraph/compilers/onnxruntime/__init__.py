@@ -1,4 +1,9 @@
-"""ONNX Runtime: the exported program as ONNX (or an ONNX file unchanged), in a session of one execution provider."""
+"""ONNX Runtime: the exported program as ONNX (or an ONNX file unchanged), in a session of one execution provider.
+
+In: an artifact, which `onnx_export.py` writes as ONNX. Out: the file in the folder, and from it a model that runs. This
+file holds the compiler and its options. `session.py` runs tensors in place, `values.py` whatever else ONNX Runtime
+takes, and `placement.py` counts the nodes that each provider got.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,6 @@ from pytest_ngraph.compilers import (
     CompiledModel,
     cuda,
     kinds,
-    onnx_placement,
     program,
     pytorch,
     refuse_precision,
@@ -21,8 +25,9 @@ from pytest_ngraph.compilers import (
     threads,
 )
 from pytest_ngraph.compilers.onnx_export import real, write_onnx, write_traced_onnx
-from pytest_ngraph.compilers.onnx_session import OnnxSessionModel
-from pytest_ngraph.compilers.onnx_values import OnnxValuesModel
+from pytest_ngraph.compilers.onnxruntime import placement
+from pytest_ngraph.compilers.onnxruntime.session import OnnxSessionModel
+from pytest_ngraph.compilers.onnxruntime.values import OnnxValuesModel
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import onnxruntime as profiling
 from pytest_ngraph.compilers.profiling.nodes import nodes, of_onnx
@@ -122,7 +127,7 @@ class OnnxRuntime:
         self._refuse(target)
         session = self._session(artifact.onnx or folder / FILE, target, folder)
         if not self.fallback:
-            onnx_placement.refuse_fallback(onnx_placement.nodes(session), PROVIDERS[self._provider(target)])
+            placement.refuse_fallback(placement.nodes(session), PROVIDERS[self._provider(target)])
         facts = self._facts(session, artifact, target)
         if self.rewrite:
             facts["rewritten"] = (folder / REWRITTEN).read_text()
@@ -190,7 +195,7 @@ class OnnxRuntime:
         options.intra_op_num_threads = len(computing)
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        onnx_placement.record(options)
+        placement.record(options)
         # Threads spin for work during a run and sleep when it ends. If they kept spinning, those of an idle session
         # would take the cores from the session that it alternates with.
         options.add_session_config_entry("session.force_spinning_stop", "1")
@@ -211,7 +216,7 @@ class OnnxRuntime:
             "threads": str(session.get_session_options().intra_op_num_threads),
             "optimization": self.optimization,
             **({"source": "trace"} if self.runs_module(artifact) else {}),
-            **onnx_placement.facts(onnx_placement.nodes(session)),
+            **placement.facts(placement.nodes(session)),
             **({"tf32": "False", "cudnn_autotune": "True", "cuda_graphs": "off"} if target.kind == "cuda" else {}),
         }
 

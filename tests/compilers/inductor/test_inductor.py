@@ -14,7 +14,7 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.inductor import CACHE, PACKAGE, TRITON_CACHE, Inductor, _caching_in
-from pytest_ngraph.compilers.inductor_model import InductorModel
+from pytest_ngraph.compilers.inductor.model import InductorModel
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.verify import verify
 
