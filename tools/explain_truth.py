@@ -12,7 +12,6 @@ missing. `--write` puts the tables into docs/explain.md.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import os
 import shutil
@@ -20,18 +19,16 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
 
 import markdown_output
 from explain_trials import planted
+from explain_trials.outcomes import Outcome, Plant, keep, outcome, read
 from gate_trials.pytest_run import output_of
 from gate_trials.repository import AUTHOR, IGNORED, UNCONFIGURED
 
 from pytest_ngraph import compilers, store
-from pytest_ngraph.gate import Rule, verdict
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.record import Record
 
@@ -44,13 +41,6 @@ TEST = """import pytest
 def test_{network}(measurement): ...
 """
 UNCHANGED = "unchanged"
-
-
-class Plant(NamedTuple):
-    """What is planted behind a layer."""
-
-    module: str
-    change: str
 
 
 PLANTS: dict[str, tuple[Plant, ...]] = {
@@ -86,44 +76,6 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
     ),
 }
 """What each network has planted in the first round, the second and so on."""
-
-
-Key = tuple[str, str, Plant | None]
-"""Network, compiler, and what was planted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What the gate and its explanation said of a case.
-
-    Attributes:
-        plant: what was planted; None where nothing was.
-        verdict: the gate's.
-        first: name of the first row of the explanation; None where there is no explanation.
-        named: whether it names any part as slower.
-        covers: whether the interval of the first row covers the difference of the whole network.
-        coverage: profiled time over timed latency, the lesser of base and head.
-    """
-
-    network: str
-    compiler: str
-    plant: Plant | None
-    verdict: str
-    first: str | None = None
-    named: bool = False
-    covers: bool = False
-    coverage: float = 0.0
-
-    @property
-    def key(self) -> Key:
-        return self.network, self.compiler, self.plant
-
-    @property
-    def is_found(self) -> bool:
-        """Whether the module with the plant comes first."""
-        if self.plant is None or self.first is None:
-            return False
-        return self.first == self.plant.module or self.first.startswith(f"{self.plant.module}.")
 
 
 class Repository:
@@ -163,51 +115,6 @@ class Repository:
         subprocess.run(["git", *configured, *arguments], cwd=self.folder, env=os.environ | UNCONFIGURED, check=True)
 
 
-def outcome(record: Record, plants: Mapping[str, Plant]) -> Outcome | None:
-    """Return what was said of a case; None where it was not compared."""
-    comparison = record.comparison
-    if comparison is None or record.outcome != "measured":
-        return None
-    network = str(dict(record.case.model_args)["name"])
-    found = Outcome(
-        network=network,
-        compiler=record.case.compiler,
-        plant=plants.get(network),
-        verdict=verdict(record.case, comparison, Rule()).name,
-    )
-    explanation: dict[str, Any] | None = comparison.explanation
-    return _explained(found, explanation) if explanation and explanation.get("rows") else found
-
-
-def _explained(found: Outcome, explanation: dict[str, Any]) -> Outcome:
-    """Return the outcome with what an explanation says, given as `Explanation.to_dict` writes it."""
-    modules = [row for row in explanation["rows"] if row["kind"] in ("module", "between")]
-    slower = [row for row in modules if (row["difference"][1] or 0) > 0]
-    whole = explanation["difference_s"][0]
-    low, high = slower[0]["difference"][1:] if slower else (None, None)
-    return dataclasses.replace(
-        found,
-        first=slower[0]["name"] if slower else "",
-        named=bool(slower),
-        covers=low is not None and low <= whole and (high is None or whole <= high),
-        coverage=min(explanation["coverage"]),
-    )
-
-
-def read(path: Path | None) -> dict[Key, Outcome]:
-    """Return what was kept in a file; nothing where there is none."""
-    lines = path.read_text().splitlines() if path and path.exists() else []
-    found = (json.loads(line) for line in lines)
-    kept = (Outcome(**each | {"plant": Plant(*each["plant"]) if each["plant"] else None}) for each in found)
-    return {each.key: each for each in kept}
-
-
-def keep(path: Path, outcomes: Iterable[Outcome]) -> None:
-    """Add outcomes to a file, one line of JSON each."""
-    with path.open("a") as file:
-        file.writelines(json.dumps(dataclasses.asdict(each)) + "\n" for each in outcomes)
-
-
 def by_compiler(outcomes: Sequence[Outcome]) -> str:
     """Return how often the module was found, by compiler, of the cases that the gate calls regressed."""
     rows = []
@@ -216,6 +123,7 @@ def by_compiler(outcomes: Sequence[Outcome]) -> str:
         changed = [each for each in own if each.plant]
         regressed = [each for each in changed if each.verdict == "regressed"]
         explained = [each for each in regressed if each.first is not None]
+        bounded = [each for each in explained if each.whole_s]
         same = [each for each in own if not each.plant]
         rows.append(
             [
@@ -223,13 +131,14 @@ def by_compiler(outcomes: Sequence[Outcome]) -> str:
                 str(len(changed)),
                 str(len(regressed)),
                 _share([each.is_found for each in explained], len(regressed)),
-                _share([each.covers for each in explained], len(regressed)),
-                _share([each.named for each in same], len(same)),
+                _share([each.covers for each in bounded], len(bounded)),
+                _share([each.meets for each in bounded], len(bounded)),
+                _share([bool(each.first) for each in same], len(same)),
                 f"{100 * median(each.coverage for each in explained):.0f} %" if explained else "",
             ]
         )
-    heads = ["compiler", "changed", "regressed", "module first", "interval covers", "named though equal", "coverage"]
-    return markdown_output.table(heads, rows)
+    heads = ["compiler", "changed", "regressed", "module first", "covers the whole", "agrees with the whole"]
+    return markdown_output.table([*heads, "named though equal", "coverage"], rows)
 
 
 def not_found(outcomes: Sequence[Outcome]) -> str:

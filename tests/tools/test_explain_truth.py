@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explain_truth import Outcome, Plant, by_compiler, keep, not_found, read
+from explain_trials.outcomes import Outcome, Plant, keep, read
+from explain_truth import by_compiler, not_found
+
+from pytest_ngraph.stats import Estimate
 
 CONV = Plant("layer1.conv", "layer")
 FOUND = Outcome(
@@ -13,18 +16,26 @@ FOUND = Outcome(
     plant=CONV,
     verdict="regressed",
     first="layer1.conv.added",
-    named=True,
-    covers=True,
+    part_s=Estimate(0.010, 0.009, 0.011),
+    whole_s=Estimate(0.0105, 0.008, 0.013),
     coverage=0.98,
 )
-ELSEWHERE = Outcome(network="deit", compiler="tvm", plant=CONV, verdict="regressed", first="layer1.convolution")
+ELSEWHERE = Outcome(
+    network="deit",
+    compiler="tvm",
+    plant=CONV,
+    verdict="regressed",
+    first="layer1.convolution",
+    part_s=Estimate(0.010, 0.009, 0.011),
+    whole_s=Estimate(0.0115, 0.008, 0.015),
+)
 EQUAL = Outcome(network="resnet18", compiler="tvm", plant=None, verdict="unchanged", first="")
 
 
 def test_a_part_of_the_changed_module_is_found_and_a_neighbour_is_not() -> None:
     table = by_compiler([FOUND, ELSEWHERE, EQUAL])
     cells = [cell.strip() for cell in table.splitlines()[-1].strip("|").split("|")]
-    assert cells == ["`tvm`", "2", "2", "1 of 2", "1 of 2", "0 of 1", "49 %"]
+    assert cells == ["`tvm`", "2", "2", "1 of 2", "1 of 2", "2 of 2", "0 of 1", "49 %"]
     assert "`layer1.convolution`" in not_found([FOUND, ELSEWHERE, EQUAL])
     assert not_found([FOUND, EQUAL]) == ""
 

@@ -180,12 +180,13 @@ def _measured(case: Case, comparison: Comparison, evidence: Evidence) -> Verdict
     name: VerdictName = "inconclusive" if comparison.problem or decision == "undecided" else decision
     rounds = [each for launch in comparison.launches for each in launch.rounds]
     pooled, tail = _basis(name, evidence)
+    ratio = Estimate(math.exp(pooled.mean), math.exp(pooled.low(tail)), math.exp(pooled.high(tail)))
     return Verdict(
         case=case,
         name=name,
         against=comparison.against,
         compared=comparison.subject,
-        ratio=Estimate(math.exp(pooled.mean), math.exp(pooled.low(tail)), math.exp(pooled.high(tail))),
+        ratio=ratio,
         confidence=1 - 2 * tail,
         p=evidence.slower.p if evidence.slower else 1.0,
         launches=len(comparison.launches),
@@ -198,7 +199,7 @@ def _measured(case: Case, comparison: Comparison, evidence: Evidence) -> Verdict
         measured_s=comparison.elapsed_s,
         broken=bool(comparison.broken),
         reason=_reason(comparison, rounds, evidence.rule) if name == "inconclusive" else "",
-        why=why(comparison.explanation) if comparison.explanation else "",
+        why=why(comparison.explanation, ratio.value) if comparison.explanation else "",
     )
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import NormalDist
 from typing import Any
 
 from pytest_ngraph.explain.counters import in_words
 from pytest_ngraph.explain.explanation import SLOWED
+from pytest_ngraph.metrics.between import NORMAL, TAIL
 from pytest_ngraph.metrics.text import signed
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import listed
 
+Row = Mapping[str, Any]
+"""A part of the time, as `Explanation.to_dict` writes it."""
 UNEXPLAINED = "where is not known"
 """What a sentence begins with where there is no explanation."""
 UNNAMED = ("unattributed", "outside", "others")
@@ -19,24 +23,26 @@ OUTSIDE = "what is outside of kernels, such as Python,"
 MOST_PARTS = 2
 """Modules, or kinds of operators, that a sentence names."""
 MOST_INFLATED = 1.2
-"""A profiled difference that is so many times the timed one is called what it is."""
+"""A profiled difference that is so many times the timed one is called what it is, and a part that is has no share."""
 MOST_CHANGES = 3
 """Operations, fusions and kinds of kernels that it names."""
 
 
-def why(explanation: Mapping[str, Any]) -> str:
+def why(explanation: Mapping[str, Any], ratio: float) -> str:
     """Return an explanation in words: ``layer3.0.conv1` +2.1 ms [1.9, 2.3], 94 % of the slowdown; 91 % profiled`.
 
     Args:
         explanation: as `Explanation.to_dict` writes it, or `problem`: why there is none.
+        ratio: the head's time over the base's, as all launches show it.
     """
     if problem := explanation.get("problem"):
         return f"{UNEXPLAINED}: {problem}"
-    timed, rows = explanation["difference_s"][0], explanation["rows"]
-    slower, profiled = timed > 0, sum(row["difference"][0] for row in rows if row["kind"] != "outside")
-    whole = max(abs(timed), abs(profiled))
-    what = "profiled " * (abs(profiled) > MOST_INFLATED * abs(timed)) + ("slowdown" if slower else "gain")
-    sure = [row for row in rows if _is_sure(row, slower=slower)]
+    rows, timed = explanation["rows"], slowdown_s(explanation, ratio)
+    slower = timed > 0
+    profiled = sum(row["difference"][0] for row in rows if row["kind"] != "outside") * (1 if slower else -1)
+    whole = max(abs(timed), profiled)
+    what = "profiled " * (profiled > MOST_INFLATED * abs(timed)) + ("slowdown" if slower else "gain")
+    sure = surely_differing(rows, slower=slower)
     named = [row for row in sure if row["kind"] not in UNNAMED][:MOST_PARTS]
     shown = named or [row for row in sure if row["kind"] == "outside"]
     parts = [_part(row, whole, what) for row in shown] or ["no part of it differs beyond chance"]
@@ -46,24 +52,53 @@ def why(explanation: Mapping[str, Any]) -> str:
     return "; ".join([*parts, _coverage(min(explanation["coverage"]))])
 
 
-def _is_sure(row: Mapping[str, Any], *, slower: bool) -> bool:
-    """Return whether a part surely differs in the direction in which the whole does."""
-    _, low, high = row["difference"]
-    return (low or 0.0) > 0 if slower else (high or 0.0) < 0
+def slowdown_s(explanation: Mapping[str, Any], ratio: float) -> float:
+    """Return by how many seconds a call of the head is longer than one of the base.
+
+    It follows from the launches, which time far more calls than there are beside the profiles.
+
+    Args:
+        explanation: as `Explanation.to_dict` writes it.
+        ratio: the head's time over the base's, as all launches show it.
+    """
+    base_s: float = explanation["latency_s"][0][0]
+    return (ratio - 1) * base_s
 
 
-def _part(row: Mapping[str, Any], whole: float, what: str) -> str:
+def surely_differing(rows: Sequence[Row], *, slower: bool) -> list[Row]:
+    """Return the parts that surely became slower, or else faster, in their order.
+
+    Each has a 95 % interval. Of fifty parts of an unchanged network, one or two would exclude zero by chance. So the
+    intervals are widened until 95 in 100 networks have none that does (Bonferroni, for normal errors).
+
+    Args:
+        rows: all parts, as `Explanation.to_dict` writes them.
+    """
+    wider = NormalDist().inv_cdf(1 - TAIL / max(1, len(rows))) / NORMAL
+    return [row for row in rows if _is_beyond_zero(row, wider if slower else -wider)]
+
+
+def _is_beyond_zero(row: Row, wider: float) -> bool:
+    """Return whether the interval of a part lies above zero, or below it where `wider`, its factor, is negative."""
+    difference = Estimate.with_bounds(*row["difference"])
+    if wider > 0:
+        return difference.value > wider * (difference.value - difference.low)
+    return -difference.value > -wider * (difference.high - difference.value)
+
+
+def _part(row: Row, whole: float, what: str) -> str:
     """Return a part with its difference.
 
     Args:
-        whole: the difference of the whole, as timed or as profiled, whichever is larger.
+        whole: seconds of the whole difference, as timed or as profiled, whichever is larger.
         what: what that difference is called.
     """
     name = {"layout": "layout changes", "outside": OUTSIDE}.get(row["kind"], _module(row["name"]))
     name += ", between its parts," if row["kind"] == "between" else ""
-    value, low, high = row["difference"]
-    difference = Estimate.with_bounds(value, low, high)
-    return f"{name} {signed(difference, 's')}, {100 * abs(value) / whole:.0f} % of the {what}"
+    difference = Estimate.with_bounds(*row["difference"])
+    is_more = abs(difference.value) > MOST_INFLATED * whole
+    share = "more than the whole" if is_more else f"{100 * abs(difference.value) / whole:.0f} % of the"
+    return f"{name} {signed(difference, 's')}, {share} {what}"
 
 
 def _coverage(share: float) -> str:
