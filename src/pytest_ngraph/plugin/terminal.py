@@ -49,7 +49,7 @@ def _unfinished(session: Session) -> Iterator[str]:
         yield session.resumed.description
     elif options.resume.run and options.measures:
         yield f"nothing to go on with: every run in {options.store} is finished, or is being measured"
-    elif options.measures and options.store.is_dir():
+    elif not options.settings.smoke and options.store.is_dir():
         from pytest_ngraph.store import last_unfinished
 
         with suppress(StoreError):  # a store that cannot be read is reported when it is needed
