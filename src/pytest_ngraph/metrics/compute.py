@@ -13,7 +13,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.metrics.axes import axes_of
 from pytest_ngraph.metrics.between import IN_GENERAL, Between
-from pytest_ngraph.metrics.cases import case_columns, fill
+from pytest_ngraph.metrics.cases import case_columns
 from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.curves import Curves
@@ -21,6 +21,7 @@ from pytest_ngraph.metrics.definitions import DEFINITIONS
 from pytest_ngraph.metrics.metric import Inversion, Metric, Metrics, Scope
 from pytest_ngraph.metrics.panels import Chunk, Panels
 from pytest_ngraph.metrics.ranks import rank_inversions
+from pytest_ngraph.metrics.ratios import fill
 from pytest_ngraph.metrics.sampled import Rows
 from pytest_ngraph.metrics.stacks import Stacks
 from pytest_ngraph.record import Record

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pytest_ngraph.case import IDENTITY
+from pytest_ngraph.metrics.absence import unmeasured
 from pytest_ngraph.metrics.axes import Axis, SizeAxis
-from pytest_ngraph.metrics.cases import unmeasured
 from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.metric import Metric, Scope
 from pytest_ngraph.metrics.panels import Chunk, Panels

@@ -64,6 +64,16 @@ class Panels:
         measured: Bools = (rows != NONE) & self.cells.measured[rows]
         return measured
 
+    def is_identity(self) -> Bools:
+        """Return whether each cell is of identity."""
+        own: Bools = self.identity == np.arange(len(self.identity))
+        return own
+
+    def is_single(self) -> Bools:
+        """Return whether each cell has batch size 1."""
+        own: Bools = self.single == np.arange(len(self.single))
+        return own
+
     def in_order(self) -> list[int]:
         """Return all rows, panel by panel."""
         rows: list[int] = np.argsort(self.panel, kind="stable").tolist()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from pytest_ngraph.case import IDENTITY
-from pytest_ngraph.metrics.cases import lacking, unmeasured
+from pytest_ngraph.metrics.absence import lacking, unmeasured
 from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.metric import Metric, Scope, scope_of
 from pytest_ngraph.metrics.panels import Chunk, Panels

@@ -1,0 +1,100 @@
+"""Metrics that are computed from the draws of throughputs: speedup, RTR, ASE, BSR and break-even."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_ngraph.metrics.absence import lacking_rows, same_reason, unmeasured_rows
+from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.metrics.panels import Chunk, Neighbour, Panels
+from pytest_ngraph.metrics.readings import INAPPLICABLE_TO_IDENTITY, compile_s
+from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
+from pytest_ngraph.stats import Estimates, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A metric that is computed from the draws of throughputs.
+
+    Attributes:
+        needs: the other cells that it takes. The first one missing is reported as the reason.
+        compute: computes it for rows that have all of these cells.
+        trivial: says for which rows it is 1 by definition.
+    """
+
+    needs: tuple[Neighbour, ...]
+    compute: Callable[[Chunk, Rows], Sampled]
+    trivial: Callable[[Panels], Bools]
+
+
+RATIOS: dict[str, Ratio] = {
+    "speedup": Ratio(("identity",), Chunk.speedup, Panels.is_identity),
+    "rtr": Ratio(("single",), Chunk.rtr, Panels.is_single),
+    "bsr": Ratio(
+        ("single", "identity", "identity_single"), Chunk.bsr, lambda panels: panels.is_identity() | panels.is_single()
+    ),
+}
+
+
+def column(panels: Panels, ratio: Ratio) -> Column:
+    """Return the column of a ratio, in which only what follows by definition is filled in."""
+    cells = panels.cells
+    absent = unmeasured_rows(cells) | lacking_rows(panels, ratio.needs, cells.measured)
+    found = Column.empty(len(cells.cases), absent)
+    ones = found.present & ratio.trivial(panels)
+    found.by_definition[ones] = True
+    one = np.ones(int(ones.sum()))
+    found.put(np.flatnonzero(ones), Estimates(one, one, one))
+    return found
+
+
+def break_even_column(panels: Panels) -> Column:
+    """Return the column of the break-even, to be filled in."""
+    cells = panels.cells
+    inapplicable = same_reason(panels.is_identity(), INAPPLICABLE_TO_IDENTITY)
+    compiling = compile_s(cells)
+    by_definition = {row: why for row, why in compiling.absent.items() if compiling.by_definition[row]} | inapplicable
+    absent = lacking_rows(panels, ("identity",), cells.measured) | dict(compiling.absent) | by_definition
+    found = Column.empty(len(cells.cases), absent | unmeasured_rows(cells))
+    found.by_definition[[row for row in by_definition if cells.measured[row]]] = True
+    return found
+
+
+def fill(columns: Mapping[str, Column], chunk: Chunk) -> None:
+    """Compute the metrics that take draws, for the cells of a chunk."""
+    for name, ratio in RATIOS.items():
+        rows = _missing_in(columns[name], chunk)
+        columns[name].put(rows, ratio.compute(chunk, rows).estimates())
+    rates = columns["rtr"].estimates
+    sizes = chunk.panels.cells.batch_sizes[chunk.rows]
+    own = Estimates(rates.values[chunk.rows], rates.lows[chunk.rows], rates.highs[chunk.rows])
+    columns["ase"].put(chunk.rows, own.scaled(1 / sizes))
+    rows = _missing_in(columns["break_even"], chunk)
+    columns["break_even"].put(rows, break_even(chunk, rows).estimates())
+
+
+def break_even(chunk: Chunk, rows: Rows) -> Sampled:
+    """Return compile_s / (1 / T_identity - 1 / T_c) in samples, infinite where c is not faster."""
+    own, identity = chunk.throughput(rows), chunk.throughput(chunk.panels.identity[rows])
+    spent_s = chunk.panels.cells.readings["compile_s"][rows]
+    return Sampled(
+        _paid_back(spent_s, 1 / identity.values - 1 / own.values),
+        _paid_back(spent_s[:, None], 1 / identity.draws - 1 / own.draws),
+        own.known & identity.known,
+    )
+
+
+def _paid_back(spent_s: Floats, gains_s: Floats) -> Floats:
+    paid: Floats = np.divide(spent_s, gains_s, out=np.full_like(gains_s, math.inf), where=gains_s > 0)
+    return paid
+
+
+def _missing_in(column: Column, chunk: Chunk) -> Rows:
+    """Return the chunk's rows whose estimate is still to be computed."""
+    empty = np.isnan(column.estimates.values[chunk.rows])
+    rows: Rows = chunk.rows[empty & (column.absent.numbers[chunk.rows] == 0)]
+    return rows
