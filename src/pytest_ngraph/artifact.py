@@ -127,6 +127,13 @@ class Artifact:
         """Digests of the files that this workload is built from, by path."""
         return {path: digest for path, digest in self.files.items() if path not in self.unrelated}
 
+    @property
+    def calls_own_code(self) -> bool:
+        """Whether the program has operators that the user's own files define, of which it holds only the names."""
+        homes = [f"/{home.replace('.', '/')}" for home in self.operators]
+        ends = tuple(home + end for home in homes for end in (".py", "/__init__.py"))
+        return any(f"/{path}".endswith(ends) for path in self.own_files)
+
     def inputs(self) -> list[Array]:
         """Return the input tensors in the order in which `program` and compiled models take them, floats in fp32."""
         return load_arrays(self.folder / "inputs.npz")

@@ -85,6 +85,21 @@ def test_a_compiler_that_runs_no_module_does_not_see_the_files() -> None:
     assert found(changed, base) == Comparison(against="main")
 
 
+@pytest.mark.parametrize("changes", [{}, CHANGED])
+def test_operators_of_ones_own_are_compared_in_a_process_of_each_tree(changes: dict[str, Any]) -> None:
+    """A program holds only their names, and one process can register only one of each name."""
+    head, base = side(ROOT, **EDITED, **changes, operators=("nets",)), side(TREE, operators=("nets",))
+    comparison = found(head, base)
+    assert (comparison.subject, comparison.placement, comparison.module) == ("module", "apart", None)
+    compiled = (dataclasses.replace(each, runs_module=False) for each in (head, base))
+    assert found(*compiled) == Comparison(against="main", placement="apart")
+
+
+def test_operators_of_a_library_do_not_see_the_files() -> None:
+    head, base = (side(root, **own, operators=("torchvision",)) for root, own in ((ROOT, EDITED), (TREE, {})))
+    assert found(*(dataclasses.replace(each, runs_module=False) for each in (head, base))).same
+
+
 @pytest.mark.parametrize("refused", [(True, True), (True, False), (False, True)])
 def test_what_torch_export_refuses_is_compared_as_modules(refused: tuple[bool, bool]) -> None:
     head, base = (REFUSED if each else {} for each in refused)

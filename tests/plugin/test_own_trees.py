@@ -108,3 +108,39 @@ def test_a_change_of_the_input_values_alone_is_measured(pytester: pytest.Pyteste
     _, properties = gate(pytester)
     assert properties["test_speed[net.onnx-identity-b8-cpu]"]["ngraph_verdict"] in ("unchanged", "inconclusive")
     assert "same graph, weights and inputs" not in (pytester.path / "summary.json").read_text()
+
+
+OPERATOR = """
+import torch
+
+@torch.library.custom_op("ngraph_trees::sine", mutates_args=())
+def sine(x: torch.Tensor) -> torch.Tensor:
+    return [torch.sin(x) for _ in range({calls})][0]
+
+@sine.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+class Network(torch.nn.Module):
+    def forward(self, x):
+        return sine(x).{last}()
+
+def network():
+    return Network(), torch.ones(64, 64)
+"""
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("last", ["relu", "tanh"], ids=["operator alone", "operator and graph"])
+def test_an_operator_of_ones_own_that_became_slower_is_seen_under_every_compiler(
+    pytester: pytest.Pytester, repository: Repository, last: str
+) -> None:
+    repository.write("nets.py", OPERATOR.format(calls=1, last="relu"))
+    repository.write("test_it.py", TESTS.format(workloads='"nets:network"', compilers='"identity", "torchscript"'))
+    repository.commit("quick")
+    repository.write("nets.py", OPERATOR.format(calls=40, last=last))
+    _, properties = gate(pytester)
+    assert {name: own["ngraph_verdict"] for name, own in properties.items()} == {
+        "test_speed[nets:network-identity-b8-cpu]": "regressed",
+        "test_speed[nets:network-torchscript-b8-cpu]": "regressed",
+    }

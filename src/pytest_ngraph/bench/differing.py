@@ -77,10 +77,10 @@ def compared(
 ) -> Comparison:
     """Return the comparison with what it is about, and how it is made.
 
-    One process can hold the exported programs of two revisions, but neither their modules nor two versions of a
-    compiler: those run in a process of each side's tree. Where files that a module is built from differ, its Python may
-    differ although its graph is the same; where the graph differs too, the case is compared in both ways. Input values
-    belong to the graph: ids and masks decide how much is computed.
+    One process can hold the exported programs of two revisions, but neither their modules, nor two versions of a
+    compiler or of an operator of the user's own: those run in a process of each side's tree. Where files that a module
+    is built from differ, its Python may differ although its graph is the same; where the graph differs too, the case is
+    compared in both ways. Input values belong to the graph: ids and masks decide how much is computed.
 
     Args:
         comparison: it says where the base's interpreter runs.
@@ -96,15 +96,16 @@ def compared(
     if _differ(head.compiler_files, base.compiler_files, instead_of):
         return dataclasses.replace(own_trees, subject="compiler")
     is_module = head.runs_module and base.runs_module
+    has_other_operators = has_other_files and (head.artifact.calls_own_code or base.artifact.calls_own_code)
     is_edited = is_module and has_other_files
-    if is_equal and not is_edited:
+    if is_equal and not (is_edited or has_other_operators):
         return dataclasses.replace(comparison, same=True)
     modules = dataclasses.replace(own_trees, subject="module")
     if head.artifact.export_error or base.artifact.export_error:
         return modules
     if not is_module:
-        return comparison
-    if is_equal or comparison.placement == "apart":
+        return own_trees if has_other_operators else comparison
+    if is_equal or has_other_operators or comparison.placement == "apart":
         return modules
     programs = dataclasses.replace(comparison, subject="program")
     if not is_edited:

@@ -149,7 +149,7 @@ def cache_inputs(case: Case, artifact: Artifact, target: Target) -> dict[str, An
     Code counts with its paths: the compiler of another tree may go on to read other files beside it.
     """
     known = provenance.of_compiling(case, target, artifact.digest)
-    if artifact.export_error:  # its digest shows weights and operations, but not what the module's code does
+    if artifact.export_error or artifact.calls_own_code:  # the digest does not show what the user's own code does
         known |= {"files": artifact.own_files}
     return known | {"variables": GIVEN, "code": source_files.code_at_start()}
 
