@@ -89,7 +89,7 @@ def find(record: Record, run: Run, folder: Path, launches: int, checks: int) -> 
     shutil.copytree(ours, bare)
     (bare / "serve.py").write_text(script)
     places = [Place(folder=each, cores=target.cores) for each in (ours, bare)]
-    with exclusive(lambda: None):
+    with exclusive(lambda reason: None):
         launched = in_turn(places, TIMEOUT_S, lambda number: None, launches) if launches else [(), ()]
     rates = list(_rates(record.case, target, dataclasses.replace(settings, budget_s=BUDGET_S), places[0], checks))
     return Truth(record=record, costs=deployed.costs, ours=launched[0], bare=launched[1], rates=rates)

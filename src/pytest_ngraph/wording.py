@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}
+TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 """Seconds of each unit of time."""
 
 PLACE = re.compile(r"Exception from \S+:\d+:")
@@ -35,8 +35,10 @@ def number_in(text: str) -> float:
 
 
 def seconds_in(text: str) -> float:
-    """Return the seconds of `20ms`, `2s` or `5min`; a bare number is in seconds. Below 0 where it is no time."""
+    """Return the seconds of `20ms`, `2s` or `5min`; below 0 where it is no time: only 0 needs no unit."""
     match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([a-z]*)", text.strip())
+    if match and not match[2] and float(match[1]) == 0:
+        return 0.0
     return float(match[1]) * TIMES[match[2]] if match and match[2] in TIMES else -1.0
 
 

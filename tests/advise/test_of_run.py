@@ -8,7 +8,7 @@ from launched import costs
 from synthetic import case, failed, noisy
 
 from pytest_ngraph.advise.answer import Answer
-from pytest_ngraph.advise.lines import lines
+from pytest_ngraph.advise.lines import lines, sentence
 from pytest_ngraph.advise.of_run import answers
 from pytest_ngraph.case import Case
 from pytest_ngraph.costs import Costs
@@ -51,6 +51,16 @@ def test_what_breaches_a_threshold_is_not_advised_and_what_may_is_not_sure() -> 
     assert answer.pick.case.compiler == "openvino"
     assert not answer.is_sure
     assert "may breach throughput<251" in answer.doubts[0]
+
+
+def test_what_is_faster_and_breaches_a_limit_stands_in_the_sentence() -> None:
+    (answer,) = found(RECORDS, "throughput>120")
+    assert answer.pick
+    assert answer.pick.case.compiler == "identity"
+    assert sentence(answer) == (
+        "Deploy `identity` at batch 1: eager PyTorch is the fastest that keeps the limits, sure; openvino takes 60 % "
+        "less time, but breaches a limit: throughput 250 samples/s, breaches throughput>120."
+    )
 
 
 def test_what_a_threshold_asks_for_and_nobody_measured_does_not_keep_it() -> None:

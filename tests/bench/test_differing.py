@@ -91,13 +91,14 @@ def test_operators_of_ones_own_are_compared_in_a_process_of_each_tree(changes: d
     head, base = side(ROOT, **EDITED, **changes, operators=("nets",)), side(TREE, operators=("nets",))
     comparison = found(head, base)
     assert (comparison.subject, comparison.placement, comparison.module) == ("module", "apart", None)
-    compiled = (dataclasses.replace(each, runs_module=False) for each in (head, base))
-    assert found(*compiled) == Comparison(against="main", placement="apart")
+    head, base = (dataclasses.replace(each, runs_module=False) for each in (head, base))
+    assert found(head, base) == Comparison(against="main", placement="apart")
 
 
 def test_operators_of_a_library_do_not_see_the_files() -> None:
     head, base = (side(root, **own, operators=("torchvision",)) for root, own in ((ROOT, EDITED), (TREE, {})))
-    assert found(*(dataclasses.replace(each, runs_module=False) for each in (head, base))).same
+    head, base = (dataclasses.replace(each, runs_module=False) for each in (head, base))
+    assert found(head, base).same
 
 
 @pytest.mark.parametrize("refused", [(True, True), (True, False), (False, True)])

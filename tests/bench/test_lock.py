@@ -19,7 +19,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from pytest_ngraph.bench.lock import exclusive
-with exclusive(lambda: None, Path(sys.argv[1])):
+with exclusive(lambda reason: None, Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -27,7 +27,7 @@ with exclusive(lambda: None, Path(sys.argv[1])):
 
 def test_a_free_machine_is_taken_at_once(tmp_path: Path) -> None:
     waits: list[bool] = []
-    with exclusive(lambda: waits.append(True), tmp_path / "lock"):
+    with exclusive(lambda reason: waits.append(True), tmp_path / "lock"):
         assert waits == []
 
 
@@ -45,14 +45,29 @@ def test_a_second_process_waits_and_gets_it_when_the_first_dies(tmp_path: Path) 
         holder.kill()
         holder.wait()
 
-    with exclusive(lambda: events.append("wait"), path, sleep):
-        assert events == ["wait", "sleep"]
+    with exclusive(events.append, path, sleep):
+        assert events == [f"process {holder.pid} is measuring on this machine", "sleep"]
+
+
+def test_who_waits_long_is_reminded(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    texts: list[str] = []
+    holder = exclusive(lambda reason: None, path)
+    holder.__enter__()
+
+    def sleep(seconds: float) -> None:
+        if len(texts) == 3:
+            holder.__exit__(None, None, None)
+
+    with exclusive(texts.append, path, sleep):
+        measuring = f"process {os.getpid()} is measuring on this machine"
+        assert texts == [measuring, f"{measuring}, waited for 30 s so far", f"{measuring}, waited for 60 s so far"]
 
 
 def test_whether_somebody_holds_the_machine_can_be_asked(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert not is_held(path)
-    with exclusive(lambda: None, path):
+    with exclusive(lambda reason: None, path):
         assert is_held(path)
     assert not is_held(path)
 
@@ -79,7 +94,7 @@ def test_it_works_on_nfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(fcntl, "flock", flock)
     path = tmp_path / "lock"
     for _ in ("created", "opened"):
-        with exclusive(lambda: None, path):
+        with exclusive(lambda reason: None, path):
             assert is_held(path)
 
 
@@ -92,7 +107,7 @@ def test_a_file_that_cannot_be_locked_is_one_message(
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     message = rf"cannot lock .*lock, .*: {os.strerror(number)}\. Set TMPDIR"
-    with pytest.raises(UsageError, match=message), exclusive(lambda: None, tmp_path / "lock"):
+    with pytest.raises(UsageError, match=message), exclusive(lambda reason: None, tmp_path / "lock"):
         pass
     with pytest.raises(UsageError, match=message):
         is_held(tmp_path / "lock")

@@ -52,6 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["--p99=20parsecs"], "'20parsecs' is not a time above 0. Write it as 20ms, 2s or 5min."),
         (["--budget=0"], "'0' is not a time above 0"),
+        (["--p99=20"], "'20' is not a time above 0. Write it as 20ms, 2s or 5min."),
         (["--max-memory=512"], "'512' is not a size. Write it as 8GiB, 512MiB or 1.5GB."),
         (["--max-error=-1"], "'-1' is not a number above 0."),
         (["--min-throughput=nan"], "'nan' is not a number above 0."),

@@ -152,7 +152,7 @@ def test_a_name_is_given_once(orin: Cluster, tmp_path: Path) -> None:
 
 def test_a_local_measurement_is_listed(orin: Cluster) -> None:
     lock = Path(orin.environment("orin-1")["TMPDIR"]) / LOCK.name
-    with client_of(orin) as client, exclusive(lambda: None, lock):
+    with client_of(orin) as client, exclusive(lambda reason: None, lock):
         wait_until(lambda: find(client, "orin-1").state == "measured locally")
         assert find(client, "orin-1").state == "measured locally"
 

@@ -48,7 +48,7 @@ def test_a_model_that_cannot_be_exported_runs_where_modules_are_compiled(
 
 
 @each_compiler
-@pytest.mark.parametrize("function", ["mixed", "dynamically_quantized"])
+@pytest.mark.parametrize("function", ["mixed", "dynamically_quantized", "convolution_in_bf16"])
 def test_a_module_that_is_left_as_it_is_agrees_with_eager(
     compiler: str, function: str, exported: Export, tmp_path: Path
 ) -> None:

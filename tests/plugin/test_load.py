@@ -31,7 +31,9 @@ def test_a_limit_that_no_rate_keeps_breaches_a_threshold(quick_project: pytest.P
     assert record.follows_from["target"]["objective"] == "latency"
 
 
-@pytest.mark.parametrize("option", ["--ngraph-load-p99=soon", "--ngraph-load-p99=0", "--ngraph-batch-wait=-1ms"])
+@pytest.mark.parametrize(
+    "option", ["--ngraph-load-p99=soon", "--ngraph-load-p99=0", "--ngraph-load-p99=20", "--ngraph-batch-wait=-1ms"]
+)
 def test_a_time_that_cannot_be_read_is_a_clear_error(quick_project: pytest.Pytester, option: str) -> None:
     result = quick_project.runpytest(option)
     result.stderr.fnmatch_lines([f"*{option}: *is not a time *Write it as 20ms, 2s or 5min."])

@@ -53,8 +53,16 @@ def test_an_interrupted_run_leaves_a_report_of_what_it_has(quick_project: pytest
     )
     result = quick_project.runpytest_subprocess(*REPORT)
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["Report: *report/index.html"])
+    result.stdout.fnmatch_lines(
+        [
+            "1 of 2 cases not measured, because the run ended before: --ngraph-resume goes on.",
+            "Report: *report/index.html",
+        ]
+    )
     assert {row["batch_size"] for row in table(quick_project, "deploy")} == {"1"}
+    page = (quick_project.path / "report" / "index.html").read_text()
+    assert "1 case more was to be measured: a run did not come to its end." in page
+    assert "<strong>1</strong> not measured so far" in page
 
 
 @pytest.mark.parametrize("option", ["--collect-only", "--benchmark-disable"])

@@ -123,6 +123,21 @@ def test_without_a_terminal_a_line_comes_every_half_minute(case: Case) -> None:
     assert terminal.written == [" [resnet18-b8-cpu: measure 50 %; 1 of 2]\n"] * 2
 
 
+def test_a_run_that_waits_says_so_at_once_and_that_time_does_not_count(case: Case) -> None:
+    terminal = Terminal(isatty=False)
+    for device in ("xeon", "orin", "nano"):
+        terminal.status.planned(dataclasses.replace(case, device=device))
+    terminal.status.waiting("process 4711 is measuring on this machine")
+    assert terminal.written == [" [waiting: process 4711 is measuring on this machine; 1 of 3]\n"]
+    terminal.time = 300.0
+    terminal.status.phase(case, "compile")
+    terminal.time = 310.0
+    terminal.status.finished(case)
+    terminal.time = 340.0
+    terminal.status.phase(case, "compile")
+    assert terminal.written[-1] == " [openvino resnet18-b8-cpu: compile; 2 of 3, about 0 s left]\n"
+
+
 def test_quiet_runs_have_no_such_lines(case: Case) -> None:
     terminal = Terminal(isatty=False, verbosity=-1)
     terminal.status.phase(case, "compile")

@@ -53,6 +53,13 @@ def test_the_answer_has_few_lines_that_fit_and_are_not_cut(workloads: int, devic
         assert 3 <= len(shown) <= 5
 
 
+def test_a_workload_of_which_only_some_cases_were_measured_has_no_answer() -> None:
+    """The gate leaves out what is unchanged: the compiler that is left would win unopposed."""
+    unchanged = dataclasses.replace(failed(case("openvino", workload="net0", device="cpu0")), outcome="unchanged")
+    records = [each for each in sweep(2) if each.case.workload != "net0" or each.case.compiler == "identity"]
+    assert [line.split()[0] for line in texts([*records, unchanged])] == ["What", "net1"]
+
+
 def test_nothing_was_compared() -> None:
     assert texts([measured(case(), 0.1)]) == []
     assert texts([failed(case())]) == []

@@ -27,6 +27,12 @@ def mixed() -> Built:
     return Built(Mixed(), (torch.rand(1, SIZE, dtype=torch.bfloat16),), as_is=True)
 
 
+def convolution_in_bf16() -> Built:
+    """ONNX's Conv takes no bf16."""
+    network = torch.nn.Sequential(torch.nn.Conv1d(4, 8, 3), torch.nn.ReLU()).bfloat16().eval()
+    return Built(network, (torch.rand(1, 4, SIZE, dtype=torch.bfloat16),), as_is=True)
+
+
 def in_training() -> Built:
     """Normalizes by its batch, with statistics of its own that are far from the batch's."""
     normalization = torch.nn.BatchNorm1d(SIZE)

@@ -90,6 +90,14 @@ class Answer:
     run: str = ""
 
     @property
+    def barred(self) -> Candidate | None:
+        """The fastest candidate, where it is faster than the pick and only a limit bars it; else None."""
+        if self.pick is None:
+            return None
+        fastest = self.candidates[0]
+        return fastest if fastest.breaches and fastest.s_per_sample < self.pick.s_per_sample else None
+
+    @property
     def doubts(self) -> list[str]:
         """Why the pick is not sure, in words; empty where it is."""
         if self.pick is None:

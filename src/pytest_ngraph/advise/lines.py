@@ -32,7 +32,8 @@ def lines(answer: Answer, width: int, options: str = "") -> Iterator[str]:
         yield "Pareto front of what was measured to the end"
         yield from _table(complete, answer, width)
     others = [each for each in answer.candidates if not each.is_on_front]
-    if others or answer.dropped:
+    untimed = [case for case, reason in answer.dropped.items() if reason == NO_TIME]
+    if others or len(answer.dropped) > len(untimed):
         yield ""
         yield f"Also tried, of {counted(len(answer.candidates) + len(answer.dropped), 'candidate')}"
         for each in others:
@@ -40,7 +41,13 @@ def lines(answer: Answer, width: int, options: str = "") -> Iterator[str]:
                 f"{_label(each.case)}: {quantity(each.s_per_sample, 's')} a sample; {_why(each, answer)}", width
             )
         for case, reason in answer.dropped.items():
-            yield from _wrapped(f"{_label(case)}: {reason}", width)
+            if case not in untimed:
+                yield from _wrapped(f"{_label(case)}: {reason}", width)
+    if untimed:
+        yield ""
+        yield "Not tried, because the budget was over"
+        for case in untimed:
+            yield from _wrapped(_label(case), width)
 
 
 def _wrapped(text: str, width: int, indent: str = INDENT) -> Iterator[str]:
@@ -58,7 +65,7 @@ def sentence(answer: Answer) -> str:
         best = answer.candidates[0]
         why = ", ".join(best.breaches or [each.text for each in best.held if each.state == "unknown"])
         return f"Nothing that was tried keeps the limits. The fastest, {_label(best.case)}: {why}."
-    parts = [f"Deploy {_label(pick.case)}: {_gain(pick)}"]
+    parts = [f"Deploy {_label(pick.case)}: {_gain(pick, answer)}"]
     if pick.p99 is not None:
         parts.append(f"p99 {quantity(pick.p99.value, 's')}")
     memory = pick.cost("serving_memory_bytes")
@@ -67,7 +74,7 @@ def sentence(answer: Answer) -> str:
     if pick.record.score is not None:
         parts.append(f"score {number(pick.record.score)}")
     parts.append("sure" if answer.is_sure else "not sure")
-    aside = [*_beside(answer), *pick.unsure, *_untimed(answer)]
+    aside = [*_beside(answer), *_barred(answer), *pick.unsure, *_untimed(answer)]
     return ", ".join(parts) + (f"; {'; '.join(aside)}" if aside else "") + "."
 
 
@@ -77,10 +84,10 @@ def command(answer: Answer) -> str:
     return f"pytest-ngraph deploy {answer.run} --case {answer.pick.case.id} -o service"
 
 
-def _gain(pick: Candidate) -> str:
+def _gain(pick: Candidate, answer: Answer) -> str:
     """Return by how much less time a sample takes than under eager PyTorch, with its interval in percent."""
     if pick.case.compiler == IDENTITY:
-        return "eager PyTorch is the fastest that was tried"
+        return f"eager PyTorch is the fastest that {'keeps the limits' if answer.barred else 'was tried'}"
     if pick.speedup is None:
         return f"{quantity(pick.s_per_sample, 's')} a sample"
     value, low, high = (100 * (1 - 1 / each) if each > 0 else -float("inf") for each in pick.speedup)
@@ -98,6 +105,15 @@ def _beside(answer: Answer) -> Iterator[str]:
         yield f"{named_beside(other.case, pick.case)} is {apart(other, pick)}{_better(other, pick)}"
         if len(answer.close) > 1:
             yield f"{counted(len(answer.close) - 1, 'other')} may be as fast"
+
+
+def _barred(answer: Answer) -> Iterator[str]:
+    """Yield what would be faster than the pick, and the limits that it breaches."""
+    pick, other = answer.pick, answer.barred
+    if pick and other:
+        share = 1 - other.s_per_sample / pick.s_per_sample
+        name, why = named_beside(other.case, pick.case), ", ".join(other.breaches)
+        yield f"{name} takes {100 * share:.0f} % less time, but breaches a limit: {why}"
 
 
 def _untimed(answer: Answer) -> Iterator[str]:

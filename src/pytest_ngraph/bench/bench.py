@@ -24,7 +24,7 @@ from pytest_ngraph.bench.headroom import Headroom
 from pytest_ngraph.bench.home import OWN_HOME, Home
 from pytest_ngraph.bench.keeping import keep_profile
 from pytest_ngraph.bench.load import put_under_load
-from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
+from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
@@ -100,7 +100,7 @@ class Bench:
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group and yield each record as soon as it is complete."""
-        with exclusive(lambda: self._progress.waiting(OTHERS_MEASURE)):
+        with exclusive(self._progress.waiting):
             self._compile_ahead()
             exported = self._exported.pop(cases[0].group, None)
             folder = exported.folder if exported else self._folder / "group"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from pytest_ngraph.bench.base import Base, Opponents, Unbuilt
 from pytest_ngraph.bench.conditions import Conditions
 from pytest_ngraph.bench.differing import Side
 from pytest_ngraph.bench.home import Home
-from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
+from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.workers import Workers
 from pytest_ngraph.case import Case
@@ -36,7 +37,7 @@ def built(cases: Iterable[Case], conditions: Conditions, instead_of: tuple[Path,
     )
     settings = conditions.settings
     with (
-        exclusive(lambda: print(OTHERS_MEASURE, file=sys.stderr)),
+        exclusive(partial(print, file=sys.stderr)),
         closing(Scratch()) as scratch,
         closing(Workers(scratch.folder, settings.memory_bytes, home)) as workers,
         closing(Opponents(base, workers, conditions.target, settings.timeout_s, scratch.folder)) as opponents,

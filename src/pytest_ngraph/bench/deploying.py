@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.compiled_again import answer, export, prepared
-from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
+from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.workers import Workers
@@ -31,7 +31,7 @@ def deploying(
         UsageError: the workload is another one than was measured, or it cannot be compiled or deployed.
         NgraphError: building, compiling or verifying fails.
     """
-    with exclusive(lambda: progress.waiting(OTHERS_MEASURE)), closing(Scratch()) as scratch:
+    with exclusive(progress.waiting), closing(Scratch()) as scratch:
         with closing(Workers(scratch.folder, settings.memory_bytes)) as workers:
             exported = scratch.folder / "group"
             artifact = export(workers, exported, case, target, settings, graph, "deploy", progress)

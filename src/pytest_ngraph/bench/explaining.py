@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.compiled_again import answer, export, prepared
-from pytest_ngraph.bench.lock import OTHERS_MEASURE, exclusive
+from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.profiled import ProfiledModel, run_in_turn
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.scratch import Scratch
@@ -38,7 +38,7 @@ def explaining(
         NgraphError: building, compiling, verifying or profiling fails.
     """
     with (
-        exclusive(lambda: progress.waiting(OTHERS_MEASURE)),
+        exclusive(progress.waiting),
         closing(Scratch()) as scratch,
         closing(Workers(scratch.folder, settings.memory_bytes)) as workers,
     ):

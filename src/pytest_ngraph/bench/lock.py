@@ -14,8 +14,9 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.files import take
 
 POLL_S = 0.5
-OTHERS_MEASURE = "another process is measuring on this machine"
-"""What a waiting command shows."""
+REMIND_S = 30.0
+LOCKS = Path("/proc/locks")
+"""What Linux says of locks: proc_locks(5)."""
 MODE = 0o666
 """Every user locks the file, and on NFS, who takes an exclusive lock must be allowed to write. Nothing is written."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -34,25 +35,25 @@ LOCK = Path(tempfile.gettempdir()) / f"pytest-ngraph-measuring-{_machine()}.lock
 
 @contextmanager
 def exclusive(
-    on_wait: Callable[[], None], path: Path = LOCK, sleep: Callable[[float], None] = time.sleep
+    on_wait: Callable[[str], None], path: Path = LOCK, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[None]:
     """Hold the machine, waiting for it as long as needed.
 
     The kernel frees the lock when its holder dies, so it is never stale.
 
     Args:
-        on_wait: called once if another process holds the machine.
+        on_wait: called if another process holds the machine, and again every half minute, with a text that says so.
 
     Raises:
         UsageError: the file cannot be opened or locked.
     """
     descriptor = _open(path)
     try:
-        waiting = False
+        polls = 0
         while not _take(descriptor, path):
-            if not waiting:
-                on_wait()
-                waiting = True
+            if polls * POLL_S % REMIND_S == 0:
+                on_wait(f"{_holder(descriptor)} is measuring on this machine{_since(polls * POLL_S)}")
+            polls += 1
             sleep(POLL_S)
         yield
     finally:
@@ -66,6 +67,21 @@ def is_held(path: Path = LOCK) -> bool:
         return not _take(descriptor, path, shared=True)
     finally:
         os.close(descriptor)
+
+
+def _holder(descriptor: int) -> str:
+    """Return who holds the lock on an open file: `process 4711`, where this process can see which one."""
+    inode = f":{os.fstat(descriptor).st_ino} "
+    with suppress(OSError):
+        for line in LOCKS.read_text().splitlines():
+            kind, pid = line.split()[1], line.split()[4]
+            if kind == "FLOCK" and inode in line and pid != "0":
+                return f"process {pid}"
+    return "another process"
+
+
+def _since(waited_s: float) -> str:
+    return f", waited for {waited_s:.0f} s so far" if waited_s else ""
 
 
 def _take(descriptor: int, path: Path, *, shared: bool = False) -> bool:

@@ -180,7 +180,7 @@ def _case(parsed: argparse.Namespace, compiler: str) -> Case:
 
 
 def _seconds(text: str) -> float:
-    """Return the seconds of `20ms`, `2s` or `5min`; a bare number is in seconds."""
+    """Return the seconds of `20ms`, `2s` or `5min`."""
     seconds = seconds_in(text)
     if seconds <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time above 0. Write it as 20ms, 2s or 5min.")

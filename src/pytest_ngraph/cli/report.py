@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from pytest_ngraph.report.study.sides import Sides
 
 
+STORE = ".ngraph"
+
+
 def declare(commands: Any) -> None:
     parser = commands.add_parser("report", help="show stored runs, or write every table and figure of a study")
     parser.add_argument(
@@ -46,7 +49,10 @@ def declare(commands: Any) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    stores = parsed.stores or [Path(".ngraph")]
+    stores = parsed.stores or [Path(STORE)]
+    for each in stores:
+        if each.name in store.run_ids(Path(STORE)) and not each.exists():
+            raise UsageError(f"{each.name} is a run, and no store: pytest-ngraph report --run={each.name}")
     if parsed.output is not None:
         study.check(parsed.output)
         _write(_study(stores, parsed), parsed)

@@ -15,15 +15,22 @@ if TYPE_CHECKING:
     from pytest_ngraph.report.study.sides import Sides
 
 MOST_NAMED = 10
+BOTH = "Both are devices, or both are runs."
 
 
 def runs_named(names: Sequence[str], stores: Sequence[Path]) -> list[Run] | None:
-    """Return the two runs, or None if the names are no runs. `latest` is the last run of the last store."""
+    """Return the two runs, or None if the names are no runs. `latest` is the last run of the last store.
+
+    Raises `UsageError` if only one of them is a run.
+    """
     folders = {run: folder for folder in stores for run in store.run_ids(folder)}
     if folders:
         folders[store.LATEST] = stores[-1]
-    if not all(name in folders for name in names):
+    others = [name for name in names if name not in folders]
+    if len(others) == len(names):
         return None
+    if others:
+        raise UsageError.unknown("--compare", others[0], [*folders][-MOST_NAMED:], BOTH)
     return [store.read(folders[name], name) for name in names]
 
 
@@ -48,7 +55,7 @@ def of_devices(names: Sequence[str], runs: Sequence[Run]) -> Sides:
     for name in names:
         if name not in devices:
             known = [*devices, *[run.id for run in runs][-MOST_NAMED:]]
-            raise UsageError.unknown("--compare", name, known, "Both are devices, or both are runs.")
+            raise UsageError.unknown("--compare", name, known, BOTH)
     records = [record for run in runs for record in run.records]
     one, other = (Side.of_device(name, records) for name in names)
     return Sides(what="device", one=one, other=other)

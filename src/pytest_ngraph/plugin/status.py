@@ -37,6 +37,7 @@ class Status:
         self._finished_at = 0.0
         self._shown_at = float("-inf")
         self._said_at: float | None = None
+        self._waiting_at: float | None = None
         self._shown = False
 
     def planned(self, case: Case) -> None:
@@ -49,7 +50,7 @@ class Status:
         self._erase()
 
     def waiting(self, reason: str) -> None:
-        self._show(f"waiting: {reason}", brief=False)
+        self._show(f"waiting: {reason}", brief=False, waits=True)
 
     def phase(self, case: Case, phase: Phase) -> None:
         self._show(self._beside_others(case, f"{case.compiler} {case.group_label}: {phase}"), brief=False)
@@ -68,10 +69,19 @@ class Status:
         self._doing[case.device] = text
         return " | ".join(self._doing.values())
 
-    def _show(self, what: str, *, brief: bool) -> None:
-        """Show a text; a brief one, which is a part of a phase, only on a live terminal."""
+    def _show(self, what: str, *, brief: bool, waits: bool = False) -> None:
+        """Show a text.
+
+        Args:
+            brief: it is of a part of a phase, and shown on a live terminal only.
+            waits: the run waits. The text is always shown, and this time does not count for what is left.
+        """
         if self._started is None:
             self._started = self._clock()
+        if self._waiting_at is not None:
+            waited_s = self._clock() - self._waiting_at
+            self._started, self._finished_at = self._started + waited_s, self._finished_at + waited_s
+        self._waiting_at = self._clock() if waits else None
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None or self._config.get_verbosity() < 0:
             return
@@ -82,7 +92,7 @@ class Status:
             room = width - reporter._tw.width_of_current_line % width - 1
             self._write(reporter, (RESTORE_AND_ERASE if self._shown else SAVE) + text[:room])
             self._shown = True
-        elif (not brief and self._config.get_verbosity() > 0) or self._is_due():
+        elif waits or (not brief and self._config.get_verbosity() > 0) or self._is_due():
             self._write(reporter, text + "\n")
             self._said_at = self._shown_at
 

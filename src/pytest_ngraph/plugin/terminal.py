@@ -13,7 +13,7 @@ from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.outcomes import RESULT
 from pytest_ngraph.session.session import Session
 from pytest_ngraph.system.support import cannot_measure
-from pytest_ngraph.wording import seen_from
+from pytest_ngraph.wording import counted, seen_from
 
 if TYPE_CHECKING:
     from pytest_ngraph.report.result import RunResult
@@ -90,6 +90,10 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         reporter.write_line(f"Stored as {result.run.id} in {place}; pytest-ngraph report shows it again.")
     if result.saved:
         reporter.write_line(result.saved)
+    if result.unmeasured and result.run.id:
+        every = counted(len(result.run.records) + len(result.unmeasured), "case")
+        left = f"{len(result.unmeasured):,} of {every} not measured, because the run ended before"
+        reporter.write_line(f"{left}: --ngraph-resume goes on.", yellow=True)
     if options.advise:
         for text in advice(result, str(place), width):
             reporter.write_line(text)

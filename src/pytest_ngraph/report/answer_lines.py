@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pytest_ngraph.case import IDENTITY, LATENCY
+from pytest_ngraph.case import IDENTITY, LATENCY, Case
 from pytest_ngraph.metrics import Metrics
 from pytest_ngraph.metrics.cells import Key, key_of, why_not_measured
 from pytest_ngraph.metrics.text import number, quantity
@@ -34,15 +34,23 @@ def answer_lines(records: Sequence[Record], metrics: Metrics, width: int) -> lis
 
 
 def _answered(records: Sequence[Record], metrics: Metrics) -> dict[Key, list[Answer[Record]]]:
-    """Return the answers for each workload on each device, whatever the objective of its cases."""
+    """Return the answers for each workload on each device, whatever the objective of its cases.
+
+    A workload of which a gate left out cases, because they are unchanged, has none: who is fastest is not known.
+    """
     groups: dict[Key, list[Candidate[Record]]] = {}
+    partly = {_workload(record.case) for record in records if record.outcome == "unchanged"}
     for record in records:
         throughput = None if why_not_measured(record) else metrics[record.case]["throughput"].estimate
         if throughput is not None:
             case = record.case
             candidate = Candidate(case.compiler, case.batch_size, case.objective, throughput, record)
-            groups.setdefault(key_of(dataclasses.replace(case, objective=LATENCY)), []).append(candidate)
-    return {key: [*answers(own, metrics.between)] for key, own in groups.items()}
+            groups.setdefault(_workload(case), []).append(candidate)
+    return {key: [*answers(own, metrics.between)] for key, own in groups.items() if key not in partly}
+
+
+def _workload(case: Case) -> Key:
+    return key_of(dataclasses.replace(case, objective=LATENCY))
 
 
 def _rows(found: dict[Key, list[Answer[Record]]], metrics: Metrics, width: int) -> Iterator[Line]:

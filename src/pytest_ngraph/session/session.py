@@ -271,6 +271,8 @@ class Session:
             environment=environment(),
             environments={device: self.site.host(device).environment for device in devices},
             records=tuple(self.records.values()),
+            planned=frozenset(self._plan.ids),
+            whole=not self.unmeasured,
         )
 
     def _broken_base(self) -> list[str]:
@@ -281,8 +283,7 @@ class Session:
 
     def _bases(self) -> dict[str, str]:
         """Return what the run is compared with, and what else than the code differs there."""
-        judges = [] if self.options.gate.calibrate else self.judgement.judges
-        return {judge.name: judge.problem for judge in judges}
+        return {} if self.options.gate.calibrate else {judge.name: judge.problem for judge in self.judgement.judges}
 
     def _save(self, conclusion: Conclusion | None, *, is_complete: bool) -> str:
         """Save this run as the stored baseline that the options name, if it is complete.

@@ -49,7 +49,7 @@ def refuse_outdated(root: Path, modules: Mapping[str, ModuleType]) -> None:
             if own.is_file() and own.read_bytes() != file.read_bytes():
                 raise UsageError(
                     f"{name} was imported from {file}, an installed copy, which is not as {own}: the copy would be "
-                    "measured in place of the working tree. Install it as editable: pip install -e ."
+                    "measured in place of the working tree. Install it as editable (pip install -e .)"
                 )
 
 
@@ -72,7 +72,7 @@ def _refuse_copies(root: Path, modules: Mapping[str, ModuleType]) -> None:
         if (package := name.partition(".")[0]) in copies:
             raise UsageError(
                 f"the base was built with code of the head: {package} came from {file}, an installed copy, "
-                "so that the head would be compared with itself. Install it as editable: pip install -e ."
+                "so that the head would be compared with itself. Install it as editable (pip install -e .)"
             )
 
 

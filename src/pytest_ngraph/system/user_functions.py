@@ -32,7 +32,10 @@ def user_function(text: str, what: str, task: str) -> Callable[..., Any]:
         found: Any = importlib.import_module(module_name)
     except Exception as error:  # importing runs the user's module, which may raise anything
         is_missing = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
-        hint = "It must be importable from the folder in which pytest runs." if is_missing else "Its code raises this."
+        where = (
+            "It must be importable from the folder in which pytest runs: pip install -e ., or ini key pythonpath = src."
+        )
+        hint = where if is_missing else "Its code raises this."
         raise UsageError(
             f"{what} {text!r}: {module_name} cannot be imported ({type(error).__name__}: {first_line(error)}). {hint}"
         ) from error

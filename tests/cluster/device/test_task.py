@@ -50,7 +50,7 @@ class Delivered(Quiet):
 
     deliver: Callable[[], None]
 
-    def reserve(self, owner: str, on_wait: Callable[[], None]) -> None:
+    def reserve(self, owner: str, on_wait: Callable[[str], None]) -> None:
         super().reserve(owner, on_wait)
         self.deliver()
 

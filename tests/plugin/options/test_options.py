@@ -140,6 +140,15 @@ def test_a_goal_and_what_does_not_matter_to_it(pytester: pytest.Pytester) -> Non
     assert (settings.goal, settings.indifference) == ("best", 0.01)
 
 
+def test_a_threshold_of_a_compiler_that_nobody_has_would_never_fail(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--ngraph-fail-on=speedup<1.2 if compiler=openvin")
+    result.stderr.fnmatch_lines(
+        ["ERROR: the threshold speedup<1.2 if compiler=openvin: unknown compiler 'openvin'. Did you mean 'openvino'? *"]
+    )
+    for pattern in ("open*", "mine:Exact", "openvino:streams=2"):
+        assert pytester.runpytest(f"--ngraph-fail-on=speedup<1.2 if compiler={pattern}").ret == 5
+
+
 @pytest.mark.parametrize(
     ("typed", "message"),
     [

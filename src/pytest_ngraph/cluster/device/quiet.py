@@ -73,12 +73,12 @@ class Quiet:
             self._own(owner)
             return True
 
-    def reserve(self, owner: str, on_wait: Callable[[], None]) -> None:
+    def reserve(self, owner: str, on_wait: Callable[[str], None]) -> None:
         """Begin chores for a client, and wait as long as another process measures on this machine.
 
         Args:
             owner: the client.
-            on_wait: called once if another process measures.
+            on_wait: called with a text if another process measures, and again every half minute.
 
         Raises:
             Unwanted: `stop` or `close` was called.
@@ -140,5 +140,5 @@ class Quiet:
         self._state.notify_all()
 
 
-def _refuse() -> None:
+def _refuse(reason: str) -> None:
     raise _Held

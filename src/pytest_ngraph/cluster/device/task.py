@@ -13,7 +13,6 @@ from typing import Any
 
 from distributed import Worker, get_worker
 
-from pytest_ngraph.bench.lock import OTHERS_MEASURE
 from pytest_ngraph.cluster.answers import as_text, failure
 from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.audit import AuditLog
@@ -68,7 +67,7 @@ def _measured(data: dict[str, Any]) -> dict[str, Any]:
         return {"reserved": {"by": held.by, "left_s": held.until - time.time()}}
     try:
         if lacking(task.assignment.projects, worker):
-            _QUIET.reserve(task.assignment.client, lambda: say({"waiting": OTHERS_MEASURE}))
+            _QUIET.reserve(task.assignment.client, lambda reason: say({"waiting": reason}))
             if needed := lacking(task.assignment.projects, worker):
                 return {"needs": needed, "worker": worker.address}
             _QUIET.end(task.assignment.client)  # they came while this waited

@@ -179,6 +179,8 @@ class OnnxRuntime:
                 session = ort.InferenceSession(path, options, providers=providers)
         except errors.NotImplemented as error:
             raise Unsupported(f"onnxruntime has no kernel for an operator of this graph: {error}") from error
+        except errors.InvalidGraph as error:  # an operator of ONNX does not take one of the types, such as bfloat16
+            raise Unsupported(f"onnxruntime refuses this graph: {error}") from error
         # ONNX Runtime falls back to the CPU without an error when a provider's libraries cannot be loaded.
         if session.get_providers()[0] != PROVIDERS[provider]:
             raise Unsupported(

@@ -20,7 +20,7 @@ def fold_batch_norm(module: Any) -> Any:
         def visit_tuple_getitem_(self, item: Any) -> Any:
             item = super().visit_tuple_getitem_(item)
             norm = self._definition(item.tuple_value)
-            if item.index != 0 or not _calls(norm, "relax.nn.batch_norm"):
+            if item.index != 0 or not calls(norm, "relax.nn.batch_norm"):
                 return item
             value, *constants = norm.args
             if not all(_is_constant(constant) for constant in constants) or int(norm.attrs.axis) != 1:
@@ -43,9 +43,9 @@ def fold_batch_norm(module: Any) -> Any:
         def _convolution_and_bias(self, value: Any) -> tuple[Any, Any]:
             """Return the convolution on constant weights that makes `value`, and the bias added to it per channel."""
             call, bias = self._definition(value), 0.0
-            if _calls(call, "relax.add") and _is_constant(call.args[1]) and _is_per_channel(call.args[1]):
+            if calls(call, "relax.add") and _is_constant(call.args[1]) and _is_per_channel(call.args[1]):
                 call, bias = self._definition(call.args[0]), call.args[1].value.numpy().reshape(-1)
-            is_folded = _calls(call, "relax.nn.conv2d") and _is_constant(call.args[1])
+            is_folded = calls(call, "relax.nn.conv2d") and _is_constant(call.args[1])
             return (call, bias) if is_folded else (None, 0.0)
 
     mutator = Fold(module)
@@ -81,7 +81,8 @@ def _is_constant(expression: Any) -> bool:
     return isinstance(expression, Constant)
 
 
-def _calls(expression: Any, operator: str) -> bool:
+def calls(expression: Any, operator: str) -> bool:
+    """Return whether an expression is a call of an operator."""
     from tvm import relax
 
     return isinstance(expression, relax.Call) and getattr(expression.op, "name", "") == operator

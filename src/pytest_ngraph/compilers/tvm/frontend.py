@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.conversion import converting
+from pytest_ngraph.compilers.tvm.batch_norm import calls
 from pytest_ngraph.compilers.tvm.converters import CONVERTERS, DECOMPOSED
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx import runtime as onnx_runtime
@@ -86,9 +87,25 @@ def onnx_relax_module(file: Path) -> Any:
         with converting():
             module = from_onnx(onnx.load(file), keep_params_in_input=False)
             # TVM compiles what its importer makes only after this pass.
-            return relax.transform.DecomposeOpsForInference()(module)
+            return _without_dropout(relax.transform.DecomposeOpsForInference()(module))
     except Exception as error:
         raise Unsupported(f"TVM cannot import the file: {_reason(error)}") from error
+
+
+def _without_dropout(module: Any) -> Any:
+    """Return the module without dropout, which does nothing here: ConvertLayout fails on its mask, a second output."""
+    from tvm import relax
+
+    @relax.expr_functor.mutator
+    class Drop(relax.PyExprMutator):  # type: ignore[misc]
+        def visit_tuple_getitem_(self, item: Any) -> Any:
+            item = super().visit_tuple_getitem_(item)
+            made = item.tuple_value
+            made = self.lookup_binding(made) if isinstance(made, relax.Var) else made
+            return made.args[0] if item.index == 0 and calls(made, "relax.nn.dropout") else item
+
+    module["main"] = Drop(module).visit_expr(module["main"])
+    return relax.transform.DeadCodeElimination()(module)
 
 
 def _reshape_instead_of_viewing(program: torch.export.ExportedProgram) -> None:
@@ -105,5 +122,6 @@ def _reshape_instead_of_viewing(program: torch.export.ExportedProgram) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of TVM's error; its type, where a converter asserts without a word."""
-    return (str(error).strip().splitlines() or [repr(error)])[0]
+    """Return the first line of TVM's error; with its type, where a converter raises no sentence."""
+    text = (str(error).strip().splitlines() or [""])[0]
+    return text if " " in text else repr(error)

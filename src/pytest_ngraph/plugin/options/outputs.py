@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ngraph import compilers
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options.reading import ONE, Declare, lines
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
 
 
+OF_PATTERNS = "*?[:"
+"""Characters of patterns, of options, and of compilers of one's own, which no list has."""
 FILES_OF_FIGURES = ("json", "save", "autosave", "histogram", "compare")
 """Options of pytest-benchmark, without their prefix, that write or compare the figures of every test."""
 
@@ -71,9 +75,18 @@ def thresholds(config: pytest.Config) -> tuple[Threshold, ...]:
 
 
 def parse_thresholds(texts: Sequence[str]) -> tuple[Threshold, ...]:
-    """Return thresholds from a mark, the command line or the ini file. Raises `UsageError` for other text."""
+    """Return thresholds from a mark, the command line or the ini file.
+
+    Raises `UsageError` for other text, and for a compiler that nobody has: such a threshold would never fail.
+    """
     if not texts:
         return ()
     from pytest_ngraph.gate import Threshold
 
-    return tuple(Threshold.parse(text) for text in texts)
+    found = tuple(Threshold.parse(text) for text in texts)
+    for threshold in found:
+        name = str(dict(threshold.selectors).get("compiler", ""))
+        is_one = name and not any(each in name for each in OF_PATTERNS)
+        if is_one and name not in compilers.names():
+            raise UsageError(f"the threshold {threshold}: {UsageError.unknown('compiler', name, compilers.names())}")
+    return found

@@ -92,7 +92,7 @@ def positive(config: pytest.Config, name: str, default: float, *, or_zero: bool 
 
 
 def seconds(config: pytest.Config, name: str, default: float, *, or_zero: bool = False) -> float:
-    """Return the seconds of `20ms`, `2s` or `5min` above 0, or 0 where that is allowed; a bare number is in seconds."""
+    """Return the seconds of `20ms`, `2s` or `5min` above 0, or 0 where that is allowed."""
     text = single(config, name)
     if text is None:
         return default

@@ -33,13 +33,19 @@ def check_libraries() -> None:
 
 
 def check(folder: Path) -> None:
-    """Raise `Unsupported` if a library is missing, and `UsageError` if no report can be written to this folder."""
+    """Raise `Unsupported` if a library is missing, and `UsageError` if no report can be written to this folder.
+
+    A folder that was not there is not there afterwards: until there is a report, there may be an error.
+    """
     check_libraries()
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".probe"
         probe.touch()
         probe.unlink()
+        for each in made:
+            each.rmdir()
     except OSError as error:
         raise UsageError(f"cannot write a report to {folder}: {error.strerror}. Give another folder.") from None
 

@@ -5,7 +5,7 @@ Of equal cases, the one begun last counts; `Study.records` has the others as wel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from pytest_ngraph.metrics.history import learned
 from pytest_ngraph.report.study import columns, frames
 from pytest_ngraph.report.study.recorded import Recorded
 from pytest_ngraph.report.study.sides import Sides
+from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
     from pytest_ngraph.metrics import Metric
@@ -36,6 +37,7 @@ class Study:
         wider: the metrics that span several cases, and the user's own, with the columns of `columns.METRICS`.
         profiles: where the time of cases goes, by their id. Only of those whose time was profiled.
         unprofiled: why that is not known of cases that were to be profiled, by their id.
+        unmeasured: number of cases without a record, of runs that did not come to their end.
         between: how much processes of the same code differ; decisions take it into account.
         before: the cases of the earlier runs that this study is compared with; no rows without such runs.
         sides: two runs or devices that are compared; None without them.
@@ -51,6 +53,7 @@ class Study:
     loads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.LOADS))
     profiles: Mapping[str, KeptProfile] = field(default_factory=dict)
     unprofiled: Mapping[str, str] = field(default_factory=dict)
+    unmeasured: int = 0
     between: Between = IN_GENERAL
     sides: Sides | None = None
 
@@ -93,6 +96,7 @@ class Study:
             loads=frames.loads(computed.cells),
             profiles={case: KeptProfile.from_dict(data) for case, data in kept.items() if "kernels" in data},
             unprofiled={case: data["problem"] for case, data in kept.items() if "problem" in data},
+            unmeasured=recorded.unmeasured,
             before=earlier.frame.select(list(columns.CASES))[earlier.newest()],
             between=known,
             sides=sides,
@@ -117,11 +121,17 @@ class Study:
             .agg(pl.col("value").n_unique())
             .filter(pl.col("value") > 1)
         )
-        return [
+        return [*self._cut_short] + [
             f"device {device} stands for {count} different machines; of equal cases only the newest count. "
             "Give each machine a device name of its own (ini key ngraph_devices)."
             for device, count in several.rows()
         ]
+
+    @property
+    def _cut_short(self) -> Iterator[str]:
+        if self.unmeasured:
+            more = f"{counted(self.unmeasured, 'case')} more {'was' if self.unmeasured == 1 else 'were'} to be measured"
+            yield f"{more}: a run did not come to its end. pytest --ngraph-resume goes on with it."
 
     @property
     def _fingerprints(self) -> pl.DataFrame:

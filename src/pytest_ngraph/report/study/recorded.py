@@ -35,6 +35,7 @@ class Recorded:
         machines: with the columns of `columns.MACHINES`.
         times: of the records that say what they depend on, of cases that have several.
         profiles: what records keep of their profiles, by the row; most have none.
+        unmeasured: number of cases without a record that runs which did not come to their end would have measured.
     """
 
     frame: pl.DataFrame
@@ -42,6 +43,7 @@ class Recorded:
     machines: pl.DataFrame
     times: Sequence[Timed]
     profiles: Mapping[int, dict[str, Any]]
+    unmeasured: int
 
     @classmethod
     def of(cls, runs: Iterable[Run | Outline]) -> Recorded:
@@ -49,7 +51,7 @@ class Recorded:
 
         Of records begun at the same time, the one of the earlier run comes first.
         """
-        digests, conditions = Conditions(), list[str]()
+        digests, conditions, planned = Conditions(), list[str](), set[str]()
         profiles: dict[int, dict[str, Any]] = {}
         parts, machines, cells = [pl.DataFrame(schema=columns.RECORDS)], [pl.DataFrame(schema=columns.MACHINES)], []
         for each in runs:
@@ -64,6 +66,7 @@ class Recorded:
                 conditions += map(digests.of, batch)
                 devices |= dict.fromkeys(record.case.device for record in batch)
             machines.append(frames.machine(run, devices))
+            planned |= set() if run.whole else run.planned
         frame = pl.concat(parts)
         joined = Cells.joined(cells)
         parts.clear()  # else all is in memory three times where it is put into order
@@ -76,6 +79,7 @@ class Recorded:
             machines=pl.concat(machines).sort("run", maintain_order=True),
             times=list(_times(frame, joined, conditions)),
             profiles={row: profiles[place] for row, place in enumerate(order.tolist()) if place in profiles},
+            unmeasured=len(planned.difference(frame["case"])),
         )
 
     def newest(self) -> Rows:

@@ -28,6 +28,7 @@ NAME = "index.html"
 
 def write(study: Study, figures: Sequence[Figure], tables: Sequence[Table], folder: Path) -> list[Path]:
     """Write the page into a folder, and those of cases into a folder in it. Return the files, the page first."""
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / NAME
     path.write_text(render(study, figures, tables), encoding="utf-8")
     return [path, *cases.write(study, _environment(), folder)]

@@ -107,6 +107,8 @@ def _counts(study: Study, found: Sequence[Answered]) -> Iterator[tuple[str, str,
         f"of {counted(study.cases.height, 'case')} failed",
         "failed",
     )
+    if study.unmeasured:
+        yield f"{study.unmeasured:,}", "not measured so far", "failed"
     yield f"{(~study.measured['stable']).sum():,}", "did not settle in their budget", "failed"
 
 
