@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 
     from pytest_ngraph.artifact import Artifact, Target
 
-__all__ = ["flatten", "inputs", "load", "onnx_file", "precision", "read", "untraceable"]
+__all__ = ["file", "flatten", "inputs", "load", "onnx_file", "precision", "read", "untraceable"]
 
 
 def load(artifact: Artifact) -> torch.export.ExportedProgram:
-    """Return the exported program, on the CPU. Its `module()` takes `inputs(artifact)`.
+    """Return the exported program, on the CPU. Its `module()` takes `inputs(artifact)`. Raises as `file` does."""
+    return read(file(artifact), quantized=artifact.quantized, operators=artifact.operators)
+
+
+def file(artifact: Artifact) -> Path:
+    """Return the file of the exported program.
 
     Raises:
         Unsupported: there is none, because the workload is an ONNX file or `torch.export` refuses it.
@@ -35,7 +40,7 @@ def load(artifact: Artifact) -> torch.export.ExportedProgram:
             f"{artifact.case.workload} is an ONNX file, and this compiler takes PyTorch programs. "
             f"Use a compiler that reads ONNX."
         )
-    return read(artifact.program, quantized=artifact.quantized, operators=artifact.operators)
+    return artifact.program
 
 
 def untraceable(artifact: Artifact, reason: str) -> Unsupported:
@@ -53,7 +58,7 @@ def _refusal(artifact: Artifact) -> str:
     return f"torch.export refuses {artifact.case.workload}: {artifact.export_error}"
 
 
-def read(file: Path, *, quantized: bool, operators: Sequence[str]) -> torch.export.ExportedProgram:
+def read(path: Path, *, quantized: bool, operators: Sequence[str]) -> torch.export.ExportedProgram:
     """Return the exported program in a file. `quantized` and `operators` are as in `Artifact`."""
     import torch
 
@@ -63,7 +68,7 @@ def read(file: Path, *, quantized: bool, operators: Sequence[str]) -> torch.expo
     if quantized:
         import torch.ao.quantization.fx._decomposed  # the operators of what PT2E quantizes
     with converting():
-        return torch.export.load(file)
+        return torch.export.load(path)
 
 
 def onnx_file(artifact: Artifact, compiler: str) -> Path | None:

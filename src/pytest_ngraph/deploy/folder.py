@@ -26,6 +26,7 @@ from pytest_ngraph.system.files import sha256
 
 README = "README.md"
 NOT_SUMMED = (README, SUMS)
+ERROR = re.compile(r"^[\w.]+(?:Error|Exception):\s*.+$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +99,15 @@ def _check(folder: Path, case: str) -> str:
     command = [sys.executable, "-I", SCRIPT, "--check"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise _not_written(case, "fails its check", said[-1] if said else f"status {done.returncode}")
+        said = done.stderr.strip() or done.stdout.strip()
+        raise _not_written(case, "fails its check", _error_in(said) if said else f"status {done.returncode}")
     return done.stdout
+
+
+def _error_in(text: str) -> str:
+    """Return the last error's name with its first words: PyTorch's go on for lines. Without one, the last line."""
+    errors = ERROR.findall(text)
+    return " ".join(errors[-1].split()) if errors else text.splitlines()[-1]
 
 
 def _costs(written: Written, record: Record, target: Target, settings: Settings, progress: Progress) -> Costs:

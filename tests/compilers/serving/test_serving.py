@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -63,6 +64,13 @@ def test_what_cannot_be_deployed_has_a_reason(
     require(compiler)
     with pytest.raises(Unsupported, match=re.escape(reason)):
         deployed(artifact(tmp_path, compiler, **fields), target, tmp_path, tmp_path)
+
+
+def test_operators_of_ones_own_are_code_that_the_folder_lacks(exported: Export, tmp_path: Path) -> None:
+    built = exported(Case(workload="twice:build", compiler="identity", batch_size=2))
+    own = dataclasses.replace(built, files={"/home/me/twice.py": "a digest"})
+    with pytest.raises(Unsupported, match="twice defines operators of its program, and serve.py has no code of yours"):
+        deployed(own, CPU, tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize("compiler", ["tensorrt", "tensorrt_rtx"])

@@ -15,8 +15,6 @@ from pytest_ngraph.workloads.flat import takes_tensors
 from pytest_ngraph.workloads.tensors import dtype
 
 if TYPE_CHECKING:
-    import torch
-
     from pytest_ngraph.workloads import Construction
 
 CODE = '''
@@ -83,10 +81,8 @@ def deploy_script(
 
 def deploy_program(artifact: Artifact, target: Target, folder: Path, *, channels_last: bool = False) -> Serving:
     """Write the exported program."""
-    loaded = program.load(artifact)
-    assert artifact.program is not None
-    shutil.copyfile(artifact.program, folder / PROGRAM_FILE)
-    imports = [QUANTIZED] * artifact.quantized + [f"import {name}" for name in _operator_libraries(loaded)]
+    shutil.copyfile(program.file(artifact), folder / PROGRAM_FILE)
+    imports = [QUANTIZED] * artifact.quantized
     read = f'torch.export.load(HERE / "{PROGRAM_FILE}")'
     moved = _moved(target, [IN_CHANNELS_LAST] * channels_last)
     if target.kind == "cuda":
@@ -127,7 +123,13 @@ def _serving(
     Args:
         load: the lines of `load` that return it.
         given: its arguments, made from the list `tensors`.
+
+    Raises:
+        Unsupported: the program has operators that the user's own files define.
     """
+    if artifact.calls_own_code:
+        homes = ", ".join(artifact.operators)
+        raise Unsupported(f"{homes} defines operators of its program, and serve.py has no code of yours")
     types = [tensor.dtype for tensor in program.inputs(artifact)]
     lower = any(map(is_bf16, types)) or "bf16" in (target.precision, *artifact.precisions)
     constants, tensors = "", "[torch.from_numpy(array) for array in inputs]"
@@ -140,7 +142,7 @@ def _serving(
         tensors = tensors.replace(" for ", ".cuda() for ", 1)
     if channels_last:
         given = f"*(each.contiguous({IN_CHANNELS_LAST}) if each.ndim == 4 else each for each in tensors)"
-    lines = ("import torch", *imports)
+    lines = ("import torch", *imports, *(f"import {library}" for library in artifact.operators))
     streams = target.threads if target.objective == "throughput" else 1
     return Serving(
         libraries=tuple(dict.fromkeys(line.split()[1].partition(".")[0] for line in lines)),
@@ -156,14 +158,6 @@ def _moved(target: Target, changes: list[str]) -> str:
     """Return the call that moves a module to the device, and changes it."""
     arguments = ", ".join(['"cuda"'] * (target.kind == "cuda") + changes)
     return f".to({arguments})" if arguments else ""
-
-
-def _operator_libraries(loaded: torch.export.ExportedProgram) -> list[str]:
-    """Return the modules that define operators of the program which PyTorch itself lacks."""
-    import torch
-
-    operators = {node.target for node in loaded.graph.nodes if isinstance(node.target, torch._ops.OpOverload)}
-    return ["torchvision"] * any(operator.namespace == "torchvision" for operator in operators)
 
 
 def _refuse_nested(artifact: Artifact, target: Target, script: Path) -> None:
