@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_ngraph.advise.limits import Held, Holder, p99
-from pytest_ngraph.advise.race import Raced
+from pytest_ngraph.advise.race import NO_TIME, Raced
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.metrics.between import Between, is_surely_above, with_between
@@ -88,6 +88,11 @@ class Answer:
     candidates: tuple[Candidate, ...]
     dropped: Mapping[Case, str]
     run: str = ""
+
+    @property
+    def untimed(self) -> list[Case]:
+        """Candidates that the budget had no time for."""
+        return [case for case, reason in self.dropped.items() if reason == NO_TIME]
 
     @property
     def barred(self) -> Candidate | None:

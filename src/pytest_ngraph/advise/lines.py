@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_ngraph.advise.answer import Answer, Candidate, apart, named_beside
-from pytest_ngraph.advise.race import NO_TIME
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.report.lines import INDENT, wrapped
@@ -32,7 +31,7 @@ def lines(answer: Answer, width: int, options: str = "") -> Iterator[str]:
         yield "Pareto front of what was measured to the end"
         yield from _table(complete, answer, width)
     others = [each for each in answer.candidates if not each.is_on_front]
-    untimed = [case for case, reason in answer.dropped.items() if reason == NO_TIME]
+    untimed = answer.untimed
     if others or len(answer.dropped) > len(untimed):
         yield ""
         yield f"Also tried, of {counted(len(answer.candidates) + len(answer.dropped), 'candidate')}"
@@ -118,7 +117,7 @@ def _barred(answer: Answer) -> Iterator[str]:
 
 def _untimed(answer: Answer) -> Iterator[str]:
     """Yield of how many candidates nothing is known, because the budget was over."""
-    if untimed := list(answer.dropped.values()).count(NO_TIME):
+    if untimed := len(answer.untimed):
         every = len(answer.candidates) + len(answer.dropped)
         yield f"the budget had no time for {untimed} of {counted(every, 'candidate')}"
 

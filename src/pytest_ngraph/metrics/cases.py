@@ -15,13 +15,14 @@ from pytest_ngraph.stats import Estimates
 def case_columns(panels: Panels) -> dict[str, Column]:
     """Return every metric by name. Those that take draws are still empty: `ratios.fill` adds them chunk by chunk."""
     cells = panels.cells
+    throughput, latency_s = _throughput(cells), _latency_s(cells)
     return {
-        "throughput": _throughput(cells),
-        "latency_s": _latency_s(cells),
-        "tokens_per_s": readings.times_reading(cells, _throughput(cells), "tokens"),
+        "throughput": throughput,
+        "latency_s": latency_s,
+        "tokens_per_s": readings.times_reading(cells, throughput, "tokens"),
         **percentiles.columns(cells, unmeasured_rows(cells)),
         "max_rate": load.column(cells, unmeasured_rows(cells)),
-        "time_to_first_token_s": readings.times_reading(cells, _latency_s(cells), "first_tokens"),
+        "time_to_first_token_s": readings.times_reading(cells, latency_s, "first_tokens"),
         "speedup": ratios.column(panels, ratios.RATIOS["speedup"]),
         "rtr": ratios.column(panels, ratios.RATIOS["rtr"]),
         "ase": ratios.column(panels, ratios.RATIOS["rtr"]),

@@ -91,7 +91,7 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     if result.saved:
         reporter.write_line(result.saved)
     if result.unmeasured and result.run.id:
-        every = counted(len(result.run.records) + len(result.unmeasured), "case")
+        every = counted(len(result.run.planned), "case")
         left = f"{len(result.unmeasured):,} of {every} not measured, because the run ended before"
         reporter.write_line(f"{left}: --ngraph-resume goes on.", yellow=True)
     if options.advise:

@@ -9,6 +9,8 @@ from typing import Any
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import first_line
 
+NOT_FOUND = "It must be importable from the folder in which pytest runs: pip install -e ., or ini key pythonpath = src."
+
 
 def is_import_string(text: str) -> bool:
     """Return whether a text names a module and something in it."""
@@ -32,10 +34,7 @@ def user_function(text: str, what: str, task: str) -> Callable[..., Any]:
         found: Any = importlib.import_module(module_name)
     except Exception as error:  # importing runs the user's module, which may raise anything
         is_missing = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
-        where = (
-            "It must be importable from the folder in which pytest runs: pip install -e ., or ini key pythonpath = src."
-        )
-        hint = where if is_missing else "Its code raises this."
+        hint = NOT_FOUND if is_missing else "Its code raises this."
         raise UsageError(
             f"{what} {text!r}: {module_name} cannot be imported ({type(error).__name__}: {first_line(error)}). {hint}"
         ) from error

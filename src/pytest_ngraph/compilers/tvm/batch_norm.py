@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from pytest_ngraph.compilers.tvm.rewriting import calls, rewritten
+
 
 def fold_batch_norm(module: Any) -> Any:
     """Replace every batch norm on constants by a scaled convolution and a shift, or by a scale and a shift."""
@@ -48,11 +50,7 @@ def fold_batch_norm(module: Any) -> Any:
             is_folded = calls(call, "relax.nn.conv2d") and _is_constant(call.args[1])
             return (call, bias) if is_folded else (None, 0.0)
 
-    mutator = Fold(module)
-    for variable, function in module.functions_items():
-        if isinstance(function, relax.Function):
-            mutator.builder_.update_func(variable, mutator.visit_expr(function))
-    return relax.transform.DeadCodeElimination()(mutator.builder_.get())
+    return relax.transform.DeadCodeElimination()(rewritten(module, Fold))
 
 
 def _affine(attributes: Any, gamma: Any, beta: Any, mean: Any, variance: Any) -> tuple[Any, Any]:
@@ -79,10 +77,3 @@ def _is_constant(expression: Any) -> bool:
     from tvm.ir import Constant
 
     return isinstance(expression, Constant)
-
-
-def calls(expression: Any, operator: str) -> bool:
-    """Return whether an expression is a call of an operator."""
-    from tvm import relax
-
-    return isinstance(expression, relax.Call) and getattr(expression.op, "name", "") == operator

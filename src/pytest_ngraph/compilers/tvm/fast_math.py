@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.compilers.tvm.rewriting import rewritten
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,11 +27,7 @@ def fast_math(module: Any) -> Any:
             name = operator.rpartition(".")[2]
             return self.builder_.call_te(functions[operator], call.args[0], *axis, primfunc_name_hint=name)
 
-    mutator = FastMath(module)
-    for variable, function in module.functions_items():
-        if isinstance(function, relax.Function):
-            mutator.builder_.update_func(variable, mutator.visit_expr(function))
-    return mutator.builder_.get()
+    return rewritten(module, FastMath)
 
 
 def _functions() -> dict[str, Callable[..., Any]]:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.conversion import converting
-from pytest_ngraph.compilers.tvm.batch_norm import calls
 from pytest_ngraph.compilers.tvm.converters import CONVERTERS, DECOMPOSED
+from pytest_ngraph.compilers.tvm.rewriting import calls, rewritten
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.onnx import runtime as onnx_runtime
 
@@ -104,8 +104,7 @@ def _without_dropout(module: Any) -> Any:
             made = self.lookup_binding(made) if isinstance(made, relax.Var) else made
             return made.args[0] if item.index == 0 and calls(made, "relax.nn.dropout") else item
 
-    module["main"] = Drop(module).visit_expr(module["main"])
-    return relax.transform.DeadCodeElimination()(module)
+    return relax.transform.DeadCodeElimination()(rewritten(module, Drop))
 
 
 def _reshape_instead_of_viewing(program: torch.export.ExportedProgram) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from pytest_ngraph.compilers.tvm.cpu import kernel
 from pytest_ngraph.compilers.tvm.cpu.contraction import Roles
+from pytest_ngraph.compilers.tvm.rewriting import rewritten
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array
@@ -66,11 +67,7 @@ def pack_weights(module: Any, processor: Processor) -> Any:
             variable = self.builder_.add_func(fitted.function, f"{call.args[0].name_hint}_packed")
             return relax.call_tir(variable, arguments, out_ty=call.ty)
 
-    mutator = CallPacked(module)
-    for variable, function in module.functions_items():
-        if isinstance(function, relax.Function):
-            mutator.builder_.update_func(variable, mutator.visit_expr(function))
-    return relax.transform.DeadCodeElimination()(mutator.builder_.get())
+    return relax.transform.DeadCodeElimination()(rewritten(module, CallPacked))
 
 
 def pack(weights: Array, columns: int) -> Array:

@@ -84,9 +84,9 @@ def parse_thresholds(texts: Sequence[str]) -> tuple[Threshold, ...]:
     from pytest_ngraph.gate import Threshold
 
     found = tuple(Threshold.parse(text) for text in texts)
+    known = compilers.names()
     for threshold in found:
         name = str(dict(threshold.selectors).get("compiler", ""))
-        is_one = name and not any(each in name for each in OF_PATTERNS)
-        if is_one and name not in compilers.names():
-            raise UsageError(f"the threshold {threshold}: {UsageError.unknown('compiler', name, compilers.names())}")
+        if name and name not in known and not any(each in name for each in OF_PATTERNS):
+            raise UsageError(f"the threshold {threshold}: {UsageError.unknown('compiler', name, known)}")
     return found

@@ -66,7 +66,8 @@ class Recorded:
                 conditions += map(digests.of, batch)
                 devices |= dict.fromkeys(record.case.device for record in batch)
             machines.append(frames.machine(run, devices))
-            planned |= set() if run.whole else run.planned
+            if not run.whole:
+                planned |= run.planned
         frame = pl.concat(parts)
         joined = Cells.joined(cells)
         parts.clear()  # else all is in memory three times where it is put into order
