@@ -41,6 +41,15 @@ def test_it_holds_nothing_else_and_is_bound(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"serve.py", "seen.json"}, "no bytecode is left"
 
 
+def test_temporary_files_that_it_leaves_are_removed(tmp_path: Path) -> None:
+    """The process ends at once, without the clean-up of libraries that unpack a model there."""
+    leaving = "import tempfile\nopen('left.txt', 'w').write(tempfile.mkdtemp())\n"
+    launch(made_up.folder(tmp_path, leaving))
+    left = Path((tmp_path / "left.txt").read_text())
+    assert left.name
+    assert not left.exists()
+
+
 def test_seconds_are_from_exec_to_the_first_answer_without_reading_the_samples() -> None:
     found = launches._launch(100.0, [100.1, 100.5, 101.0, 109.0, 109.25, 3e8, 2e8, 4e8])
     assert found.cold_start_s == pytest.approx(1.25)

@@ -70,13 +70,17 @@ def in_turn(
 
 
 def launched(place: Place, timeout_s: float) -> ServingLaunch:
-    """Launch one process, wait for its end and return its figures.
+    """Launch one process, wait for its end and return its figures. The temporary files that it left are removed.
 
     Raises:
         NgraphError: the process cannot be started, does not answer, or takes longer.
     """
     reads, writes = os.pipe()
-    with os.fdopen(reads, "rb") as figures, tempfile.TemporaryFile() as stderr:
+    with (
+        os.fdopen(reads, "rb") as figures,
+        tempfile.TemporaryFile() as stderr,
+        tempfile.TemporaryDirectory(prefix="ngraph-serving-") as temporary,  # Inductor unpacks its package there
+    ):
         command = [place.python, "-I", "-B", client.__file__, str(place.folder), str(writes)]
         try:
             with on_cores(place.cores):
@@ -87,7 +91,7 @@ def launched(place: Place, timeout_s: float) -> ServingLaunch:
                     stdout=subprocess.DEVNULL,
                     stderr=stderr,
                     cwd=place.folder,
-                    env=dict(place.variables),
+                    env={**place.variables, "TMPDIR": temporary},
                     pass_fds=(writes,),
                 )
         except OSError as error:
