@@ -13,13 +13,17 @@ from pathlib import Path
 import pytest
 
 SCRIPT = """
-import ctypes, json, subprocess, sys
+import ctypes, functools, json, subprocess, sys
 from pytest_ngraph.machine.source_files import FilesRead
 
 files = FilesRead()
 
+@functools.cache
+def content(name):
+    return open(name).read()
+
 def read(name):
-    files.begin()
+    files.begin(name)
     if name == "module":
         import nets
     elif name.endswith(".so"):
@@ -27,7 +31,7 @@ def read(name):
     elif name.endswith(".sh"):
         subprocess.run(["./" + name], check=True)
     else:
-        open(name).read()
+        content(name)
     return sorted(path.rpartition("/")[2] for path in files.digests())
 
 print(json.dumps([read(name) for name in sys.argv[1:]]))
@@ -54,6 +58,10 @@ def files_of(project: Path, *builds: str) -> list[list[str]]:
 
 def test_a_file_counts_for_what_reads_it(project: Path) -> None:
     assert files_of(project, "a.bin", "b.bin") == [["a.bin"], ["b.bin"]]
+
+
+def test_a_file_counts_also_where_its_content_was_kept_since_it_was_read(project: Path) -> None:
+    assert files_of(project, "a.bin", "b.bin", "a.bin") == [["a.bin"], ["b.bin"], ["a.bin"]]
 
 
 def test_what_a_module_reads_when_it_is_imported_counts_for_all_that_is_built_of_it_later(project: Path) -> None:

@@ -39,8 +39,13 @@ def test_a_module_that_no_package_provides_is_one_message() -> None:
 
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A search path with the packages `alone`, and `needs`, which needs it; each has one module."""
-    for name, needed, content in (("alone", "", "1"), ("needs", "Requires-Dist: alone\n", "1234")):
+    """A search path with packages of one module each; `needs` needs `alone`, and so does `whole` with its extra."""
+    for name, needed, content in (
+        ("alone", "", "1"),
+        ("needs", "Requires-Dist: alone\n", "1234"),
+        ("whole", "Provides-Extra: more\nRequires-Dist: alone; extra == 'more'\n", "12"),
+        ("asks", "Requires-Dist: whole[more]\n", "123"),
+    ):
         (tmp_path / f"{name}.py").write_text(content)
         (folder := tmp_path / f"{name}-1.0.dist-info").mkdir()
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{needed}")
@@ -55,6 +60,12 @@ def test_the_size_is_that_of_all_installed_files_each_counted_once(packages: Pat
     assert install_bytes(["alone"]) == 1
     assert install_bytes(["needs"]) == 5
     assert install_bytes(["needs", "alone"]) == 5
+
+
+def test_what_an_extra_needs_counts_where_the_extra_is_asked_for(packages: Path) -> None:
+    assert install_bytes(["whole"]) == 2
+    assert install_bytes(["asks"]) == 3 + 2 + 1
+    assert "alone==1.0" in requirements(["asks"])
 
 
 def test_the_size_of_a_package_without_a_list_of_files_is_unknown(packages: Path) -> None:

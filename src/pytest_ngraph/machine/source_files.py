@@ -7,6 +7,7 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -35,6 +36,8 @@ class FilesRead:
     """
 
     def __init__(self) -> None:
+        self._what = ""
+        self._of: dict[str, set[str]] = defaultdict(set)
         self._opened: set[str] = set()
         self._lasting: set[str] = set()
         self._written: set[str] = set()
@@ -42,13 +45,19 @@ class FilesRead:
         _foreign()  # imports something, which a compiler that changes `sys.path` would prevent later
         sys.addaudithook(self._note)
 
-    def begin(self) -> None:
-        """Forget the files opened so far, except those read while importing the user's modules.
+    def begin(self, what: str) -> None:
+        """Forget the files opened so far, except those read while importing the user's modules, and for this before.
 
-        A module reads a file once, but everything built from that module later depends on the file.
+        A module reads a file once, but everything built from that module later depends on the file. A function may
+        keep what it has read, too.
+
+        Args:
+            what: name of what is built from the files that are opened from now on.
         """
         self.keep_imported()
-        self._opened.clear()
+        self._of[self._what] |= self._opened
+        self._what = what
+        self._opened = set(self._of[what])
 
     def digests(self, ignored: Path | None = None) -> dict[str, str]:
         """Return the digests, by path, of the user's own files that were opened since `begin`.

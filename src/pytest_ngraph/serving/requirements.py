@@ -15,6 +15,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.system.installed import providers
 
 FILE = "requirements.txt"
+NO_EXTRA = ""
 
 
 def requirements(modules: Iterable[str]) -> str:
@@ -46,14 +47,15 @@ def install_bytes(modules: Iterable[str]) -> int | None:
 
 def distributions(names: Iterable[str]) -> set[str]:
     """Return the normalized names of distributions, and of all that they need, as far as these are installed."""
-    found: set[str] = set()
-    waiting = list(names)
+    found: set[tuple[str, str]] = set()
+    waiting = [(name, NO_EXTRA) for name in names]
     while waiting:
-        name = canonicalize_name(waiting.pop())
-        if name not in found and _is_installed(name):
-            found.add(name)
-            waiting += _needed(name)
-    return found
+        name, extra = waiting.pop()
+        needed = canonicalize_name(name), extra
+        if needed not in found and _is_installed(name):
+            found.add(needed)
+            waiting += _needed(*needed)
+    return {name for name, _ in found}
 
 
 def _distribution(module: str) -> str:
@@ -78,11 +80,13 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-def _needed(name: str) -> Iterator[str]:
+def _needed(name: str, extra: str) -> Iterator[tuple[str, str]]:
+    """Yield what a distribution needs with one of its extras: names, each without an extra and with those asked for."""
     for text in requires(name) or ():
         requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            yield requirement.name
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            for asked_for in (NO_EXTRA, *requirement.extras):
+                yield requirement.name, asked_for
 
 
 @cache

@@ -80,7 +80,7 @@ class Worker:
         """
         self._announce("build")
         files = source_files.of_this_process()
-        files.begin()
+        files.begin(case["workload"])
         try:
             with garbage.without_garbage_collection():
                 artifact = export(Case.from_dict(case), Path(folder))

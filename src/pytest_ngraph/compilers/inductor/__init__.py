@@ -128,8 +128,8 @@ class Inductor:
         built = self._built(artifact, target)
         # `fullgraph`: a part that falls back to eager is an error. It would be measured as Inductor's otherwise, while
         # of a module it is what the fact `graph_breaks` counts.
-        compiled = torch.compile(built.module, mode=self.mode, fullgraph=not is_module)
-        run = pytorch.with_keywords(compiled, built.kwargs)
+        lazy = torch.compile(built.module, mode=self.mode, fullgraph=not is_module)
+        run = pytorch.with_keywords(lazy, built.kwargs)
         # Kernels called one by one from Python hold its lock, so that streams would take turns. C++ calls do not.
         options = {"freezing": self.freezing, "cpp_wrapper": target.objective == "throughput"}
 
@@ -140,8 +140,9 @@ class Inductor:
             try:
                 with _caching_in(folder), _on_all_cores(on), config.patch(options):
                     self._call_first(model, is_module=is_module)
+                compiled = model.compiled_since(before)
                 if is_module:
-                    model.count_since(before)
+                    model.facts |= compiled
             except BaseException:
                 model.close()
                 raise

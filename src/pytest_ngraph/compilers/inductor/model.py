@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -37,18 +38,19 @@ class InductorModel(pytorch.PytorchModel):
 
             self._skips_before = counters["inductor"]["cudagraph_skips"]
 
-    def count_since(self, before: dict[str, int]) -> None:
-        """Note in the facts how many graphs were compiled since then, and how often they were broken.
+    def compiled_since(self, before: dict[str, int]) -> dict[str, str]:
+        """Return how many graphs were compiled since then, and how often they were broken, as facts.
 
         Raises:
             Unsupported: none was compiled, so that eager PyTorch would be measured as Inductor.
         """
         since = {name: count - before[name] for name, count in counts().items()}
         if not since["graphs"] and self._open == {self}:  # beside another open model, its code may be used again
+            why = ": TORCHDYNAMO_DISABLE is set. Unset it" if os.environ.get("TORCHDYNAMO_DISABLE") == "1" else ""
             raise Unsupported(
-                "inductor compiles nothing of this module: torch.compile leaves all of it to eager PyTorch"
+                f"inductor compiles nothing of this model: torch.compile leaves all of it to eager PyTorch{why}"
             )
-        self.facts |= {name: str(count) for name, count in since.items()}
+        return {name: str(count) for name, count in since.items()}
 
     def outputs(self) -> Sequence[Array]:
         """Return the outputs, and note whether CUDA graphs were replayed: outputs are read once the model is warm."""
