@@ -121,6 +121,9 @@ def test_two_runs_or_devices_side_by_side(tmp_path: Path, capsys: pytest.Capture
     rows = (tmp_path / "report" / "tables" / "side_by_side.csv").read_text().splitlines()
     assert f"{ids[1]} (s)" in rows[0]
     assert len(rows) == 5
+    capsys.readouterr()
+    assert main(["report", again, "--compare", "latest", ids[1]]) == 2
+    assert f"--compare latest {ids[1]}: both are run {ids[1]}. Name two runs" in capsys.readouterr().err
 
 
 def test_a_device_that_is_two_machines_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,6 +92,7 @@ def test_bound_is_in_the_unit_of_the_metric(text: str, bound: float) -> None:
         ("speedup<1 if q=x", "at 'q=x': unknown key 'q'"),
         ("speedup<1 if device", "at 'device': expected a value: device=..."),
         ("speedup<1 if b=8 and batch_size=8", "at 'batch_size=8': batch_size is selected twice"),
+        ("ase[b=16]<0.5 if b=8", "at 'b=8': batch_size is selected twice"),
         ("ase[b=x]<1", "at 'b=x]<1': b=x: 'x' is not a whole number"),
         ("ase[b=1<2", "at 'b=1<2': expected selectors and a closing ']'"),
         ("friction[b=8]<2", "friction extends over every batch size, so batch_size cannot select it"),

@@ -9,8 +9,10 @@ import pytest
 
 from pytest_ngraph.cli import main
 from pytest_ngraph.history import series
+from pytest_ngraph.history.imports import pytest_benchmark
 from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.series import Series
+from pytest_ngraph.stats import Estimate
 
 ASV = {
     "commit_hash": "d" * 40,
@@ -87,6 +89,26 @@ def test_nights_of_pytest_benchmark_become_a_series(tmp_path: Path, capsys: pyte
     assert f"between {19:010d} and {20:010d}"[:10] in printed
 
 
+@pytest.mark.parametrize("seconds", [0.0, math.nan])
+def test_a_result_without_a_time_above_0_is_left_out(
+    tmp_path: Path, seconds: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = benchmark(0, 0.01)
+    data["benchmarks"].append({"fullname": "too quick", "stats": {"median": seconds, "iqr": 0.0, "rounds": 5}})
+    file, store = put(tmp_path / "a.json", data), tmp_path / "store"
+    assert main(["history", "import", str(file), f"--store={store}"]) == 0
+    assert "1 result of pytest-benchmark" in capsys.readouterr().out
+    assert [each.case_id for each in loaded(store)] == ["test_it.py::test_sort[8]"]
+
+
+def test_one_that_an_earlier_version_took_breaks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pytest_benchmark, "_latency", lambda stats: Estimate(stats["median"], 0.0, 0.0))
+    files = [put(tmp_path / f"{seconds}.json", benchmark(0, seconds)) for seconds in (0.0, 0.01)]
+    main(["history", "import", *map(str, files), f"--store={tmp_path / 'store'}"])
+    (found,) = loaded(tmp_path / "store")
+    assert len(found.rows) == 1
+
+
 def test_importing_again_changes_nothing(tmp_path: Path) -> None:
     file = put(tmp_path / "a.json", benchmark(0, 0.01, data=[0.01, 0.011, 0.0105] * 5))
     for _ in range(2):
@@ -120,6 +142,10 @@ def test_results_of_asv_have_a_series_for_each_combination(tmp_path: Path) -> No
         ("not JSON", "cannot be read as JSON"),
         (json.dumps(ASV | {"version": 1}), "version 1 of asv's format, not 2"),
         (json.dumps(benchmark(0, 0.01) | {"benchmarks": [{}]}), "looks like results of pytest-benchmark, but"),
+        (
+            json.dumps(benchmark(0, 0.01)).replace('"rounds": 100', '"rounds": 0'),
+            "looks like results of pytest-benchmark, but",
+        ),
     ],
 )
 def test_any_other_file_is_a_mistake(

@@ -42,6 +42,15 @@ def test_a_run_without_a_base(project: pytest.Pytester, step_summary: Path) -> N
     assert (data["bases"], data["verdicts"], data["results"][0]["outcome"]) == ([], [], "measured")
 
 
+def test_the_command_has_the_values_of_our_options_behind_a_sign(quick_project: pytest.Pytester) -> None:
+    """So that a bisection can leave the options out with their values."""
+    given = ("--ngraph-summary", "gate.md", "--ngraph-fail-on", "speedup<1e-9", "--junitxml", "out.xml", "-k", "Exact")
+    quick_project.runpytest(*ONE, "--ngraph-serving", *given).assert_outcomes(passed=1)
+    command = shlex.split(json.loads((quick_project.path / "gate.json").read_text())["command"])
+    own = ["--ngraph-serving", "--ngraph-summary=gate.md", "--ngraph-fail-on=speedup<1e-9", "--junitxml=out.xml"]
+    assert command[: 3 + len(own) + 2] == ["pytest", *ONE, *own, "-k", "Exact"]
+
+
 def test_a_run_without_a_base_is_no_step_summary_of_its_own_accord(
     quick_project: pytest.Pytester, step_summary: Path
 ) -> None:

@@ -44,7 +44,7 @@ def declare(commands: Any) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    from pytest_ngraph.deploy.folder import name_of, require_empty
+    from pytest_ngraph.deploy.folder import names_of, require_empty
 
     run = store.read(parsed.store, parsed.run_id)
     profiles = load_inventory(parsed.devices)
@@ -54,8 +54,9 @@ def _run(parsed: argparse.Namespace) -> int:
         if not parsed.best:
             _deploy(choice.by_id(run, parsed.case), run, profiles, parsed.output)
             return 0
-        chosen = {parsed.output / name_of(record): record for record in choice.fastest(run)}
-        return max([_deployed(record, run, profiles, folder) for folder, record in chosen.items()])
+        chosen = choice.fastest(run)
+        named = zip(chosen, names_of(chosen), strict=True)
+        return max([_deployed(record, run, profiles, parsed.output / name) for record, name in named])
     except KeyboardInterrupt:
         print("\npytest-ngraph: interrupted; a folder that was not finished is not written", file=sys.stderr)
         return INTERRUPTED

@@ -21,7 +21,7 @@ BOTH = "Both are devices, or both are runs."
 def runs_named(names: Sequence[str], stores: Sequence[Path]) -> list[Run] | None:
     """Return the two runs, or None if the names are no runs. `latest` is the last run of the last store.
 
-    Raises `UsageError` if only one of them is a run.
+    Raises `UsageError` if only one of them is a run, or both are the same.
     """
     folders = {run: folder for folder in stores for run in store.run_ids(folder)}
     if folders:
@@ -31,7 +31,10 @@ def runs_named(names: Sequence[str], stores: Sequence[Path]) -> list[Run] | None
         return None
     if others:
         raise UsageError.unknown("--compare", others[0], [*folders][-MOST_NAMED:], BOTH)
-    return [store.read(folders[name], name) for name in names]
+    found = [store.read(folders[name], name) for name in names]
+    if found[0].id == found[1].id:
+        raise UsageError(f"--compare {names[0]} {names[1]}: both are run {found[0].id}. Name two runs, or two devices.")
+    return found
 
 
 def of_runs(runs: Sequence[Run]) -> Sides:

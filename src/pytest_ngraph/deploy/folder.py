@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,9 +46,17 @@ class Deployed:
     costs: Costs
 
 
-def name_of(record: Record) -> str:
-    """Return the name of a case's folder: its id, without what file names cannot have."""
-    return re.sub(r"[^\w.,=+-]+", "_", record.case.id).strip(".")
+def names_of(records: Iterable[Record]) -> list[str]:
+    """Return the names of the folders of several cases: their ids, without what file names cannot have.
+
+    Where two ids come to the same, each gets the CRC-32 of its id, too.
+    """
+    ids = [record.case.id for record in records]
+    plain = [re.sub(r"[^\w.,=+-]+", "_", each).strip(".") for each in ids]
+    return [
+        name if plain.count(name) == 1 else f"{name}-{zlib.crc32(each.encode()):08x}"
+        for each, name in zip(ids, plain, strict=True)
+    ]
 
 
 def require_empty(folder: Path) -> None:

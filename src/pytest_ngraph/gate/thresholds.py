@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -136,7 +136,7 @@ class _Reader:
         selectors = self._bracket(name)
         op = self._operator()
         limit, unit = self._loss(name) if op == RELATIVE else self._limit(name)
-        selectors |= self._condition(name)
+        selectors |= self._condition(name, selectors)
         return Threshold(name, op, limit, unit, tuple(sorted(selectors.items())))
 
     def _metric(self) -> str:
@@ -161,7 +161,7 @@ class _Reader:
         match = self._take(_BRACKET)
         if match is None:
             raise self._error("expected selectors and a closing ']'")
-        selectors = self._selectors(metric, _bracketed(match[0][:-1]))
+        selectors = self._selectors(metric, _bracketed(match[0][:-1]), ())
         self._at = match.end()
         return selectors
 
@@ -215,14 +215,14 @@ class _Reader:
             raise self._error("the limit is not finite")
         return number, unit, at
 
-    def _condition(self, metric: str) -> dict[str, str | int]:
+    def _condition(self, metric: str, selected: Collection[str]) -> dict[str, str | int]:
         if not self._text[self._at :].strip():
             return {}
         if self._take(re.compile(r"if\b")) is None:
             raise self._error("expected 'if key=value' or the end")
-        return self._selectors(metric, re.split(r"\s+and\s+", self._text[self._at :]))
+        return self._selectors(metric, re.split(r"\s+and\s+", self._text[self._at :]), selected)
 
-    def _selectors(self, metric: str, parts: list[str]) -> dict[str, str | int]:
+    def _selectors(self, metric: str, parts: list[str], selected: Collection[str]) -> dict[str, str | int]:
         selectors: dict[str, str | int] = {}
         for part in parts:
             self._at = self._text.rindex(part)
@@ -233,7 +233,7 @@ class _Reader:
             if not equals or not value:
                 raise self._error(f"expected a value: {key}=...")
             field = KEYS.get(key, key)
-            if field in selectors:
+            if field in selectors or field in selected:
                 raise self._error(f"{field} is selected twice")
             self._check_extent(metric, field)
             selectors[field] = value if field in TEXTS else self._number(key, value)

@@ -115,7 +115,7 @@ def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL
     """
     cases, parts = _glob(pattern), index.cases()
     beside = _by_case((row for row in index.rows(cases, anchored=True) if row.ratio), branch)
-    imported = _by_case((row for row in index.rows(cases, run=f"{IMPORTED}*") if row.latency), branch)
+    imported = _by_case((row for row in index.rows(cases, run=f"{IMPORTED}*") if _has_seconds(row)), branch)
     ratios = [_ratios(case_id, parts[case_id], rows) for case_id, rows in beside.items()]
     seconds = [_seconds(case_id, parts[case_id], rows) for case_id, rows in imported.items()]
     return [*_with_steps(ratios, index, level), *_with_steps(seconds, index, level)]
@@ -142,6 +142,11 @@ def _ratios(case_id: str, parts: Mapping[str, Any], rows: Sequence[Row]) -> Seri
 def _seconds(case_id: str, parts: Mapping[str, Any], rows: Sequence[Row]) -> Series:
     logs = np.array([math.log(row.latency.value) for row in rows if row.latency])
     return Series(case_id=case_id, parts=parts, unit="seconds", rows=tuple(rows), chain=Chain(logs, None))
+
+
+def _has_seconds(row: Row) -> bool:
+    """Return whether a row has a time above 0: files that earlier versions imported may have others."""
+    return row.latency is not None and 0 < row.latency.value < math.inf
 
 
 def _with_steps(found: Sequence[Series], index: Index, level: float) -> list[Series]:

@@ -14,6 +14,8 @@ from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.outcomes import RESULT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_ngraph.report.destinations import Destinations
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -39,7 +41,7 @@ def publish(config: pytest.Config) -> None:
 
     started = config.invocation_params
     head = head_of(started.dir)
-    command = shlex.join(["pytest", *map(str, started.args)])
+    command = shlex.join(["pytest", *joined(list(map(str, started.args)), config)])
     gate = config.stash[SESSION].options.gate
     whole = dataclasses.replace(
         result,
@@ -49,6 +51,22 @@ def publish(config: pytest.Config) -> None:
         history=str(config.getoption("ngraph_history_url") or config.getini("ngraph_history_url") or ""),
     )
     config.stash[PROBLEMS] = destinations.write(whole)
+
+
+def joined(arguments: Sequence[str], config: pytest.Config) -> list[str]:
+    """Return the arguments of pytest with the values of our options, and those of JUnit, behind a `=`."""
+    found: list[str] = []
+    for argument in arguments:
+        before = found[-1] if found else ""
+        is_value = before.startswith("--junit") and "=" not in before
+        if before.startswith("--ngraph-") and "=" not in before:
+            given = config.getoption(before.removeprefix("--").replace("-", "_"))
+            is_value = argument in (given if isinstance(given, list) else [given])
+        if is_value:
+            found[-1] = f"{before}={argument}"
+        else:
+            found.append(argument)
+    return found
 
 
 def show_problems(reporter: pytest.TerminalReporter) -> None:

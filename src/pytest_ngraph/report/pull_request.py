@@ -119,7 +119,11 @@ def _since(result: RunResult) -> list[str]:
 
 
 def _selecting(command: str) -> list[str]:
-    """Return the arguments of a pytest that select cases and how they are measured, without what a bisection sets."""
+    """Return the arguments of a pytest that select cases and how they are measured, without what a bisection sets.
+
+    Args:
+        command: as in `RunResult`: the values of our options are behind a `=`.
+    """
     return [word for word in shlex.split(command)[1:] if not word.startswith(("--ngraph-", "--junit"))]
 
 

@@ -44,7 +44,7 @@ class RunResult:
         notes: sentences on the run as a whole.
         saved: what became of the run as a stored baseline, in a sentence; empty where it was to be none.
         head: revision that was measured (`feature at 5d6e7f8`); empty where it is not known.
-        command: shell command that repeats the run.
+        command: shell command that repeats the run, the values of our options behind a `=`.
         commits: the head's commits that its base does not have, oldest first, each as `5d6e7f8 Widen the layers`. Empty
             where that is not known.
         history: address of the page that `pytest-ngraph history` writes; empty for none.

@@ -74,7 +74,7 @@ def _read(file: Path) -> tuple[str, list[tuple[Origin, Summary]]]:
         if isinstance(data, dict) and reader.wrote(data):
             try:
                 return tool, list(reader.results(data, file))
-            except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            except (KeyError, TypeError, ValueError, ArithmeticError, IndexError, AttributeError) as error:
                 raise UsageError(
                     f"{file} looks like results of {tool}, but cannot be read: {type(error).__name__}: {error}."
                 ) from None

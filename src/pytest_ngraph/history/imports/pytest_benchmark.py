@@ -21,7 +21,7 @@ def wrote(data: Mapping[str, Any]) -> bool:
 
 
 def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summary]]:
-    """Yield the results of a file; all are of one commit and one machine."""
+    """Yield the results of a file that have a time above 0; all are of one commit and one machine."""
     del file
     machine, commit = data["machine_info"], data.get("commit_info") or {}
     started = _seconds(data["datetime"])
@@ -30,7 +30,9 @@ def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summa
         run="", environment=_environment(machine), source={name: str(text) for name, text in source.items() if text}
     )
     for found in data["benchmarks"]:
-        name = str(found["fullname"])
+        name, latency = str(found["fullname"]), _latency(found["stats"])
+        if latency is None:
+            continue
         yield (
             origin,
             Summary(
@@ -38,20 +40,25 @@ def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summa
                 case=case_named(name, str(machine.get("node", ""))),
                 outcome="measured",
                 started_at=started,
-                latency=_latency(found["stats"]),
+                latency=latency,
             ),
         )
 
 
-def _latency(stats: Mapping[str, Any]) -> Estimate:
+def _latency(stats: Mapping[str, Any]) -> Estimate | None:
     """Return the median with its interval: from all rounds, where they were saved, else from the quartiles.
+
+    None for a median that is not a time above 0: the clock was too coarse, or the file is damaged.
 
     The latter is the notch of a box plot (McGill, Tukey and Larsen 1978): 1.57 interquartile ranges over the root of
     the number of rounds.
     """
     if samples := stats.get("data"):
-        return median_interval(np.array(samples, dtype=np.float64))
+        found = median_interval(np.array(samples, dtype=np.float64))
+        return found if 0 < found.value < math.inf else None
     value = float(stats["median"])
+    if not 0 < value < math.inf:
+        return None
     reach = 1.57 * float(stats["iqr"]) / math.sqrt(stats["rounds"])
     return Estimate(value, value - reach, value + reach)
 
