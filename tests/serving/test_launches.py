@@ -41,6 +41,20 @@ def test_it_holds_nothing_else_and_is_bound(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"serve.py", "seen.json"}, "no bytecode is left"
 
 
+def test_packages_elsewhere_are_found_and_nothing_else_that_is_the_users(tmp_path: Path) -> None:
+    (packages := tmp_path / "packages").mkdir()
+    (packages / "elsewhere.py").write_text("")
+    (own := tmp_path / "own").mkdir()
+    (own / "mine.py").write_text("")
+    folder, variables = made_up.folder(tmp_path / "a", "import elsewhere\n"), {"PYTHONPATH": str(own)}
+    launch(folder, variables=variables, packages=[str(packages)])
+    with pytest.raises(NgraphError, match="No module named 'elsewhere'"):
+        launch(folder, variables=variables)
+    for code in ("import mine\n", "import launches\n"):
+        with pytest.raises(NgraphError, match="No module named"):
+            launch(made_up.folder(tmp_path / "b", code), variables=variables, packages=[str(packages)])
+
+
 def test_temporary_files_that_it_leaves_are_removed(tmp_path: Path) -> None:
     """The process ends at once, without the clean-up of libraries that unpack a model there."""
     leaving = "import tempfile\nopen('left.txt', 'w').write(tempfile.mkdtemp())\n"

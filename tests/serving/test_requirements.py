@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.serving.requirements import _size, install_bytes, requirements
+from pytest_ngraph.serving.requirements import _size, elsewhere, install_bytes, requirements
 
 
 def test_every_line_is_an_installed_version() -> None:
@@ -71,3 +71,8 @@ def test_what_an_extra_needs_counts_where_the_extra_is_asked_for(packages: Path)
 def test_the_size_of_a_package_without_a_list_of_files_is_unknown(packages: Path) -> None:
     (packages / "alone-1.0.dist-info" / "RECORD").unlink()
     assert install_bytes(["needs"]) is None
+
+
+def test_folders_where_an_isolated_interpreter_does_not_look_are_named(packages: Path) -> None:
+    assert elsewhere(["needs", "numpy"]) == [str(packages.resolve())]
+    assert elsewhere(["numpy"]) == []

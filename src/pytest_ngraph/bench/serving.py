@@ -76,11 +76,17 @@ class ServingCosts:
             return None
         try:
             folder = Path(tempfile.mkdtemp(prefix="serving-", dir=self._temporary))
-            known = arm.deploy(folder).costs
+            written = arm.deploy(folder)
         except (Unsupported, WorkerFailed, OSError) as error:
             return Deployment(Costs(problem=f"it cannot be deployed: {error}"))
-        variables = variables_of(self._temporary)
-        return Deployment(known, Place(folder=folder, cores=arm.target.cores, python=python, variables=variables))
+        place = Place(
+            folder=folder,
+            cores=arm.target.cores,
+            python=python,
+            variables=variables_of(self._temporary),
+            packages=written.packages,
+        )
+        return Deployment(written.costs, place)
 
     def measure(self, case: Case, deployments: Sequence[Deployment]) -> list[Costs]:
         """Launch these folders in turn, remove them, and return what each costs.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import tempfile
 import zlib
 from collections.abc import Iterable
@@ -78,22 +77,25 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
         NgraphError: it cannot be compiled any more, or the check of the folder fails.
     """
     require_empty(folder)
-    place = folder.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as around:
-        building = Path(around, place.name)
+    destination = folder.resolve()
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{destination.name}-", dir=destination.parent) as around:
+        building = Path(around, destination.name)
         building.mkdir()
         graph = record.follows_from["graph"]
         with deploying(record.case, target, settings, graph, building, progress) as written:
             write_sums(building)
-            checked = _check(building, record.case.id)
-            costs = _costs(written, record, target, settings, progress)
+            place = Place(
+                folder=building, cores=target.cores, variables=variables_of(building), packages=written.packages
+            )
+            checked = _check(place, record.case.id)
+            costs = _costs(written, place, record, settings, progress)
             (building / README).write_text(readme(record, run, target, written, costs))
-        if place.exists():  # it may be the folder that the command runs in, which must stay
+        if destination.exists():  # it may be the folder that the command runs in, which must stay
             for path in building.iterdir():
-                path.rename(place / path.name)
+                path.rename(destination / path.name)
         else:
-            building.rename(place)
+            building.rename(destination)
     return Deployed(folder=folder, checked=checked, costs=costs)
 
 
@@ -104,10 +106,10 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text(sums)
 
 
-def _check(folder: Path, case: str) -> str:
+def _check(place: Place, case: str) -> str:
     """Run the folder's own check and return what it printed. Raise `NgraphError` where it fails."""
-    command = [sys.executable, "-I", SCRIPT, "--check"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    command = [*place.command, SCRIPT, "--check"]
+    done = subprocess.run(command, cwd=place.folder, env=place.environment, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
         raise _not_written(case, "fails its check", _error_in(said) if said else f"status {done.returncode}")
@@ -120,10 +122,8 @@ def _error_in(text: str) -> str:
     return " ".join(errors[-1].split()) if errors else text.splitlines()[-1]
 
 
-def _costs(written: Written, record: Record, target: Target, settings: Settings, progress: Progress) -> Costs:
+def _costs(written: Written, place: Place, record: Record, settings: Settings, progress: Progress) -> Costs:
     """Return what the folder costs to serve. Raise `NgraphError` where it does not answer."""
-    variables = variables_of(written.folder)
-    place = Place(folder=written.folder, cores=target.cores, variables=variables)
     try:
         (launches,) = launch(record.case, [place], settings.timeout_s, progress)
     except NgraphError as error:

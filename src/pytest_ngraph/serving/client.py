@@ -1,6 +1,6 @@
 """The program of a launch: serves like a service, and notes when what was done. It imports nothing but `serve`.
 
-python -I client.py FOLDER DESCRIPTOR
+python [-I] client.py FOLDER DESCRIPTOR
 
 It imports `serve` from the folder, loads the model, answers, and answers on until its memory is steady. Then it writes
 the readings of the clock and the bytes of memory to the descriptor, separated by spaces; -1 for what is not known.
@@ -25,6 +25,8 @@ STEADY, SHARE, LONGEST_S = 3, 0.002, 20.0
 def main() -> None:
     begun = time.monotonic()
     folder, descriptor = sys.argv[1:]
+    if not sys.flags.isolated:
+        del sys.path[0]  # the folder of this file
     sys.path.insert(0, folder)
     import serve  # type: ignore[import-not-found]
 

@@ -34,12 +34,24 @@ class Place:
         cores: logical CPUs that the process is bound to.
         python: its interpreter.
         variables: its environment.
+        packages: folders with packages that it needs, where an isolated interpreter does not look.
     """
 
     folder: Path
     cores: Sequence[int]
     python: str = sys.executable
     variables: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    packages: Sequence[str] = ()
+
+    @property
+    def command(self) -> list[str]:
+        """The interpreter, which finds its own packages and those in `packages`, and nothing else of the user."""
+        return [self.python, "-s" if self.packages else "-I", "-B"]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of `command`."""
+        return {**self.variables, **({"PYTHONPATH": os.pathsep.join(self.packages)} if self.packages else {})}
 
 
 def in_turn(
@@ -81,7 +93,7 @@ def launched(place: Place, timeout_s: float) -> ServingLaunch:
         tempfile.TemporaryFile() as stderr,
         tempfile.TemporaryDirectory(prefix="ngraph-serving-") as temporary,  # Inductor unpacks its package there
     ):
-        command = [place.python, "-I", "-B", client.__file__, str(place.folder), str(writes)]
+        command = [*place.command, client.__file__, str(place.folder), str(writes)]
         try:
             with on_cores(place.cores):
                 started = time.monotonic()
@@ -91,7 +103,7 @@ def launched(place: Place, timeout_s: float) -> ServingLaunch:
                     stdout=subprocess.DEVNULL,
                     stderr=stderr,
                     cwd=place.folder,
-                    env={**place.variables, "TMPDIR": temporary},
+                    env={**place.environment, "TMPDIR": temporary},
                     pass_fds=(writes,),
                 )
         except OSError as error:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import site
+import sysconfig
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
@@ -43,6 +46,21 @@ def install_bytes(modules: Iterable[str]) -> int | None:
     """
     sizes = [_size(name) for name in distributions(_distribution(module) for module in modules)]
     return None if None in sizes else sum(filter(None, sizes))
+
+
+def elsewhere(modules: Iterable[str]) -> list[str]:
+    """Return the folders of these distributions that an isolated interpreter does not look in.
+
+    Such are those of `PYTHONPATH`, as module systems set it, and that of `pip install --user`.
+
+    Raises:
+        Unsupported: a module belongs to no installed distribution.
+    """
+    known = {*site.getsitepackages(), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    usual = {os.path.realpath(path) for path in known}
+    names = sorted(distributions(_distribution(module) for module in modules))
+    places = dict.fromkeys(os.path.realpath(str(distribution(name).locate_file(""))) for name in names)
+    return [place for place in places if place not in usual]
 
 
 def distributions(names: Iterable[str]) -> set[str]:

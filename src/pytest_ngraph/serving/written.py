@@ -23,6 +23,7 @@ class Written:
         agreement: how close the outputs are to the reference.
         artifact_bytes: as in `Costs`.
         install_bytes: as in `Costs`.
+        packages: folders with packages that it needs, where an isolated interpreter does not look.
     """
 
     folder: Path
@@ -32,6 +33,7 @@ class Written:
     agreement: Agreement
     artifact_bytes: int
     install_bytes: int | None
+    packages: list[str]
 
     @classmethod
     def from_answer(cls, answer: dict[str, Any], folder: Path, agreement: Agreement) -> Written:

@@ -12,7 +12,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import serving
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.serving.requirements import FILE, install_bytes, requirements
+from pytest_ngraph.serving.requirements import FILE, elsewhere, install_bytes, requirements
 from pytest_ngraph.serving.script import INPUTS, REFERENCE, SCRIPT, script
 
 Outputs = Callable[[], Sequence[Array]]
@@ -54,6 +54,7 @@ def deploy(
         "serving": found.to_dict(),
         "artifact_bytes": artifact_bytes,
         "install_bytes": install_bytes(modules),
+        "packages": elsewhere(modules),
         "inputs": _described(inputs, artifact.input_names, "input"),
         "outputs": _described(reference, artifact.output_names, "output"),
     }
