@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 Array: TypeAlias = "npt.NDArray[Any]"
 Kind = str
 """A kind of device: `cpu`, `cuda`, `xpu`, ..., each a file of `compilers/kinds/`."""
-LISTS = ("unrelated", "input_names", "output_names", "input_types", "precisions", "hidden", "random", "operators")
+LISTS = (
+    *("unrelated", "input_names", "output_names", "input_types", "precisions"),
+    *("hidden", "random", "operators", "custom_ops"),
+)
 """Fields of `Artifact` that are tuples."""
 CAVEAT = "caveat"
 """The fact that says what a reader of the figures must know of how the model ran: the summary shows it."""
@@ -99,6 +102,7 @@ class Artifact:
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
         random: which of `output_names` have values that are drawn in each call.
         operators: modules that define operators of the program, and are imported before it is read.
+        custom_ops: shared libraries with operators of `onnx`, which ONNX Runtime loads before it.
     """
 
     folder: Path
@@ -121,6 +125,7 @@ class Artifact:
     hidden: tuple[str, ...] = ()
     random: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
+    custom_ops: tuple[str, ...] = ()
 
     @property
     def own_files(self) -> dict[str, str]:

@@ -210,7 +210,7 @@ def test_falling_back_to_the_cpu_is_refused(exported: Export, tmp_path: Path, mo
     OnnxRuntime().compile(exported(CASE), CPU, tmp_path)
     monkeypatch.setattr(ort, "get_available_providers", lambda: list(PROVIDERS.values()))
     monkeypatch.setitem(PROVIDERS, "dnnl", "CPUExecutionProvider")
-    session = OnnxRuntime(provider="dnnl")._session(tmp_path / "model.onnx", CPU, tmp_path)
+    session = OnnxRuntime(provider="dnnl")._session(exported(CASE), tmp_path / "model.onnx", CPU, tmp_path)
     monkeypatch.setitem(PROVIDERS, "dnnl", "DnnlExecutionProvider")
     monkeypatch.setattr(ort, "InferenceSession", lambda *arguments, **options: session)
     with pytest.raises(Unsupported, match="could not load DnnlExecutionProvider and fell back to CPUExecutionProvider"):

@@ -50,9 +50,11 @@ def soon_checked() -> Iterator[None]:
     """Have folders that are deployed in this process check themselves sooner, as `check` has them."""
 
     def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
-        python, isolated, *script = command
+        python, isolated, no_bytecode, *script = command
         code = f"import runpy, sys\n{SOON_OVER}sys.argv.pop(0)\nrunpy.run_path(sys.argv[0], run_name='__main__')\n"
-        done: subprocess.CompletedProcess[str] = subprocess.run([python, isolated, "-c", code, *script], **options)
+        done: subprocess.CompletedProcess[str] = subprocess.run(
+            [python, isolated, no_bytecode, "-c", code, *script], **options
+        )
         return done
 
     with pytest.MonkeyPatch.context() as patch:

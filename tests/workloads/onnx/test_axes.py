@@ -209,7 +209,7 @@ def test_a_graph_with_branches_that_does_not_load_at_fixed_sizes_keeps_its_axes_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        runtime, "refusal", lambda path, *, optimized: "a branch contradicts itself" if optimized else ""
+        runtime, "refusal", lambda path, custom_ops, *, optimized: "a branch contradicts itself" if optimized else ""
     )
     artifact = exported(models.recurrent(), sizes={"time": 6}, shapes={"state": (1, "batch", 8)})
     assert artifact.onnx is not None

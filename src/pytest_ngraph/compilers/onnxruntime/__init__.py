@@ -36,6 +36,7 @@ from pytest_ngraph.compilers.serving import onnxruntime as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.system import onnx_distributions
 from pytest_ngraph.system.files import user_folder
+from pytest_ngraph.workloads.onnx import custom_operators
 from pytest_ngraph.workloads.onnx import values as onnx_values
 
 Provider = Literal["auto", "cpu", "cuda", "tensorrt", "openvino", "dnnl"]
@@ -125,7 +126,7 @@ class OnnxRuntime:
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         self._refuse(target)
-        session = self._session(artifact.onnx or folder / FILE, target, folder)
+        session = self._session(artifact, artifact.onnx or folder / FILE, target, folder)
         if not self.fallback:
             placement.refuse_fallback(placement.nodes(session), PROVIDERS[self._provider(target)])
         facts = self._facts(session, artifact, target)
@@ -166,7 +167,12 @@ class OnnxRuntime:
         return target.kind if self.provider == "auto" else self.provider
 
     def _session(
-        self, path: Path, target: Target, folder: Path, change: Callable[[Any], None] = lambda options: None
+        self,
+        artifact: Artifact,
+        path: Path,
+        target: Target,
+        folder: Path,
+        change: Callable[[Any], None] = lambda options: None,
     ) -> Any:
         import onnxruntime as ort
         from onnxruntime.capi import onnxruntime_pybind11_state as errors
@@ -176,6 +182,7 @@ class OnnxRuntime:
             with threads.spread(target):
                 providers = _providers(provider, target, folder)
                 change(options := self._options(target))
+                custom_operators.register(options, artifact.custom_ops)
                 session = ort.InferenceSession(path, options, providers=providers)
         except errors.NotImplemented as error:
             raise Unsupported(f"onnxruntime has no kernel for an operator of this graph: {error}") from error
@@ -241,7 +248,7 @@ class OnnxRuntime:
             raise Unsupported(f"onnxruntime profiles tensors of numbers, and this graph has {', '.join(unusual)}")
         return profiling.ProfiledSession(
             artifact.onnx or compiled / FILE,
-            lambda path, change: self._session(path, target, compiled, change),
+            lambda path, change: self._session(artifact, path, target, compiled, change),
             real(program.inputs(artifact)),
             of_onnx(compiled / FILE, traced=True) if self.runs_module(artifact) else nodes(artifact),
             origins=artifact.onnx is None and not self.runs_module(artifact),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.compilers.onnx_export import save_optimized
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.workloads.onnx import custom_operators
 from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.onnx.graph import files_of_weights
 
@@ -26,7 +28,7 @@ def load():
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVEL)
     options.intra_op_num_threads = THREADS
-    options.inter_op_num_threads = 1
+    options.inter_op_num_threads = 1{operators}
     return onnxruntime.InferenceSession(HERE / MODEL, options, providers={providers})
 
 
@@ -35,6 +37,8 @@ def answer(model, inputs):
     names = [each.name for each in model.get_inputs()]
     return model.run(None, dict(zip(names, inputs)))
 '''
+REGISTER = """
+    options.register_custom_ops_library(str(HERE / "{}"))"""
 
 
 def deploy(
@@ -61,7 +65,7 @@ def deploy(
     graphs = f'MODEL, LEVEL = "{GRAPH}", "{level}"'
     on_cpu = provider[0] == "CPUExecutionProvider"
     if on_cpu and level != "ORT_DISABLE_ALL":
-        _optimize(folder, level)
+        _optimize(folder, level, artifact.custom_ops)
         shared = files_of_weights(folder / OPTIMIZED)  # weights that were not changed stay where they were
         spare = tuple(file for file in files if file not in shared)
         files |= _described(folder, "the graph as ONNX Runtime optimized it for this processor", OPTIMIZED)
@@ -69,17 +73,26 @@ def deploy(
             f'MODEL, LEVEL = "{OPTIMIZED}", "ORT_DISABLE_ALL"  # optimized for the processor that it was measured on\n'
             f'# MODEL, LEVEL = "{GRAPH}", "{level}"  # for any processor, optimized when it is loaded'
         )
+    operators = _operators(artifact.custom_ops, folder)
     streams = target.threads if target.objective == "throughput" else 1
     providers = str([provider if provider[1] else provider[0]]).replace("'", '"')
     return Serving(
         libraries=("onnxruntime",),
         imports=("import onnxruntime",),
-        code=CODE.format(graphs=graphs, providers=providers),
-        files=files,
+        code=CODE.format(graphs=graphs, providers=providers, operators="".join(map(REGISTER.format, operators))),
+        files=files | dict.fromkeys(operators, "a library with operators of the graph"),
         spare=spare,
         threads=1 if streams > 1 else None,
         streams=streams,
     )
+
+
+def _operators(custom_ops: Sequence[str], folder: Path) -> list[str]:
+    """Copy libraries with operators into the folder, and return the names of the copies."""
+    names = [f"operators{number or ''}{Path(library).suffix}" for number, library in enumerate(custom_ops)]
+    for name, library in zip(names, custom_ops, strict=True):
+        shutil.copyfile(library, folder / name)
+    return names
 
 
 def _described(folder: Path, graph: str, name: str = GRAPH) -> dict[str, str]:
@@ -88,12 +101,13 @@ def _described(folder: Path, graph: str, name: str = GRAPH) -> dict[str, str]:
     return {file: graph if file == name else "large weights of the graph" for file in files}
 
 
-def _optimize(folder: Path, level: str) -> None:
+def _optimize(folder: Path, level: str, custom_ops: Sequence[str]) -> None:
     import onnxruntime as ort
 
     options: Any = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
     options.log_severity_level = 3  # it warns that the file is for this processor
+    custom_operators.register(options, custom_ops)
     is_large = sum(file.stat().st_size for file in folder.iterdir()) > LARGEST_BYTES
     save_optimized(options, folder / OPTIMIZED, weights_apart=is_large)
     ort.InferenceSession(folder / GRAPH, options, providers=["CPUExecutionProvider"])

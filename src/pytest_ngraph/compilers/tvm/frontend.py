@@ -35,7 +35,7 @@ def importers(artifact: Artifact) -> Sequence[Callable[[], Any]]:
         Unsupported: there is neither a program nor a file that TVM reads.
     """
     if (file := program.onnx_file(artifact, "tvm")) is not None:
-        return [partial(folded_onnx_relax_module, file), partial(onnx_relax_module, file)]
+        return [partial(folded_onnx_relax_module, file, artifact.custom_ops), partial(onnx_relax_module, file)]
     loaded = program.load(artifact)
     return [partial(whole_relax_module, loaded), partial(decomposed_relax_module, loaded)]
 
@@ -69,11 +69,11 @@ def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
         raise Unsupported(f"TVM cannot import the program: {_reason(error)}") from error
 
 
-def folded_onnx_relax_module(file: Path) -> Any:
+def folded_onnx_relax_module(file: Path, custom_ops: Sequence[str]) -> Any:
     """Return an ONNX file at fixed sizes, after ONNX Runtime has folded it: TVM takes shapes only as constants."""
     with tempfile.TemporaryDirectory(prefix="ngraph-tvm-") as folder:
         folded = Path(folder) / file.name
-        onnx_runtime.fold(file, folded)
+        onnx_runtime.fold(file, folded, custom_ops)
         return onnx_relax_module(folded)
 
 

@@ -14,8 +14,8 @@ from pytest_ngraph.system import onnx_distributions
 from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built, frameworks
 from pytest_ngraph.workloads.onnx import axes as onnx_axes
+from pytest_ngraph.workloads.onnx import custom_operators, runtime
 from pytest_ngraph.workloads.onnx import inputs as onnx_inputs
-from pytest_ngraph.workloads.onnx import runtime
 from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.onnx.graph import (
     draws,
@@ -58,7 +58,11 @@ class OnnxFile:
         if not path.is_file():
             raise UsageError(f"workload {case.workload!r}: no such file in {Path.cwd()}. {_neighbours(path)}")
         for name, value in case.model_args:
-            raise UsageError(f"{name}={value}: {case.workload} is an ONNX file and takes no {name}. Leave it out.")
+            if name != custom_operators.ARGUMENT:
+                raise UsageError(
+                    f"{name}={value}: {case.workload} is an ONNX file and takes no {name}. Leave it out; the only "
+                    f"model argument is {custom_operators.ARGUMENT}, the path of a library for ONNX Runtime."
+                )
 
     def build(self, case: Case) -> Built:
         raise Unsupported(f"{case.workload} is an ONNX file and has no PyTorch module. Use a compiler that reads ONNX.")
@@ -72,7 +76,7 @@ class OnnxFile:
         """
         self.check(case)
         _require_libraries(case)
-        model = read(Path(case.workload))
+        model, custom_ops = read(Path(case.workload), case)
         if case.precision != FP32:
             _check_precision(precision(model), case)
         _check_outputs(model, case)
@@ -94,10 +98,11 @@ class OnnxFile:
             _check_inputs(values, case)
         arrays = [array for value in values.values() for array in onnx_values.leaves(value)]
         inputs_digest = save_arrays(folder / "inputs.npz", arrays)
-        calls = _reference(path, values, case, contradiction, {} if source else drawn, calls=2 if draws(model) else 1)
-        save_arrays(folder / "reference.npz", calls[0])
-        random = _random(calls, case)
-        if has_control_flow(model) and runtime.refusal(path, optimized=True):
+        calls = 2 if draws(model) else 1
+        outputs = _reference(path, values, case, custom_ops, contradiction, {} if source else drawn, calls=calls)
+        save_arrays(folder / "reference.npz", outputs[0])
+        random = _random(outputs, case)
+        if has_control_flow(model) and runtime.refusal(path, custom_ops, optimized=True):
             # ONNX Runtime folds a condition on sizes that are known, and then checks the branch that is not taken.
             reopen(model, *open_axes)
             files = write(model, path)
@@ -111,14 +116,15 @@ class OnnxFile:
             case=case,
             onnx=path,
             quantized=is_quantized(model),
-            digest=_digest(files),
+            digest=_digest([*files, *map(Path, custom_ops)]),
             inputs_digest=inputs_digest,
             model=Model(parameters=parameters(model)),
             drawn=drawn,
-            output_names=_names(calls[0]) if random else (),
+            output_names=_names(outputs[0]) if random else (),
             random=random,
             precisions=own,
             input_types=_types(values) if own and not unusual else (),
+            custom_ops=custom_ops,
         )
 
 
@@ -201,6 +207,7 @@ def _reference(
     path: Path,
     values: Mapping[str, onnx_values.Value],
     case: Case,
+    custom_ops: Sequence[str],
     contradiction: str,
     drawn: Mapping[str, str],
     *,
@@ -213,12 +220,13 @@ def _reference(
         drawn: what integers and Booleans were drawn as, by the input's name; empty where the user gives the inputs.
     """
     try:
-        return runtime.outputs(path, values, calls=calls)
+        return runtime.outputs(path, values, custom_ops, calls=calls)
     except Exception as error:  # onnxruntime's errors share no base class of their own
-        if reason := runtime.refusal(Path(case.workload), optimized=False):
+        if reason := runtime.refusal(Path(case.workload), custom_ops, optimized=False):
             raise UsageError(
                 f"{case.workload}: ONNX Runtime, which computes the reference, does not load it: {reason}. Export it "
-                "with operators and an opset that the installed onnxruntime has."
+                "with operators and an opset that the installed onnxruntime has, or give the library that has them: "
+                f'model_args={{"{custom_operators.ARGUMENT}": "PATH"}}.'
             ) from error
         sizes = "".join(f", {name}={size}" for name, size in case.named_sizes.items())
         step = (

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import first_line
-from pytest_ngraph.workloads.onnx import runtime
+from pytest_ngraph.workloads.onnx import custom_operators, runtime
 from pytest_ngraph.workloads.onnx.nodes import fed, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pytest_ngraph.case import Case
 
 EXTERNAL_BYTES = 1 << 30
 """Weights above this size are written into a file beside the graph: one protobuf message holds at most 2 GiB."""
@@ -30,15 +31,16 @@ SHAPE_BYTES = 1024
 """Larger than any tensor that holds a shape."""
 
 
-def read(path: Path) -> Any:
-    """Return the model with all its weights in memory.
+def read(path: Path, case: Case) -> tuple[Any, tuple[str, ...]]:
+    """Return the model with all its weights in memory, and the libraries with operators that it needs.
 
     What ONNX Runtime loads is sound, also where it breaks a rule of the format: published files state no shape for an
     output, or use a name twice.
 
     Raises:
         UsageError: the file is damaged, or refers to weights outside its own folder. An untrusted file must not make
-            this process read other files.
+            this process read other files. Or a library cannot be loaded.
+        Unsupported: a library is not installed.
     """
     import onnx
 
@@ -48,13 +50,14 @@ def read(path: Path) -> Any:
         raise _damaged(path, error) from error
     for tensor in _tensors(model):
         _refuse_outside(path, tensor)
+    custom_ops = custom_operators.libraries(model, case)
     try:
         onnx.load_external_data_for_model(model, str(path.parent))
         onnx.checker.check_model(str(path))
     except Exception as error:
-        if runtime.refusal(path, optimized=False):
+        if runtime.refusal(path, custom_ops, optimized=False):
             raise _damaged(path, error) from error
-    return model
+    return model, custom_ops
 
 
 def write(model: Any, path: Path) -> list[Path]:
