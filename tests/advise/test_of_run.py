@@ -92,3 +92,12 @@ def test_what_cannot_be_deployed_is_not_advised() -> None:
 def test_one_candidate_is_no_choice() -> None:
     alone: Case = case("openvino")
     assert found([noisy(alone, 0.004)]) == []
+
+
+def test_a_workload_of_which_a_gate_left_out_cases_has_no_answer() -> None:
+    other = case("identity", workload="vit")
+    unmeasured = Record(case=case("tvm"), outcome="unchanged")
+    assert not found([*RECORDS[:3], unmeasured])
+    (answer,) = found([*RECORDS[:3], unmeasured, noisy(other, 0.01), noisy(case("tvm", workload="vit"), 0.02)])
+    assert answer.pick
+    assert answer.pick.case == other

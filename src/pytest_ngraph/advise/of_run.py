@@ -50,19 +50,22 @@ def answers(records: Sequence[Record], checks: Iterable[Check], between: Between
     """Yield what to deploy of each workload and objective on each device, in the order of the run.
 
     What differs between candidates is the compiler, the batch size and the precision. A workload with one candidate
-    leaves nothing to choose, and has no answer.
+    leaves nothing to choose, and has no answer. Nor has one of which a gate left out cases, because they are unchanged:
+    who is fastest is not known.
 
     Args:
         between: how much processes of the same code differ.
         run: the run that has the records.
     """
     thresholds = Thresholds(checks)
-    latest = {record.case: record for record in records if record.outcome != "unchanged"}
     workloads: dict[Case, dict[Case, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    for case, record in latest.items():
+    partly: set[Case] = set()
+    for case, record in {record.case: record for record in records}.items():
         workload = dataclasses.replace(case.group, batch_size=1, precision=FP32)
         workloads[workload][case.group].append(record)
-    for groups in workloads.values():
+        if record.outcome == "unchanged":
+            partly.add(workload)
+    for groups in (groups for workload, groups in workloads.items() if workload not in partly):
         raced = Raced(groups=list(groups.values()))
         if len(raced.latest) > 1:
             named = {case.compiler for case in raced.latest}
