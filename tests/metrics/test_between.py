@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from pytest_ngraph.metrics.between import (
     IN_GENERAL,
@@ -89,3 +91,19 @@ def test_a_rate_is_surely_above_what_is_much_lower() -> None:
     )
     assert surely_above(best, [near, far, unknown], IN_GENERAL) == [False, True, False]
     assert surely_above(best, [], IN_GENERAL) == []
+
+
+@given(
+    within=st.floats(0, 1),
+    deviation=st.floats(0, 1),
+    dof=st.floats(0.5, 1e6),
+    distance=st.floats(-1, 10) | st.just(math.inf),
+    level=st.floats(1e-9, 0.4),
+)
+def test_a_distance_is_excluded_where_its_p_value_is_small(
+    within: float, deviation: float, dof: float, distance: float, level: float
+) -> None:
+    uncertainty = Uncertainty(within, Spread(deviation, dof))
+    p = uncertainty.p(distance)
+    assume(abs(p - level) > 1e-9 * level)
+    assert uncertainty.excludes(distance, level) == (p <= level)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -109,6 +110,19 @@ class Uncertainty(NamedTuple):
             return 0.0 if distance >= 0 else 1.0
         return t_tail(distance / whole.deviation, whole.dof) if math.isfinite(distance) else float(distance < 0)
 
+    def excludes(self, distance: float, level: float) -> bool:
+        """Return whether `p` of this distance is at most `level`, which must be below 0.5.
+
+        Mostly, that follows without `p`: the whole has no fewer degrees of freedom than the part with the fewest, and
+        no more than the normal distribution.
+        """
+        if not 0 < self.within < math.inf or not 0 < distance < math.inf or not self.between.deviation:
+            return self.p(distance) <= level
+        deviation = math.hypot(self.within, self.between.deviation)
+        if distance > t_quantile(level, min(MANY, self.between.dof)) * deviation:
+            return True
+        return distance > t_quantile(level, MANY) * deviation and self.p(distance) <= level
+
     def reach(self, tail: float = TAIL) -> float:
         """Return how far off the true number may be on one side, with the probability `tail` that it is farther."""
         whole = self._whole
@@ -145,7 +159,12 @@ def is_surely_above(one: Estimate, other: Estimate, between: Between, level: flo
     """Return whether a case's throughput is above another's, with at most this probability of being wrong."""
     if not 0 < other.value < one.value:
         return False
-    return of_ratio(one, other, between.pair).p(math.log(one.value / other.value)) <= level
+    return of_ratio(one, other, _pair(between)).excludes(math.log(one.value / other.value), level)
+
+
+@lru_cache
+def _pair(between: Between) -> Spread:
+    return between.pair
 
 
 def of_difference(difference: Estimate, first_s: float, second_s: float, process: Spread) -> Estimate:
