@@ -11,7 +11,7 @@ from synthetic import case, measured
 
 from pytest_ngraph.load import Load, simulate
 from pytest_ngraph.metrics import compute
-from pytest_ngraph.metrics.load import AROUND, highest_rate, next_rate, shown_by
+from pytest_ngraph.metrics.load import AROUND, highest_of, highest_rate, next_rate, shown_by
 from pytest_ngraph.stats import Estimate
 
 CALL_S = 0.01
@@ -44,6 +44,14 @@ def test_the_rate_is_found(guess: float) -> None:
     assert value == pytest.approx(TRUE, rel=0.02)
     assert low < TRUE < high
     assert high - low < 0.1 * TRUE
+
+
+def test_a_rate_far_above_shows_the_highest_one_too() -> None:
+    """p99 is then a thousand times as long as a call."""
+    call_s, limit_s, requests = 1e-4, 5e-3, 3000
+    load = Load(limit_s=limit_s, call_s=call_s)
+    over = simulate(2 / call_s, requests, lambda: call_s, seed=1)
+    assert shown_by(over, load, requests, seed=1, batch=1) == pytest.approx(highest_of(call_s, load, batch=1), rel=0.03)
 
 
 def test_calls_that_vary_are_served_at_a_lower_rate() -> None:

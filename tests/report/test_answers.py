@@ -37,3 +37,13 @@ def test_several_at_a_time_have_no_latency() -> None:
     assert [*found] == ["highest throughput"]
     assert found["highest throughput"].best.latency_s is None
     assert by_goal() == {}
+
+
+def test_under_load_the_highest_rate_counts_and_nothing_else_is_compared_with_it() -> None:
+    found = by_goal(
+        candidate("tvm", 900, objective="serving"), candidate("openvino", 700, objective="serving"),
+        candidate("identity", 2000), candidate("tvm", 1000),
+    )  # fmt: skip
+    assert (found["highest rate"].best.compiler, found["highest rate"].is_sure) == ("tvm", True)
+    assert found["highest throughput"].best.compiler == "identity"
+    assert [*by_goal(candidate("tvm", 900, objective="serving"))] == ["highest rate"]

@@ -32,7 +32,8 @@ FEWEST_REQUESTS = math.ceil(SPARE * fewest_calls(P99) / (1 - STARTING))
 """Fewest requests of a rate that show p99, the first ones that do not count included."""
 SIMULATED = 15_000
 """Requests of a longer simulation."""
-HALVINGS = 10
+ACCURACY = 1e-3
+"""Relative accuracy of what is searched."""
 
 
 def column(cells: Cells, unmeasured: Mapping[int, str]) -> Column:
@@ -121,9 +122,9 @@ def p99_of(rate: Rate) -> float:
 
 
 def _highest(keeps: Callable[[float], bool], most: float) -> float:
-    """Return the highest value up to `most` that keeps a limit, to a thousandth of `most`; above 0."""
+    """Return the highest value up to `most` that keeps a limit, as some value must; above 0."""
     low, high = 0.0, most
-    for _ in range(HALVINGS):
+    while high - low > ACCURACY * high:
         middle = (low + high) / 2
         low, high = (middle, high) if keeps(middle) else (low, middle)
     return (low + high) / 2

@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pytest_ngraph.case import IDENTITY, LATENCY, Case
+from pytest_ngraph.case import IDENTITY, LATENCY, SERVING, Case
 from pytest_ngraph.metrics import Metrics
 from pytest_ngraph.metrics.cells import Key, key_of, why_not_measured
 from pytest_ngraph.metrics.text import number, quantity
@@ -18,7 +18,7 @@ from pytest_ngraph.wording import counted, listed
 
 MOST = 3
 """Maximum number of rows, and of names in a line."""
-GOALS: tuple[Goal, ...] = ("lowest latency", "highest throughput")
+GOALS: tuple[Goal, ...] = ("lowest latency", "highest throughput", "highest rate")
 
 
 def answer_lines(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]:
@@ -41,9 +41,10 @@ def _answered(records: Sequence[Record], metrics: Metrics) -> dict[Key, list[Ans
     groups: dict[Key, list[Candidate[Record]]] = {}
     partly = {_workload(record.case) for record in records if record.outcome == "unchanged"}
     for record in records:
-        throughput = None if why_not_measured(record) else metrics[record.case]["throughput"].estimate
-        if throughput is not None:
-            case = record.case
+        case = record.case
+        judged_by = "max_rate" if case.objective == SERVING else "throughput"
+        throughput = None if why_not_measured(record) else metrics[case][judged_by].estimate
+        if throughput is not None and throughput.value > 0:
             candidate = Candidate(case.compiler, case.batch_size, case.objective, throughput, record)
             groups.setdefault(_workload(case), []).append(candidate)
     return {key: [*answers(own, metrics.between)] for key, own in groups.items() if key not in partly}
@@ -59,7 +60,7 @@ def _rows(found: dict[Key, list[Answer[Record]]], metrics: Metrics, width: int) 
     columns = [
         Column(heading="", cells=[_title(key, len({key.device for key in found}) > 1) for key in found], left=True)
     ]
-    for rank, goal in enumerate(GOALS):
+    for rank, goal in enumerate(goal for goal in GOALS if any(goal in own for own in by_goal)):
         cells = [_choice(own[goal], metrics) if goal in own else "" for own in by_goal]
         columns.append(Column(heading=goal, cells=cells, left=True, rank=rank))
     shown = fitting(columns, width - len(INDENT))
@@ -75,8 +76,9 @@ def _choice(answer: Answer[Record], metrics: Metrics) -> str:
     """Return `openvino b8 25.1/s x1.39 sure`."""
     best = answer.best
     is_latency = answer.goal == "lowest latency" and best.latency_s is not None
-    value = quantity(best.latency_s or 0.0, "s") if is_latency else f"{number(best.throughput.value)}/s"
-    speedup = metrics[best.of.case]["speedup"].estimate
+    what = " requests" if answer.goal == "highest rate" else ""
+    value = quantity(best.latency_s or 0.0, "s") if is_latency else f"{number(best.throughput.value)}{what}/s"
+    speedup = None if what else metrics[best.of.case]["speedup"].estimate
     gain = f" ×{speedup.value:.2f}" if speedup and best.compiler != IDENTITY else ""
     return f"{best.compiler} b{best.batch_size} {value}{gain} {answer.verdict}"
 

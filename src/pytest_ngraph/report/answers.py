@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from pytest_ngraph.case import SERVING
 from pytest_ngraph.metrics.between import Between, surely_above
 from pytest_ngraph.stats import Estimate
 
 Of = TypeVar("Of")
-Goal = Literal["lowest latency", "highest throughput"]
+Goal = Literal["lowest latency", "highest throughput", "highest rate"]
 Verdict = Literal["sure", "too close", "only one"]
 """Only one: no other compiler was measured."""
 
@@ -24,7 +25,7 @@ class Candidate(Generic[Of]):
     """A measured case that might be deployed.
 
     Attributes:
-        throughput: samples per second.
+        throughput: samples per second; under load, the highest rate of requests that keeps the limit.
         of: where the candidate comes from.
     """
 
@@ -77,8 +78,12 @@ def answers(candidates: Sequence[Candidate[Of]], between: Between) -> Iterator[A
     """Yield the answer to each goal, from all measured cases of one workload on one device in one precision.
 
     The lowest latency is that at the smallest batch size that was measured one call at a time. Without such a case,
-    only the highest throughput is answered.
+    only the highest throughput is answered. Cases under load are compared by their highest rates alone.
     """
+    under_load = [each for each in candidates if each.objective == SERVING]
+    if under_load:
+        yield _answer("highest rate", under_load, between)
+    candidates = [each for each in candidates if each.objective != SERVING]
     alone = [each for each in candidates if each.objective == "latency"]
     if alone:
         smallest = min(each.batch_size for each in alone)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.case import IDENTITY, SERVING, Case
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.between import surely_above
 from pytest_ngraph.metrics.cells import why_not_measured
+from pytest_ngraph.metrics.load import MAX_RATE
 from pytest_ngraph.metrics.text import number
 from pytest_ngraph.record import NOT_FAILED, Record
 from pytest_ngraph.report.columns import ABSENT, ERROR_RANK, FIGURES, INAPPLICABLE, Figure
@@ -17,7 +18,7 @@ from pytest_ngraph.report.table import GAP, Column, fitting, row
 from pytest_ngraph.stats import Estimate
 
 BEST, EQUAL, OTHER = "*", "=", " "
-"""Marks of the highest throughput, of those that other processes might show to be as high, and of the others."""
+"""Marks of the highest throughput or rate, of those that other processes might show to be as high, and of others."""
 
 
 def block(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]:
@@ -111,11 +112,14 @@ def _row(record: Record, index: int, columns: Sequence[Column], rank: str, width
 
 
 def _ranks(measured: Sequence[Record], metrics: Metrics) -> Iterator[tuple[Case, str]]:
-    """Yield the case with the highest throughput at each batch size that has several compilers, and its equals."""
+    """Yield the best case at each batch size that has several compilers, and its equals.
+
+    That is the one with the highest throughput, or under load with the highest rate.
+    """
     by_batch_size: dict[int, list[tuple[Case, Estimate]]] = {}
     for record in measured:
-        estimate = metrics[record.case]["throughput"].estimate
-        if estimate is not None:
+        estimate = metrics[record.case][MAX_RATE if record.case.objective == SERVING else "throughput"].estimate
+        if estimate is not None and estimate.value > 0:
             by_batch_size.setdefault(record.case.batch_size, []).append((record.case, estimate))
     for found in by_batch_size.values():
         (best, highest), *others = sorted(found, key=lambda each: -each[1].value)

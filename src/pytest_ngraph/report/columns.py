@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.metrics import DEFINITIONS, Metric
-from pytest_ngraph.metrics.text import number, quantity
+from pytest_ngraph.metrics.text import number, quantity, with_interval
 from pytest_ngraph.stats import relative_half_width
 
 ABSENT = "-"
@@ -45,6 +45,11 @@ def _bare(metric: Metric) -> str:
     return number(metric.estimate.value)
 
 
+def _with_interval(metric: Metric) -> str:
+    assert metric.estimate is not None
+    return with_interval(metric.estimate)
+
+
 def _ratio(metric: Metric) -> str:
     assert metric.estimate is not None
     return f"{metric.estimate.value:.2f}"
@@ -71,7 +76,7 @@ FIGURES = (
     Figure("tokens/s", "tokens_per_s", 2, _bare, optional=True),
     Figure("latency", "latency_s", 7, _value, side_by_side="iteration"),
     *(Figure(name.removesuffix("_s"), name, rank, _value, optional=True) for name, rank in PERCENTILE_RANKS.items()),
-    Figure("max rate", "max_rate", 1, _bare, optional=True),
+    Figure("max rate", "max_rate", 1, _with_interval, optional=True),
     Figure("speedup", "speedup", 2, _ratio),
     Figure("RTR", "rtr", 5, _ratio),
     Figure("ASE", "ase", 4, _ratio),

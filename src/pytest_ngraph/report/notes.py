@@ -8,7 +8,7 @@ from pytest_ngraph.artifact import CAVEAT
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.costs import COSTS
 from pytest_ngraph.metrics import Metrics
-from pytest_ngraph.metrics.load import MAX_RATE, percentiles_over_rate
+from pytest_ngraph.metrics.load import MAX_RATE, p99_of, percentiles_over_rate
 from pytest_ngraph.metrics.load import SHOWN as PERCENTILES_SHOWN
 from pytest_ngraph.metrics.percentiles import seconds_for
 from pytest_ngraph.metrics.text import number, quantity
@@ -106,6 +106,11 @@ def _under_load(measured: Sequence[Record], metrics: Metrics) -> Iterator[str]:
     for case, load in loads:
         if absent := metrics[case][MAX_RATE].absent:
             yield f"{ABSENT} max rate of {case.compiler} at batch size {case.batch_size}: {absent}"
+        elif load.rates and all(p99_of(rate) > load.limit_s for rate in load.rates):
+            yield (
+                f"? max rate of {case.compiler} at batch size {case.batch_size}: none of the rates that were measured "
+                "kept the limit. Something slowed single calls down; measure again while the machine is quiet"
+            )
         shown = [
             f"{number(each['per_s'])}/s: " + ", ".join(quantity(each[name], "s") for name in PERCENTILES_SHOWN)
             for each in percentiles_over_rate(load)

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from pytest_ngraph.case import SERVING
+from pytest_ngraph.metrics.load import MAX_RATE
 from pytest_ngraph.report.answers import Answer, Candidate, answers
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.rows import named
@@ -31,10 +33,23 @@ class Answered(NamedTuple):
 
 def answered(study: Study) -> list[Answered]:
     """Return the answers for each workload, device and precision, in the order of the figures."""
-    rows = named(study.measured.filter(pl.col("throughput").is_not_null()))
+    rows = named(_judged(study))
     found = [answer for group in _candidates(rows) for answer in answers(group, study.between)]
     best = rows[[answer.best.of for answer in found]]
     return list(map(Answered, found, best.iter_rows(named=True)))
+
+
+def _judged(study: Study) -> pl.DataFrame:
+    """Return the measured cases that may be deployed; as the throughput of those under load, their highest rate."""
+    rates = study.metric(MAX_RATE).select("value", "low", "high") if MAX_RATE in study.by_case else None
+    cases = study.cases
+    if rates is not None:
+        is_under_load = pl.col("objective") == SERVING
+        found = zip(("throughput", "throughput_low", "throughput_high"), rates.iter_columns(), strict=True)
+        cases = cases.with_columns(
+            pl.when(is_under_load).then(rate).otherwise(name).alias(name) for name, rate in found
+        )
+    return cases.filter(pl.col("outcome") == "measured", pl.col("throughput") > 0)
 
 
 def _candidates(rows: pl.DataFrame) -> Iterator[list[Candidate[int]]]:

@@ -118,7 +118,8 @@ def _workloads(study: Study, found: Sequence[Answered]) -> list[Workload]:
     rows: dict[tuple[str, str], list[Choice]] = {}
     for each in found:
         of = each.of
-        choice = _choice(each, gains.get(tuple(of[name] for name in CELL)))
+        is_of_calls = each.answer.goal != "highest rate"
+        choice = _choice(each, gains.get(tuple(of[name] for name in CELL)) if is_of_calls else None)
         rows.setdefault((of["network"], _place(of)), []).append(choice)
     return [Workload(network, place, choices) for (network, place), choices in rows.items()]
 
@@ -141,7 +142,8 @@ def _choice(found: Answered, gain: float | None) -> Choice:
 def _value(answer: Answer[int], candidate: Candidate[int]) -> str:
     if answer.goal == "lowest latency" and candidate.latency_s is not None:
         return quantity(candidate.latency_s, "s")
-    return f"{number(candidate.throughput.value)} samples/s"
+    of = "requests" if answer.goal == "highest rate" else "samples"
+    return f"{number(candidate.throughput.value)} {of}/s"
 
 
 def _rivals(answer: Answer[int]) -> str:

@@ -22,7 +22,8 @@ def deploy(study: Study) -> Table:
         "deploy",
         "Which should I deploy?",
         "For each workload and device the compiler with the lowest latency at the smallest batch size, and the "
-        "compiler and batch size with the highest throughput, among cases whose outputs agree with eager PyTorch. "
+        "compiler and batch size with the highest throughput, among cases whose outputs agree with eager PyTorch; of "
+        "cases under load, the one with the highest rate that keeps the limit, in place of the throughput. "
         "Sure: it would also be faster than every other compiler's best in other processes; at most 5 in 100 rows that "
         f"are called so are wrong. Processes of the same code differ by {pair_in_words(study.between)}. Cold start, "
         "serving memory, artifact and install: of a process that only serves, where --ngraph-serving was given.",
