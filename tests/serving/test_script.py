@@ -6,7 +6,9 @@ import ast
 import hashlib
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +40,7 @@ def written(folder: Path, expression: str = DOUBLED, streams: int = 1, reference
         libraries=(), imports=("import threading",), code=CODE.format(expression), files={}, streams=streams
     )
     (folder / "factor.txt").write_text("2")
-    (folder / "serve.py").write_text(script(CASE, serving, 2, 1e-4))
+    (folder / "serve.py").write_text(script(CASE, serving, [x], 2, 1e-4))
     save_arrays(folder / "inputs.npz", [x])
     save_arrays(folder / "reference.npz", [2 * x if reference is None else np.asarray(reference)])
     sums = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.name}\n" for p in folder.iterdir()]
@@ -65,10 +67,12 @@ def test_the_check_verifies_and_prints_the_throughput(tmp_path: Path, streams: i
         ("1.01 * model * inputs[0]", None, "differ from the reference by 1.0e-02; at most 0.0001 is allowed"),
         ("model * inputs[0][:4]", None, "differ from the reference by inf"),
         ("inputs[0] / 0 * 0", None, "differ from the reference by inf"),
+        ("np.array([np.nan, 1])", np.array([-np.inf, 1]), "differ from the reference by inf"),
+        ("np.array([np.inf, 1])", np.array([-np.inf, 1]), "differ from the reference by inf"),
         ("model * inputs[0], inputs[0]", None, "2 outputs, expected 1"),
         ("np.array([50000])", np.array([50001]), "differ from the reference by inf"),
     ],
-    ids=["value", "shape", "nan", "number", "integer"],
+    ids=["value", "shape", "nan", "nan for a mask", "other mask", "number", "integer"],
 )
 def test_wrong_outputs_fail_the_check(tmp_path: Path, expression: str, reference: object, problem: str) -> None:
     done = run(written(tmp_path, expression, reference=reference), "--check")
@@ -91,6 +95,19 @@ def test_outputs_of_other_kinds_agree(tmp_path: Path, expression: str, reference
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("given", ["[]", "[x, x]", "[x.astype(int)]", "[x[:4]]"])
+def test_inputs_that_the_runtime_would_take_are_refused_where_it_says_so(given: str) -> None:
+    code = CODE.format(DOUBLED).replace("return [", "require(inputs)\n    return [")
+    x = np.zeros(8, np.float32)
+    serving = Serving(libraries=(), imports=(), code=code, files={}, takes_any=True)
+    names: dict[str, Any] = {"__file__": __file__, "__name__": "serve"}
+    exec(script(CASE, serving, [x], 2, 1e-4), names)  # noqa: S102
+    assert len(names["answer"](2.0, [x])) == 1
+    with pytest.raises(ValueError, match=r"the model takes \[\('float32', \(8,\)\)\], not \["):
+        names["answer"](2.0, eval(given, {"x": x}))  # noqa: S307
+    assert "require" not in script(CASE, replace(serving, takes_any=False, code=CODE), [x], 2, 1e-4)
+
+
 def test_a_damaged_file_fails_the_check(tmp_path: Path) -> None:
     (written(tmp_path) / "factor.txt").write_text("2.00000001")
     done = run(tmp_path, "--check")
@@ -106,14 +123,14 @@ def test_without_options_it_answers_and_other_options_show_the_usage(tmp_path: P
 
 def test_a_name_with_quotes_stays_in_the_docstring() -> None:
     case = Case(workload='a"""\nraise SystemExit\n"""\\.onnx', compiler="mine", batch_size=1)
-    text = script(case, Serving(libraries=(), imports=(), code=CODE, files={}), 2, 1e-4)
+    text = script(case, Serving(libraries=(), imports=(), code=CODE, files={}), [], 2, 1e-4)
     assert not any(isinstance(node, ast.Raise) for node in ast.walk(ast.parse(text)))
 
 
 @pytest.mark.parametrize("streams", [1, 2])
 def test_it_is_plain_code_with_its_imports_and_threads_at_the_top(streams: int) -> None:
     imports = ("import onnxruntime", "import os", "from a import b")
-    text = script(CASE, Serving(libraries=(), imports=imports, code=CODE, files={}, streams=streams), 2, 1e-4)
+    text = script(CASE, Serving(libraries=(), imports=imports, code=CODE, files={}, streams=streams), [], 2, 1e-4)
     body = ast.parse(text).body
     names = [node.names[0].name for node in body if isinstance(node, ast.Import)]
     assert names == [*sorted(names[:-2]), "numpy", "onnxruntime"]

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.serving import Serving
+
+if TYPE_CHECKING:
+    from pytest_ngraph.artifact import Array
 
 SCRIPT, SUMS = "serve.py", "SHA256SUMS"
 INPUTS, REFERENCE = "inputs.npz", "reference.npz"
@@ -25,7 +30,7 @@ python serve.py --check    verifies files and outputs, and prints the throughput
 THREADS = {threads}  # as measured
 {streams}BATCH_SIZE, TOLERANCE = {batch_size}, {tolerance!r}  # the tolerance is relative to an output's largest value
 HERE = Path(__file__).resolve().parent
-{gap}
+{takes}{gap}
 {code}
 
 
@@ -39,15 +44,20 @@ def arrays(name):
         return [archive[key] for key in sorted(archive.files)]
 
 
+def mask(array):
+    """Return 0 for values up to 1e30, the sign of larger ones, which are masks, and NaN for NaN."""
+    return np.where(np.abs(array) < 1e30, 0, np.sign(array))
+
+
 def difference(output, expected):
     """Return the largest difference over the largest expected value; infinite where both cannot be compared."""
     if output.shape != expected.shape:
         return np.inf
     if expected.dtype.kind not in "fc" or expected.size == 0:
         return 0.0 if np.array_equal(output, expected) else np.inf
-    finite = np.abs(expected) < 1e30  # larger values are masks
-    if not np.array_equal(np.abs(output) < 1e30, finite):
+    if not np.array_equal(mask(output), mask(expected), equal_nan=True):
         return np.inf
+    finite = mask(expected) == 0
     error = np.abs(output.astype(expected.dtype) - expected)[finite].max(initial=0)
     return float(error / (np.abs(expected)[finite].max(initial=0) or 1))
 
@@ -72,7 +82,10 @@ def check():
     if error > TOLERANCE:
         sys.exit(f"the outputs differ from the reference by {{error:.1e}}; at most {{TOLERANCE}} is allowed")
     print(f"outputs agree with the reference: largest difference {{error:.1e}}")
-    calls = max(1, round(0.1 / min(seconds(model, inputs, 1) for _ in range(5))))
+    calls = 1
+    seconds(model, inputs, 5)
+    while seconds(model, inputs, calls) < 0.1:  # some runtimes optimize in their first calls
+        calls *= 2
     rounds, end = [], time.perf_counter() + 3
     while len(rounds) < 5 or time.perf_counter() < end:
         rounds.append(seconds(model, inputs, calls) / calls)
@@ -110,11 +123,24 @@ def seconds(model, inputs, calls):
     list(POOL.map(stream, range(STREAMS)))
     return time.perf_counter() - started'''
 
+TAKES = '''\
+TAKES = {takes}
 
-def script(case: Case, serving: Serving, threads: int, tolerance: float) -> str:
+
+def require(inputs):
+    """Raise `ValueError` for inputs of other types or shapes: the runtime would take them, and answer wrongly."""
+    given = [(each.dtype.name, each.shape) for each in inputs]
+    if given != TAKES:
+        raise ValueError(f"the model takes {{TAKES}}, not {{given}}")
+
+'''
+
+
+def script(case: Case, serving: Serving, inputs: Sequence[Array], threads: int, tolerance: float) -> str:
     """Return the text of `serve.py`.
 
     Args:
+        inputs: the sample inputs.
         threads: threads that the case was measured with.
         tolerance: largest relative difference from the reference that is allowed.
     """
@@ -132,6 +158,7 @@ def script(case: Case, serving: Serving, threads: int, tolerance: float) -> str:
         threads=serving.threads or threads,
         streams=streams if in_streams else "",
         tolerance=tolerance,
+        takes=TAKES.format(takes=[(each.dtype.name, each.shape) for each in inputs]) if serving.takes_any else "",
         gap="\n" if code.startswith("def ") else "",
         code=code,
         inputs=INPUTS,

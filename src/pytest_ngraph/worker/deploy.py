@@ -48,7 +48,7 @@ def deploy(
     save_arrays(folder / INPUTS, inputs)
     save_arrays(folder / REFERENCE, reference)
     modules = ["numpy", *found.libraries]
-    (folder / SCRIPT).write_text(script(case, found, target.threads, tolerance))
+    (folder / SCRIPT).write_text(script(case, found, inputs, target.threads, tolerance))
     (folder / FILE).write_text(requirements(modules))
     return {
         "serving": found.to_dict(),

@@ -35,6 +35,8 @@ class Serving:
         threads: threads that one call computes with; None for those of the target, which calls side by side share.
         streams: calls that run side by side; more than 1 for throughput. `answer` is then called from as many threads.
         notes: further sentences for the README.
+        takes_any: whether the runtime takes too few inputs, or inputs of other types, without an error. Then `serve.py`
+            has a function `require(inputs)`, which refuses them, and `answer` calls it first.
     """
 
     libraries: tuple[str, ...]
@@ -45,6 +47,7 @@ class Serving:
     streams: int = 1
     notes: tuple[str, ...] = field(default=())
     spare: tuple[str, ...] = ()
+    takes_any: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""

@@ -16,7 +16,8 @@ def load():
 
 def answer(model, inputs):
     """Return the outputs, a list of arrays."""
-    return [tensor.numpy() for tensor in model([torch.from_numpy(array) for array in inputs])]
+    require(inputs)
+    return [tensor.numpy() for tensor in model([torch.from_numpy(array).contiguous() for array in inputs])]
 '''
 
 
@@ -32,4 +33,5 @@ def deploy(source: Path, folder: Path) -> Serving:
         imports=("import torch", "from executorch.extension.pybindings import portable_lib"),
         code=CODE.format(file=source.name),
         files={source.name: "ExecuTorch's program, with the weights"},
+        takes_any=True,
     )

@@ -20,6 +20,7 @@ def load():
 
 def answer(model, inputs):
     """Return the outputs, a list of arrays."""
+    require(inputs)
     return list(model(inputs).values())
 '''
 IN_THREADS = '''
@@ -34,6 +35,7 @@ def load():
 
 def answer(model, inputs):
     """Return the outputs, a list of arrays. Several threads may call it at a time."""
+    require(inputs)
     if getattr(OWN, "model", None) is not model:
         OWN.model, OWN.request = model, model.create_infer_request()
     return list(OWN.request.infer(inputs, share_inputs=True).values())
@@ -60,6 +62,7 @@ def deploy(
         code=code,
         files={source.name: "OpenVINO's graph", source.with_suffix(".bin").name: "its weights"},
         streams=requests if in_threads else 1,
+        takes_any=True,
     )
 
 
