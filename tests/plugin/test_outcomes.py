@@ -254,3 +254,24 @@ def test_a_small_budget_has_short_rounds(quick_project: pytest.Pytester, budget:
     quick_project.runpytest(*arguments).assert_outcomes(passed=1)
     (record,) = store.read(quick_project.path / ".ngraph").records
     assert [each.iterations for each in record.rounds] == [calls] * 12
+
+
+def test_a_record_depends_on_the_files_of_its_own_workload(project: pytest.Pytester) -> None:
+    """Workloads are exported in one process, which has the modules of all that came before."""
+    code = "import torch\n\ndef net():\n    return torch.nn.Linear(4, 4), torch.ones(1, 4)\n"
+    project.makepyfile(
+        one=code,
+        other=code,
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload=["one:net", "other:net"], compiler=["identity", "mine:Exact"])
+        def test_net(measurement): ...
+        """,
+    )
+    project.runpytest().assert_outcomes(passed=4)
+    for record in store.read(project.path / ".ngraph").records:
+        module, files = record.case.workload.partition(":")[0], record.follows_from["files"]
+        named = {path.rpartition("/")[2] for path in files if path.startswith(str(project.path))}
+        own = {"mine.py"} if record.case.compiler == "mine:Exact" else set()
+        assert named == {f"{module}.py", *own}, record.case.id

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,6 +20,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.load import Load, Rate
+from pytest_ngraph.machine import compiler_code
 from pytest_ngraph.record import Agreement, Contention, Failure, Phase, Record, Round, Warmup
 from pytest_ngraph.serving.written import Written
 from pytest_ngraph.settings import Settings
@@ -101,7 +102,7 @@ class Arm:
         """Compile, warm up and verify."""
         answer = self._ask("prepare", on_phase=on_phase, on_progress=on_progress, **self._preparation())
         if self._worker is not None:
-            self._update(follows_from={"files": dict(self._worker.read)})
+            self._update(follows_from={"files": self._own_among(self._worker.read)})
         if answer is None:
             return
         agreement = Agreement(**answer["agreement"])
@@ -116,6 +117,11 @@ class Arm:
             self.device_memory = DeviceMemory(*shares)
         if not self._settings.smoke:
             self._seconds_per_call = answer["seconds_per_call"]
+
+    def _own_among(self, read: Mapping[str, str]) -> dict[str, str]:
+        """Return the files that a worker read, without modules that only other workloads import."""
+        others = set(self._artifact.unrelated).difference(compiler_code.files(self.case.compiler))
+        return {path: digest for path, digest in read.items() if path not in others}
 
     def score(self, scorer: Callable[[], WorkerProcess], file: Path) -> None:
         """Have the outputs scored by the user's own function, in another process than the one that is timed.

@@ -218,7 +218,7 @@ class Bench:
             self._target(record.case),
             self._settings,
             graph=artifact.digest,
-            files=artifact.files | record.follows_from.get("files", {}),
+            files=artifact.own_files | record.follows_from.get("files", {}),
             against=self._base.identity if self._base else "",
             failure=record.failure,
             tails_s=self._settings.tails_s if record.calls else 0.0,
