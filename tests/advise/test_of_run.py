@@ -101,3 +101,19 @@ def test_a_workload_of_which_a_gate_left_out_cases_has_no_answer() -> None:
     (answer,) = found([*RECORDS[:3], unmeasured, noisy(other, 0.01), noisy(case("tvm", workload="vit"), 0.02)])
     assert answer.pick
     assert answer.pick.case == other
+
+
+def test_who_is_close_and_was_not_held_to_a_limit_is_named_with_that() -> None:
+    served = of("onnxruntime", 0.0041, serving=costs())
+    (answer,) = found([of("identity", 0.010), of("openvino", 0.0040), served], "serving_memory_bytes>1GiB")
+    assert answer.pick
+    assert answer.pick.case.compiler == "onnxruntime"
+    close = "openvino is 2 % faster, no serving_memory_bytes for serving_memory_bytes>1GiB"
+    assert close in sentence(answer)
+    assert "2 % faster, no serving_memory_bytes" in "\n".join(lines(answer, 300))
+
+
+def test_one_reason_for_all_stands_once() -> None:
+    records = [failed(case(compiler)) for compiler in ("identity", "tvm")]
+    (answer,) = found(records)
+    assert [*lines(answer, 300)] == [sentence(answer)]

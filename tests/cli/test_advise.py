@@ -68,7 +68,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--score=accuracy"], "score 'accuracy' is not an import string. Write package.module:function."),
         (["--min-score=high"], "'high' is not a number."),
         (["--min-score=0.9"], "--min-score needs a function that scores the outputs: --score=package.module:function."),
-        (["--resume=no-run"], "unknown run 'no-run'"),
+        (["--resume=no-run"], "unknown run 'no-run'. --resume takes the next word for a run: write it behind the work"),
     ],
 )
 def test_a_mistake_gets_one_message(
@@ -128,11 +128,13 @@ def test_what_was_interrupted_shows_the_command_that_goes_on(
 
     monkeypatch.setattr(Measuring, "__call__", interrupted)
     command = ["advise", "advised_net:net", "--compiler=identity", "--store", "my runs"]
-    for earlier in ([], ["--resume=latest"]):
-        assert main([*command, *earlier]) == INTERRUPTED
+    for is_new in (True, False):
+        assert main([*command, "--resume=latest"]) == INTERRUPTED
         (run,) = store.run_ids(project / "my runs")
+        printed = capsys.readouterr().err
+        assert ("no run in my runs is unfinished; a new one begins" in printed) == is_new
         shown = f"To go on: pytest-ngraph advise advised_net:net --compiler=identity --store 'my runs' --resume={run}"
-        assert shown in capsys.readouterr().err
+        assert shown in printed
 
 
 def test_what_was_interrupted_at_once_has_nothing_to_go_on_with(

@@ -30,7 +30,7 @@ from pytest_ngraph.machine.devices import Device, known, load_inventory
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.session.sizes import listed_sizes
 from pytest_ngraph.settings import Settings
-from pytest_ngraph.store import LATEST, check_writable, run_ids
+from pytest_ngraph.store import LATEST, check_writable, run_ids, unfinished
 from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.wording import seconds_in
 from pytest_ngraph.worker.score import check_score
@@ -93,6 +93,11 @@ def _run(parsed: argparse.Namespace) -> int:
     from pytest_ngraph.advise.race import Race
     from pytest_ngraph.against.processes import known_of
 
+    if parsed.resume == LATEST and unfinished(parsed.store) is None:
+        print(f"pytest-ngraph: no run in {parsed.store} is unfinished; a new one begins", file=sys.stderr)
+    elif parsed.resume not in ("", LATEST) and parsed.resume not in (known := run_ids(parsed.store)):
+        hint = "--resume takes the next word for a run: write it behind the workload."
+        raise UsageError.unknown("run", parsed.resume, known[-10:], hint)
     axes = Axes(
         case=case,
         compilers=chosen,

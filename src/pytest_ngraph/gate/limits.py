@@ -12,11 +12,12 @@ from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.gate.changes import ALONE
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Metrics, Scope
 from pytest_ngraph.metrics.between import NO_SPREAD, NORMAL, Spread, Uncertainty, total
+from pytest_ngraph.metrics.definitions import Unit
 from pytest_ngraph.metrics.load import MAX_RATE
 from pytest_ngraph.metrics.metric import scope_of
 from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.metrics.sensitivity import sensitivities
-from pytest_ngraph.metrics.text import in_words, number
+from pytest_ngraph.metrics.text import in_words, quantity
 from pytest_ngraph.stats import Estimate
 
 Transform = Callable[[float], float]
@@ -57,17 +58,16 @@ class Judged(NamedTuple):
             low, high = (ends[0], math.inf) if ends[0] <= value else (-math.inf, ends[0])
         return Estimate(value, low, high)
 
-    @property
-    def parts(self) -> str:
-        """The two parts in words, each as half a 95 % interval; empty for an exact number."""
+    def parts(self, unit: Unit) -> str:
+        """Return the two parts in words, each as half a 95 % interval; empty for an exact number."""
         within = (self.at.high - self.at.low) / 2
         between = Uncertainty(0.0, self.between).reach()
-        shown = [f"± {self._shown(within)} within its processes"] if 0 < within < math.inf else []
-        shown += [f"± {self._shown(between)} between processes"] if between else []
+        shown = [f"± {self._shown(within, unit)} within its processes"] if 0 < within < math.inf else []
+        shown += [f"± {self._shown(between, unit)} between processes"] if between else []
         return ", ".join(shown)
 
-    def _shown(self, distance: float) -> str:
-        return f"{100 * math.expm1(distance):.1f} %" if self.is_share else number(distance)
+    def _shown(self, distance: float, unit: Unit) -> str:
+        return f"{100 * math.expm1(distance):.1f} %" if self.is_share else quantity(distance, unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,8 @@ class Limits:
         judged = self._judged(metric)
         limit = judged.to_scale(bound)
         p = judged.towards(limit).p(abs(limit - judged.at.value))
-        return Evidence(p, judged.interval, judged.parts)
+        unit = DEFINITIONS[metric.name].unit if metric.name in DEFINITIONS else "ratio"
+        return Evidence(p, judged.interval, judged.parts(unit))
 
     def _judged(self, metric: Metric) -> Judged:
         estimate, name = metric.estimate, metric.name
