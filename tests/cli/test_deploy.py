@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -48,13 +49,15 @@ def test_a_case_becomes_a_folder_that_checks_itself(
     swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_ngraph.bench.serving.LAUNCHES", 1)
+    monkeypatch.setattr("pytest_ngraph.cli.deploy.WORTH_SAYING", 1e9)
     assert main(["deploy", "--case", "torchscript", "-o", "out"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert "deployed_net:net-torchscript-b2-cpu: out" in shown
     agrees = [line.startswith("  outputs agree with the reference: largest difference ") for line in shown]
-    assert agrees.index(True) == len(shown) - 3 - len(COSTS)
-    assert shown[-2].endswith(": what `requirements.txt` installs")
-    assert "samples/s measured, 95 % interval" in shown[-1]
+    last = agrees.index(True) + 2 + len(COSTS)
+    assert shown[last - 1].endswith(": what `requirements.txt` installs")
+    assert "samples/s measured, 95 % interval" in shown[last]
+    assert re.fullmatch(r"  serve.py is [\d.]+ times slower than that: .* calls of [\d.]+ us\. .*", shown[-1])
     names = {path.name for path in (swept / "out").iterdir()}
     assert names == {
         "README.md", "SHA256SUMS", "inputs.npz", "model.pt", "reference.npz", "requirements.txt", "serve.py",
@@ -83,6 +86,12 @@ def test_a_changed_source_is_refused_and_nothing_is_written(swept: Path, capsys:
         "it again with pytest, then deploy that run.\n"
     )
     assert not (swept / "out").exists()
+
+
+def test_a_place_where_no_folder_can_be_is_one_message(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["deploy", "--case", "torchscript", "-o", "deployed_net.py/out"]) == 2
+    said = "cannot write to deployed_net.py/out: File exists. Give another folder: -o DIR."
+    assert said in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -49,6 +49,12 @@ def test_a_folder_that_could_not_check_itself_is_refused(folders: Path) -> None:
         written(folders, output_names=("output['y']",), random=("output['y']",))
 
 
+def test_a_folder_that_cannot_be_written_is_one_line(folders: Path) -> None:
+    (folders / "out").rmdir()
+    with pytest.raises(Unsupported, match=r"^its folder cannot be written: No such file or directory$"):
+        written(folders)
+
+
 def arrays(path: Path) -> list[list[float]]:
     with np.load(path) as archive:
         return [archive[name].ravel().tolist() for name in sorted(archive.files)]

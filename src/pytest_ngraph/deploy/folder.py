@@ -37,11 +37,13 @@ class Deployed:
     Attributes:
         folder: the folder.
         checked: what its check printed.
+        per_s: samples a second that it has answered in its check.
         costs: what serving costs.
     """
 
     folder: Path
     checked: str
+    per_s: float
     costs: Costs
 
 
@@ -78,7 +80,10 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
     """
     require_empty(folder)
     destination = folder.resolve()
-    destination.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror}. Give another folder: -o DIR.") from None
     with tempfile.TemporaryDirectory(prefix=f".{destination.name}-", dir=destination.parent) as around:
         building = Path(around, destination.name)
         building.mkdir()
@@ -96,7 +101,7 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
                 path.rename(destination / path.name)
         else:
             building.rename(destination)
-    return Deployed(folder=folder, checked=checked, costs=costs)
+    return Deployed(folder=folder, checked=checked, per_s=_throughput_in(checked), costs=costs)
 
 
 def write_sums(folder: Path) -> None:
@@ -114,6 +119,11 @@ def _check(place: Place, case: str) -> str:
         said = done.stderr.strip() or done.stdout.strip()
         raise _not_written(case, "fails its check", _error_in(said) if said else f"status {done.returncode}")
     return done.stdout
+
+
+def _throughput_in(checked: str) -> float:
+    """Return the samples a second that a check has printed."""
+    return float(checked.rpartition(" samples/s")[0].splitlines()[-1])
 
 
 def _error_in(text: str) -> str:

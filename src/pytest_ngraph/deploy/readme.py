@@ -35,6 +35,8 @@ model = serve.load()  # once
 outputs = serve.answer(model, serve.samples())  # lists of NumPy arrays
 ```
 
+Inputs have these types and shapes, the batch size included. For another batch size, measure and deploy that.
+
 {inputs}
 
 {outputs}

@@ -33,8 +33,17 @@ def deploy(
         The fields of `serving.written.Written`, JSON-ready.
 
     Raises:
-        Unsupported: the compiler cannot deploy this model.
+        Unsupported: the compiler cannot deploy this model, or the disk is full.
     """
+    try:
+        return _deploy(case, artifact, target, compiled, outputs, tolerance, folder)
+    except OSError as error:
+        raise Unsupported(f"its folder cannot be written: {error.strerror or error}") from error
+
+
+def _deploy(
+    case: Case, artifact: Artifact, target: Target, compiled: Path, outputs: Outputs, tolerance: float, folder: Path
+) -> dict[str, Any]:
     if artifact.random:
         raise Unsupported(
             f"{case.workload} draws {', '.join(artifact.random)} at random in each call, so that a folder could not "
