@@ -1,6 +1,6 @@
 """Compare what serving costs with a bare script, and the throughput of `serve.py` with the measured one.
 
-    python tools/serving_truth.py [--write] [--launches=6] [--checks=6] [PYTEST OPTION ...]
+    python tools/serving_truth.py [--write] [--launches=6] [--checks=6] [--results=FILE] [PYTEST OPTION ...]
 
 The study's five small models are measured at batch size 1 under every installed compiler, by one pytest session, and
 deployed. Beside each folder lies another with the same files, whose `serve.py` is written after the documentation of
@@ -8,20 +8,22 @@ the library. Both are launched in turn, in the same kind of fresh process. Then 
 `serve.py --check` is run, bound to the same cores, in turn: the machine's speed drifts in the minutes between.
 `-k resnet18 --compiler=identity,onnxruntime` leaves out the others.
 
-`--launches=0` or `--checks=0` leaves one of both out. `--write` puts the comparisons into docs/deploy.md, and, where
-folders were launched, what each compiler needs into docs/compilers.md.
+`--launches=0` or `--checks=0` leaves one of both out. `--results` keeps the throughputs of each case, and the table has
+those of earlier calls too; of a case that is measured again, the last ones count. `--write` puts the comparisons into
+docs/deploy.md, and, where folders were launched, what each compiler needs into docs/compilers.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +59,8 @@ TIMEOUT_S = 600.0
 RATE = re.compile(r"^([\d.]+) samples/s", re.MULTILINE)
 BUDGET_S = 2.0
 """Seconds of rounds of a case that is measured again."""
+Rates = Sequence[tuple[float, float]]
+"""Samples per second of a case that were measured, each with what its `serve.py` printed right after."""
 COMPARED = ("cold_start_s", "serving_memory_bytes")
 SHOWN = ("cold_start_s", "serving_memory_bytes", "serving_private_bytes", "artifact_bytes", "install_bytes")
 
@@ -69,14 +73,14 @@ class Truth:
         costs: as its folder's README has them.
         ours: launches of its folder.
         bare: launches of the bare script, in turn with these.
-        rates: samples per second that were measured, and those that its `serve.py` printed right after.
+        rates: its throughputs.
     """
 
     record: Record
     costs: Costs
     ours: Sequence[ServingLaunch]
     bare: Sequence[ServingLaunch]
-    rates: Sequence[tuple[float, float]]
+    rates: Rates
 
 
 def find(record: Record, run: Run, folder: Path, launches: int, checks: int) -> Truth:
@@ -132,18 +136,30 @@ def ratios(truth: Truth) -> Iterator[Estimate]:
         yield median_interval(ours / bare)
 
 
-def throughputs(found: Sequence[Truth]) -> str:
-    """Return the throughput of `serve.py` over the measured one."""
+def throughputs(found: Mapping[tuple[str, str], Rates]) -> str:
+    """Return the throughput of `serve.py` over the measured one, by compiler and model."""
     rows = []
-    for each in found:
-        measured, served = np.array(each.rates).T
+    for names, rates in found.items():
+        measured, served = np.array(rates).T
         ratio = with_interval(median_interval(served / measured))
-        rows.append(
-            [*_names(each), *(quantity(float(np.median(side)), "samples/s") for side in (measured, served)), ratio]
-        )
+        rows.append([*names, *(quantity(float(np.median(side)), "samples/s") for side in (measured, served)), ratio])
     heading = ["compiler", "model", "measured", "serve.py", "ratio"]
     title = "`serve.py` over what was measured right before, medians, with the 95 % interval of the ratio:"
     return f"{title}\n\n{markdown_output.table(heading, rows)}"
+
+
+def keep(truth: Truth, results: Path) -> None:
+    """Append the throughputs of a case to a file."""
+    compiler, model = _names(truth)
+    with results.open("a") as file:
+        file.write(json.dumps({"compiler": compiler, "model": model, "rates": truth.rates}) + "\n")
+
+
+def kept(results: Path) -> dict[tuple[str, str], Rates]:
+    """Return the throughputs in a file, by compiler and model, sorted by model."""
+    every = [json.loads(line) for line in results.read_text().splitlines()]
+    found = {(each["compiler"], each["model"]): each["rates"] for each in every}
+    return dict(sorted(found.items(), key=lambda each: each[0][1]))
 
 
 def needs(found: Sequence[Truth]) -> str:
@@ -182,16 +198,22 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--launches", type=int, default=LAUNCHES, help="of each script; default: %(default)s")
     parser.add_argument("--checks", type=int, default=LAUNCHES, help="of each serve.py; default: %(default)s")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="where throughputs are kept")
     chosen, options = parser.parse_known_args()
     run = small_models.measure("--batch-size=1", *options)
-    found = list(every(run, chosen.launches, chosen.checks))
+    found = []
+    for each in every(run, chosen.launches, chosen.checks):
+        found.append(each)
+        if chosen.checks and chosen.results:
+            keep(each, chosen.results)
     if not found:
         sys.exit("nothing was deployed. See the messages above.")
     tables = []
     if chosen.launches:
         tables += [("serving", needs(found), "compilers.md"), ("serving truth", comparison(found), "deploy.md")]
     if chosen.checks:
-        tables.append(("serving rates", throughputs(found), "deploy.md"))
+        rates = kept(chosen.results) if chosen.results else {_names(each): each.rates for each in found}
+        tables.append(("serving rates", throughputs(rates), "deploy.md"))
     for section, text, page in tables:
         markdown_output.publish(run.environment, text, section if chosen.write else "", DOCS / page)
 

@@ -84,6 +84,22 @@ def test_a_conflict_is_one_that_neither_end_has() -> None:
     assert conflict(mixed, good, bad) == "a 1 requires b<2, and here is 2"
 
 
+@pytest.mark.parametrize(("asks", "together"), [("[blas]", True), ("", False)])
+def test_what_an_extra_requires_counts_where_the_extra_is_asked_for(asks: str, together: bool) -> None:
+    """As PyTorch asks for parts of NVIDIA's toolkit."""
+    good, bad = (
+        environment(
+            package("torch", "1", f"toolkit{asks}"),
+            package("toolkit", version, f"blas=={version}; extra == 'blas'"),
+            package("blas", version),
+        )
+        for version in ("1", "2")
+    )
+    assert (len(changes(good, bad)) == 1) == together
+    mixed = {**good, "blas": bad["blas"]}
+    assert bool(conflict(mixed, good, bad)) == together
+
+
 @given(st.data())
 def test_whatever_requires_what_each_step_resolves(data: st.DataObject) -> None:
     """Each package requires some others in the very version that its environment has."""

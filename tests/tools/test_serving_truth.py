@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
+from pathlib import Path
 
 import bare_scripts
 import pytest
@@ -33,10 +35,20 @@ def test_ours_is_over_the_bare_scripts_launch_by_launch() -> None:
 def test_every_table_names_compiler_and_model() -> None:
     *_, row = serving_truth.comparison([TRUTH]).partition("\n\nThe scripts follow")[0].splitlines()
     assert row == "| `openvino` | resnet18 | 1.05 [1.00, 1.20] | 1.05 [1.00, 1.20] |"
-    *_, row = serving_truth.throughputs([TRUTH]).splitlines()
+    *_, row = serving_truth.throughputs({("`openvino`", "resnet18"): TRUTH.rates}).splitlines()
     assert row == "| `openvino` | resnet18 | 100 samples/s | 100 samples/s | 1.00 [0.98, 1.02] |"
     *_, row = serving_truth.needs([TRUTH]).splitlines()
     assert row == "| `openvino` | resnet18 | 500 ms | 100 MiB | 60.0 MiB | 40.0 MiB | 200 MiB |"
+
+
+def test_throughputs_of_earlier_calls_are_kept_and_the_last_ones_count(tmp_path: Path) -> None:
+    results = tmp_path / "rates.jsonl"
+    other = replace(TRUTH, record=measured(case("tvm", workload="net"), 0.01))
+    for each in (replace(TRUTH, rates=[(1.0, 2.0)]), other, TRUTH):
+        serving_truth.keep(each, results)
+    found = serving_truth.kept(results)
+    assert [*found] == [("`tvm`", "net"), ("`openvino`", "resnet18")]
+    assert [tuple(each) for each in found["`openvino`", "resnet18"]] == TRUTH.rates
 
 
 @pytest.mark.parametrize("name", [name for name in compilers.names() if "cpu" in compilers.resolve(name).kinds])

@@ -32,7 +32,8 @@ def lines(answer: Answer, width: int, options: str = "") -> Iterator[str]:
         yield from _table(complete, answer, width)
     others = [each for each in answer.candidates if not each.is_on_front]
     untimed = answer.untimed
-    if others or (answer.candidates and len(answer.dropped) > len(untimed)) or len({*answer.dropped.values()}) > 1:
+    is_said = not answer.candidates and len({*answer.dropped.values()}) == 1
+    if not is_said and (others or len(answer.dropped) > len(untimed)):
         yield ""
         yield f"Also tried, of {counted(len(answer.candidates) + len(answer.dropped), 'candidate')}"
         for each in others:

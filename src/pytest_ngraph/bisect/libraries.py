@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -61,7 +63,8 @@ def changes(good: Packages, bad: Packages) -> list[Change]:
     with its new one. pytest-ngraph is left out: the gate wants it to be the same.
     """
     differing = sorted(name for name in {*good, *bad} - {OWN} if _differs(good.get(name), bad.get(name)))
-    before = {name: set(_before(name, differing, good, bad)) for name in differing}
+    asked = _asked(good, bad)
+    before = {name: set(_before(name, differing, good, bad, asked)) for name in differing}
     for middle in differing:  # Warshall: what has to come before what comes before
         for name in differing:
             if middle in before[name]:
@@ -94,8 +97,9 @@ def conflict(packages: Packages, good: Packages, bad: Packages) -> str:
 
     What is not met in the good or the bad environment either does not count.
     """
+    asked = _asked(good, bad)
     for package in packages.values():
-        for requirement in _requirements(package):
+        for requirement in _requirements(package, asked):
             name = canonicalize_name(requirement.name)
             if not (name in good or name in bad) or _meets(packages.get(name), requirement):
                 continue
@@ -115,16 +119,18 @@ def _differs(one: Package | None, other: Package | None) -> bool:
     return (one.version, one.files) != (other.version, other.files)
 
 
-def _before(name: str, differing: Sequence[str], good: Packages, bad: Packages) -> Iterator[str]:
+def _before(
+    name: str, differing: Sequence[str], good: Packages, bad: Packages, asked: Mapping[str, set[str]]
+) -> Iterator[str]:
     """Yield the differing packages that have to change before, or together with, this one."""
     for other in differing:
         if other == name:
             continue
         needs_new = name in bad and any(
-            not _meets(good.get(other), each) for each in _requirements(bad[name]) if _names(each, other)
+            not _meets(good.get(other), each) for each in _requirements(bad[name], asked) if _names(each, other)
         )
         blocks_new = other in good and any(
-            not _meets(bad.get(name), each) for each in _requirements(good[other]) if _names(each, name)
+            not _meets(bad.get(name), each) for each in _requirements(good[other], asked) if _names(each, name)
         )
         if needs_new or blocks_new:
             yield other
@@ -134,15 +140,28 @@ def _names(requirement: Requirement, name: str) -> bool:
     return canonicalize_name(requirement.name) == name
 
 
-def _requirements(package: Package) -> Iterator[Requirement]:
-    """Yield what a package requires without extras, on this machine."""
+def _requirements(package: Package, asked: Mapping[str, set[str]]) -> Iterator[Requirement]:
+    """Yield what a package requires on this machine, with those of its extras that are asked for."""
+    extras = {"", *asked.get(canonicalize_name(package.name), ())}
+    for each in _parsed(package):
+        if each.marker is None or any(each.marker.evaluate({"extra": extra}) for extra in extras):
+            yield each
+
+
+def _asked(*environments: Packages) -> dict[str, set[str]]:
+    """Return the extras of each package that others ask for, by the package's normalized name."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for packages in environments:
+        for package in packages.values():
+            for each in _parsed(package):
+                found[canonicalize_name(each.name)] |= each.extras
+    return found
+
+
+def _parsed(package: Package) -> Iterator[Requirement]:
     for text in package.requires:
-        try:
-            requirement = Requirement(text)
-        except InvalidRequirement:
-            continue
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            yield requirement
+        with suppress(InvalidRequirement):
+            yield Requirement(text)
 
 
 def _meets(package: Package | None, requirement: Requirement) -> bool:

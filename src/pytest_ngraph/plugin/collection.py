@@ -16,6 +16,7 @@ from pytest_ngraph.plugin.options import is_xdist_worker
 from pytest_ngraph.plugin.sigterm import end_on_sigterm
 from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.sizes import TAKE_SIZES
+from pytest_ngraph.system.garbage import without_garbage_collection
 from pytest_ngraph.system.support import cannot_measure
 from pytest_ngraph.wording import counted, listed
 
@@ -29,6 +30,7 @@ NOTHING_MEASURED = (
 MISTAKES = pytest.StashKey[list[str]]()
 
 
+@without_garbage_collection()
 def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
     """Generate one test per case of a function that is marked `ngraph`.
 
@@ -96,6 +98,7 @@ def _refuse(error: NgraphError, metafunc: pytest.Metafunc, config: pytest.Config
         mistakes.append(str(error))
 
 
+@without_garbage_collection()
 def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     """Plan the cases of the selected tests, and find out early what cannot be measured or stored.
 

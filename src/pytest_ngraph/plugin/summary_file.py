@@ -60,7 +60,7 @@ def joined(arguments: Sequence[str], config: pytest.Config) -> list[str]:
         before = found[-1] if found else ""
         is_value = before.startswith("--junit") and "=" not in before
         if before.startswith("--ngraph-") and "=" not in before:
-            given = config.getoption(before.removeprefix("--").replace("-", "_"))
+            given = config.getoption(before.removeprefix("--").replace("-", "_"), None)
             is_value = argument in (given if isinstance(given, list) else [given])
         if is_value:
             found[-1] = f"{before}={argument}"
