@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.load import Load, Rate
 from pytest_ngraph.record import Failure, Record, Round
 
 
@@ -27,6 +28,13 @@ def noisy(of: Case, seconds: float, spread: float = 0.01, rounds: int = 15, seed
     """Return a record whose samples scatter around `seconds`, with a relative standard deviation of about `spread`."""
     samples = seconds * np.exp(np.random.default_rng(seed).normal(0, spread, rounds))
     return measured(of, samples.tolist(), **fields)
+
+
+def under_load(compiler: str, seconds: float, *shown: float) -> Record:
+    """Return a record of a case under load whose rates show these highest ones, all within a limit of 100 ms."""
+    rates = tuple(Rate(per_s=each, seconds=(0.001,) * 100, calls=100, shows=each) for each in shown)
+    load = Load(limit_s=0.1, call_s=seconds, rates=rates)
+    return measured(case(compiler, objective="serving"), seconds, load=load)
 
 
 def failed(of: Case, message: str = "RuntimeError: no such operator\nsecond line", **fields: Any) -> Record:

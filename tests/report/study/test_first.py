@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from synthetic import case, failed, measured, skipped
+from synthetic import case, failed, measured, skipped, under_load
 
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study.data import Study
@@ -36,6 +36,14 @@ def test_each_answer_has_its_value_its_verdict_and_its_cost() -> None:
     assert first.close[0] == "close on xeon, lowest latency: tvm or identity (-1.0\u00a0%)"
     assert [count for count, *_ in first.counts] == ["2", "2", "0", "0"]
     assert first.summaries == [], "two workloads say it themselves"
+
+
+def test_under_load_the_answer_is_the_highest_rate() -> None:
+    first = first_screen(study_of(under_load("openvino", 0.01, 50, 51, 50), under_load("tvm", 0.005, 30, 31, 30)))
+    (choice,) = first.workloads[0].choices
+    assert choice[:6] == ("highest rate", "openvino", 1, "50.3 requests/s", "", "sure")
+    hopeless = first_screen(study_of(under_load("openvino", 0.2)))
+    assert hopeless.workloads == []
 
 
 def test_what_failed_comes_with_its_reason() -> None:
