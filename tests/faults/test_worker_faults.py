@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fault_project import Project
+from fault_project import Project, finished
 
 from pytest_ngraph.record import Record
 
@@ -48,33 +48,27 @@ Records = dict[str, list[Record]]
 
 
 @pytest.fixture(scope="module")
-def twice(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return a project after a run in which each surviving worker is used again."""
+def projects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Project]:
+    """Return projects by name after a run: `once` of what hangs, `twice` with each surviving worker used again.
+
+    Both run at the same time, because the first mostly waits.
+    """
+    once = Project(tmp_path_factory.mktemp("once"), compilers=["mine:Exact", *HANGS, "faulty:HangsClosing"])
     compilers = [*SURVIVORS, *FAILURES, "faulty:RaisesClosing"]
-    return run(Project(tmp_path_factory.mktemp("twice"), batch_sizes=[1, 2], compilers=compilers))
+    twice = Project(tmp_path_factory.mktemp("twice"), batch_sizes=[1, 2], compilers=compilers)
+    for status, printed in map(finished, [once.start(*LIMITS), twice.start(*LIMITS)]):
+        assert status == pytest.ExitCode.TESTS_FAILED, printed
+        assert "INTERNALERROR" not in printed
+    return {"once": once, "twice": twice}
 
 
 @pytest.fixture(scope="module")
-def once(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return a project after a run of what hangs."""
-    compilers = ["mine:Exact", *HANGS, "faulty:HangsClosing"]
-    return run(Project(tmp_path_factory.mktemp("once"), compilers=compilers))
-
-
-@pytest.fixture(scope="module")
-def records(once: Project, twice: Project) -> Records:
+def records(projects: dict[str, Project]) -> Records:
     """Return what both runs recorded."""
     found: Records = {}
-    for record in (*once.records.values(), *twice.records.values()):
+    for record in (*projects["once"].records.values(), *projects["twice"].records.values()):
         found.setdefault(record.case.compiler, []).append(record)
     return found
-
-
-def run(project: Project) -> Project:
-    status, printed = project.run(*LIMITS)
-    assert status == pytest.ExitCode.TESTS_FAILED, printed
-    assert "INTERNALERROR" not in printed
-    return project
 
 
 @pytest.mark.parametrize("compiler", FAILURES | HANGS)
@@ -99,8 +93,8 @@ def test_what_was_measured_stands_when_the_model_cannot_be_closed(records: Recor
 
 
 @pytest.mark.parametrize("name", ["once", "twice"])
-def test_each_case_has_one_record_and_resumed_they_all_stand(request: pytest.FixtureRequest, name: str) -> None:
-    project: Project = request.getfixturevalue(name)
+def test_each_case_has_one_record_and_resumed_they_all_stand(projects: dict[str, Project], name: str) -> None:
+    project = projects[name]
     before = project.records
     assert set(before) == project.expected
     assert project.doubled == []

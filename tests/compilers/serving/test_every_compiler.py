@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -92,6 +94,34 @@ def test_it_can_be_launched_to_see_what_it_costs(compiler: str, deploy: Deploy) 
     launch = launched(Place(folder=deploy(conv(compiler)), cores=CPU.cores), timeout_s=60)
     parts = launch.serving_import_s, launch.serving_load_s, launch.serving_first_call_s
     assert 0 < sum(parts) < launch.cold_start_s
+
+
+KEEPING = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+import serve, torch
+model = serve.load()
+
+def pages():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+found = []
+for _ in range(5):
+    before = pages()
+    torch.empty(2**24).fill_(1)  # 64 MiB
+    found.append(pages() - before)
+print(min(found))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the allocator is glibc's")
+@pytest.mark.parametrize("compiler", ["identity", "torchscript"])
+def test_pytorch_keeps_what_it_frees_as_when_it_was_measured(compiler: str, deploy: Deploy) -> None:
+    """Else the system hands out and clears the pages of a network's activations again in each call."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUN"))}
+    command = [sys.executable, "-I", "-c", KEEPING, str(deploy(conv(compiler)))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
+    assert int(done.stdout) < 1600, "pages, of 16,384"
 
 
 def test_graphs_that_are_not_loaded_do_not_count_as_artifact(exported: Export, tmp_path: Path) -> None:

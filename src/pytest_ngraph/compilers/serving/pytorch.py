@@ -22,6 +22,16 @@ CODE = '''
     """Return the model."""
     torch.set_num_threads(THREADS)
 {load}
+    keep_freed_memory()
+    return model
+
+
+def keep_freed_memory():
+    """Have glibc keep what is freed, as when this was measured: else each call may ask the system for it again."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt and not any(name.startswith(("GLIBC_TUNABLES", "MALLOC_")) for name in os.environ):
+        mallopt(-1, -1)  # M_TRIM_THRESHOLD
+        mallopt(-4, 0)  # M_MMAP_MAX
 
 
 def answer(model, inputs):
@@ -37,14 +47,13 @@ FULL_FP32 = """    torch.backends.cuda.matmul.allow_tf32 = False
 """
 PACKAGE = """    # torch._inductor.aoti_load_package, which wraps this, first compiles programs that try the processor.
     loader = torch._C._aoti.AOTIModelPackageLoader(str(HERE / "{file}"), "model", False, 1, -1)
-    return loader.boxed_run
+    model = loader.boxed_run
 """
 SCRIPT = """    module = torch.jit.load(HERE / "{file}", map_location="{device}").eval()
-    return {module}
+    model = {module}
 """
 MODULE = """    model = {expression}.eval(){moved}
     model.load_state_dict(torch.load(HERE / "{file}", weights_only=True))
-    return model
 """
 PROGRAM_FILE, WEIGHTS_FILE = "program.pt2", "weights.pt"
 QUANTIZED = "import torch.ao.quantization.fx._decomposed  # the operators of the quantized program"
@@ -88,7 +97,7 @@ def deploy_program(artifact: Artifact, target: Target, folder: Path, *, channels
     if target.kind == "cuda":
         imports.append("from torch.export.passes import move_to_device_pass")
         read = f'move_to_device_pass({read}, "cuda")'
-    load = f"    return {read}.module(){moved}\n"
+    load = f"    model = {read}.module(){moved}\n"
     files = {PROGRAM_FILE: "the exported program, with the weights"}
     return _serving(artifact, target, load, files, imports=imports, channels_last=channels_last)
 
@@ -121,7 +130,7 @@ def _serving(
     """Return how a callable answers that takes and gives tensors.
 
     Args:
-        load: the lines of `load` that return it.
+        load: the lines of `load` that make it, `model`.
         given: its arguments, made from the list `tensors`.
 
     Raises:
@@ -146,7 +155,7 @@ def _serving(
     streams = target.threads if target.objective == "throughput" else 1
     return Serving(
         libraries=tuple(dict.fromkeys(line.split()[1].partition(".")[0] for line in lines)),
-        imports=lines,
+        imports=("import ctypes", "import os", *lines),
         code=CODE.format(constants=constants, load=load.rstrip(), tensors=tensors, given=given, array=array),
         files=files,
         threads=1 if streams > 1 else None,
