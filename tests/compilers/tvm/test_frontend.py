@@ -32,6 +32,7 @@ AFTER_A_CONVOLUTION: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "group norm without scale": lambda x: functional.group_norm(x, 4),
     "paired places": lambda x: x[:, torch.tensor([0, 3, -1]), torch.tensor([[1], [0]])],
     "places apart": lambda x: x[torch.tensor([1, 0]), :, torch.tensor([2, -1])],
+    "places along an axis": lambda x: x[:, :, torch.tensor([-1, 0, -8])],
     "last place": lambda x: x[:, :, -1] + x[:, :, 0],
     "windows": lambda x: x.unfold(2, 3, 2).unfold(3, 2, 1),
     "positions": lambda x: x * 10.0 ** (torch.arange(8) / 8),

@@ -122,17 +122,27 @@ def _reduced(reduce: Callable[..., Any], node: Any, importer: Any) -> Any:
     return importer.block_builder.emit(reduce(value, axes or None, options.get("keepdim", False)))
 
 
-def index(node: Any, importer: Any) -> Any:
-    """Convert indexing by several integer tensors as NumPy defines it. The importer converts every other kind.
+def select(node: Any, importer: Any) -> Any:
+    """Convert `select`, such as `x[:, -1]`: the importer reads before the array for a negative index."""
+    from tvm import relax
 
-    The importer takes `x[:, i, j]` for all pairs of `i` and `j`, and cannot broadcast what is not of one shape.
+    value, axis, place = importer.retrieve_args(node)
+    place %= int(value.ty.shape[axis % int(value.ty.ndim)])
+    return importer.block_builder.emit(relax.op.take(value, relax.const(place, "int64"), axis))
+
+
+def index(node: Any, importer: Any) -> Any:
+    """Convert indexing by integer tensors as NumPy defines it. The importer converts Booleans.
+
+    The importer reads before the array for negative indices, takes `x[:, i, j]` for all pairs of `i` and `j`, and
+    cannot broadcast what is not of one shape.
     """
     from tvm import relax
 
     value, given = importer.retrieve_args(node)
     emit = importer.block_builder.emit
     indices = {axis: each for axis, each in enumerate(given) if each is not None}
-    if len(indices) == 1 or any(str(each.ty.dtype) == "bool" for each in indices.values()):
+    if any(str(each.ty.dtype) == "bool" for each in indices.values()):
         return importer._index_tensor(node)
     axes, first = [*indices], min(indices)
     if axes != list(range(first, first + len(axes))):  # apart from each other: what they select comes first
@@ -201,6 +211,7 @@ DECOMPOSED: dict[str, Callable[[Any, Any], Any]] = {
     "div.Tensor": divide,
     "div.Tensor_mode": divide,
     "index.Tensor": index,
+    "select.int": select,
     "squeeze.dim": squeeze,
     "squeeze.dims": squeeze,
     "unfold.default": unfold,

@@ -51,7 +51,6 @@ def whole_relax_module(program: torch.export.ExportedProgram) -> Any:
 
     with converting():
         whole = program.run_decompositions({})  # only in-place operators are replaced
-        _select_from_the_front(whole)
         return from_exported_program(
             whole, unwrap_unit_return_tuple=True, run_ep_decomposition=False, custom_convert_map=CONVERTERS
         )
@@ -63,7 +62,6 @@ def decomposed_relax_module(program: torch.export.ExportedProgram) -> Any:
     from tvm.relax.frontend.torch import from_exported_program
 
     _reshape_instead_of_viewing(program)
-    _select_from_the_front(program)
     try:
         with converting(), torch.no_grad():
             return from_exported_program(program, unwrap_unit_return_tuple=True, custom_convert_map=DECOMPOSED)
@@ -119,17 +117,6 @@ def _reshape_instead_of_viewing(program: torch.export.ExportedProgram) -> None:
 
     for node in program.graph.find_nodes(op="call_function", target=torch.ops.aten.view.default):
         node.target = torch.ops.aten.reshape.default
-    program.graph_module.recompile()
-
-
-def _select_from_the_front(program: torch.export.ExportedProgram) -> None:
-    """Count indices such as that of `x[:, -1]` from the front, in place: TVM reads before the array for them."""
-    import torch
-
-    for node in program.graph.find_nodes(op="call_function", target=torch.ops.aten.select.int):
-        values, axis, index = node.args
-        if isinstance(index, int) and index < 0:
-            node.update_arg(2, index + values.meta["val"].shape[axis])
     program.graph_module.recompile()
 
 
