@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +47,7 @@ from pytest_ngraph.metrics import DEFINITIONS
 from pytest_ngraph.metrics.text import quantity, with_interval
 from pytest_ngraph.record import Record
 from pytest_ngraph.serving.launches import LAUNCHES, Place, in_turn
+from pytest_ngraph.serving.script import SCRIPT, throughput_in
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.stats import Estimate, median_interval
 from pytest_ngraph.store import Run
@@ -56,7 +56,6 @@ from pytest_ngraph.system.files import compiled_folder
 
 DOCS = markdown_output.ROOT / "docs"
 TIMEOUT_S = 600.0
-RATE = re.compile(r"^([\d.]+) samples/s", re.MULTILINE)
 BUDGET_S = 2.0
 """Seconds of rounds of a case that is measured again."""
 Rates = Sequence[tuple[float, float]]
@@ -109,10 +108,12 @@ def _rates(case: Case, target: Target, settings: Settings, place: Place, count: 
 
 def _rate(place: Place) -> float:
     """Return the samples per second that a check of this folder prints."""
-    command = [place.python, "-I", "-B", "serve.py", "--check"]
+    command = [*place.command, SCRIPT, "--check"]
     with on_cores(place.cores):
-        done = subprocess.run(command, cwd=place.folder, capture_output=True, text=True, check=True)
-    return float(RATE.findall(done.stdout)[0])
+        done = subprocess.run(
+            command, cwd=place.folder, env=place.environment, capture_output=True, text=True, check=True
+        )
+    return throughput_in(done.stdout)
 
 
 def comparison(found: Sequence[Truth]) -> str:

@@ -17,9 +17,9 @@ Array: TypeAlias = "npt.NDArray[Any]"
 Kind = str
 """A kind of device: `cpu`, `cuda`, `xpu`, ..., each a file of `compilers/kinds/`."""
 LISTS = (
-    *("unrelated", "input_names", "output_names", "input_types", "precisions"),
-    *("hidden", "random", "operators", "custom_ops"),
-)
+    "unrelated", "input_names", "output_names", "input_types", "precisions", "hidden", "random", "operators",
+    "custom_ops",
+)  # fmt: skip
 """Fields of `Artifact` that are tuples."""
 CAVEAT = "caveat"
 """The fact that says what a reader of the figures must know of how the model ran: the summary shows it."""

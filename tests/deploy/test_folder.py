@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from synthetic import case, measured
 
-from pytest_ngraph.deploy.folder import _error_in, _throughput_in, names_of
+from pytest_ngraph.deploy.folder import _error_in, names_of
 
 OF_PYTORCH = """Traceback (most recent call last):
   File "serve.py", line 20, in load
@@ -27,11 +27,6 @@ Could not find any similar ops to mine::slow.
 )
 def test_the_error_is_named_and_not_the_last_line(printed: str, error: str) -> None:
     assert _error_in(printed) == error
-
-
-def test_the_throughput_of_a_check_is_read() -> None:
-    printed = "outputs agree with the reference: largest difference 0.0e+00\n1234.5 samples/s, the median of 9 rounds\n"
-    assert _throughput_in(printed) == 1234.5
 
 
 def test_each_case_has_a_folder_of_its_own() -> None:

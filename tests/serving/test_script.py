@@ -17,7 +17,7 @@ import served
 from pytest_ngraph.artifact import save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.serving import Serving
-from pytest_ngraph.serving.script import SUMS, script
+from pytest_ngraph.serving.script import SUMS, script, throughput_in
 
 CASE = Case(workload="net", compiler="mine", batch_size=4)
 CODE = """
@@ -106,6 +106,11 @@ def test_inputs_that_the_runtime_would_take_are_refused_where_it_says_so(given: 
     with pytest.raises(ValueError, match=r"the model takes \[\('float32', \(8,\)\)\], not \["):
         names["answer"](2.0, eval(given, {"x": x}))  # noqa: S307
     assert "require" not in script(CASE, replace(serving, takes_any=False, code=CODE), [x], 2, 1e-4)
+
+
+def test_the_throughput_of_a_check_is_read() -> None:
+    printed = "outputs agree with the reference: largest difference 0.0e+00\n1234.5 samples/s, the median of 9 rounds\n"
+    assert throughput_in(printed) == 1234.5
 
 
 def test_a_damaged_file_fails_the_check(tmp_path: Path) -> None:

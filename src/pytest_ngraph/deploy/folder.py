@@ -19,7 +19,7 @@ from pytest_ngraph.deploy.readme import readme
 from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.record import Record
 from pytest_ngraph.serving.launches import Place
-from pytest_ngraph.serving.script import SCRIPT, SUMS
+from pytest_ngraph.serving.script import SCRIPT, SUMS, throughput_in
 from pytest_ngraph.serving.written import Written
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Run
@@ -101,7 +101,7 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
                 path.rename(destination / path.name)
         else:
             building.rename(destination)
-    return Deployed(folder=folder, checked=checked, per_s=_throughput_in(checked), costs=costs)
+    return Deployed(folder=folder, checked=checked, per_s=throughput_in(checked), costs=costs)
 
 
 def write_sums(folder: Path) -> None:
@@ -119,11 +119,6 @@ def _check(place: Place, case: str) -> str:
         said = done.stderr.strip() or done.stdout.strip()
         raise _not_written(case, "fails its check", _error_in(said) if said else f"status {done.returncode}")
     return done.stdout
-
-
-def _throughput_in(checked: str) -> float:
-    """Return the samples a second that a check has printed."""
-    return float(checked.rpartition(" samples/s")[0].splitlines()[-1])
 
 
 def _error_in(text: str) -> str:

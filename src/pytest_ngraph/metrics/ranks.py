@@ -108,7 +108,7 @@ def _surely_differs(ratio: Estimate, spread: Spread) -> bool:
     """Return whether a ratio is surely above 1, or surely below it, the part between processes included."""
     nearest = ratio.low if ratio.value > 1 else ratio.high
     within = log_distance(ratio.value, nearest) / NORMAL
-    return Uncertainty(within, spread).p(log_distance(ratio.value, 1.0)) <= TAIL
+    return Uncertainty(within, spread).excludes(log_distance(ratio.value, 1.0), TAIL)
 
 
 def _places(cases: Iterable[Case]) -> Mapping[Place, Mapping[Arm, Mapping[Network, Case]]]:

@@ -6,12 +6,12 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pytest_ngraph.case import IDENTITY, LATENCY, SERVING, Case
+from pytest_ngraph.case import IDENTITY, LATENCY, Case
 from pytest_ngraph.metrics import Metrics
 from pytest_ngraph.metrics.cells import Key, key_of, why_not_measured
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import NOT_FAILED, Record
-from pytest_ngraph.report.answers import Answer, Candidate, Goal, answers, winners
+from pytest_ngraph.report.answers import Answer, Candidate, Goal, answers, judged_by, winners
 from pytest_ngraph.report.lines import INDENT, Line, wrapped
 from pytest_ngraph.report.table import Column, fitting, row
 from pytest_ngraph.wording import counted, listed
@@ -42,8 +42,7 @@ def _answered(records: Sequence[Record], metrics: Metrics) -> dict[Key, list[Ans
     partly = {_workload(record.case) for record in records if record.outcome == "unchanged"}
     for record in records:
         case = record.case
-        judged_by = "max_rate" if case.objective == SERVING else "throughput"
-        throughput = None if why_not_measured(record) else metrics[case][judged_by].estimate
+        throughput = None if why_not_measured(record) else metrics[case][judged_by(case)].estimate
         if throughput is not None and throughput.value > 0:
             candidate = Candidate(case.compiler, case.batch_size, case.objective, throughput, record)
             groups.setdefault(_workload(case), []).append(candidate)

@@ -10,14 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from pytest_ngraph.case import SERVING
+from pytest_ngraph.case import SERVING, Case
 from pytest_ngraph.metrics.between import Between, surely_above
+from pytest_ngraph.metrics.load import MAX_RATE
 from pytest_ngraph.stats import Estimate
 
 Of = TypeVar("Of")
 Goal = Literal["lowest latency", "highest throughput", "highest rate"]
 Verdict = Literal["sure", "too close", "only one"]
 """Only one: no other compiler was measured."""
+
+
+def judged_by(case: Case) -> str:
+    """Return the metric by which a case is compared with others: its throughput, or under load its highest rate."""
+    return MAX_RATE if case.objective == SERVING else "throughput"
 
 
 @dataclass(frozen=True, slots=True)

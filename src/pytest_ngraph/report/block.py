@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_ngraph.case import IDENTITY, SERVING, Case
+from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.between import surely_above
 from pytest_ngraph.metrics.cells import why_not_measured
-from pytest_ngraph.metrics.load import MAX_RATE
 from pytest_ngraph.metrics.text import number
 from pytest_ngraph.record import NOT_FAILED, Record
+from pytest_ngraph.report.answers import judged_by
 from pytest_ngraph.report.columns import ABSENT, ERROR_RANK, FIGURES, INAPPLICABLE, Figure
 from pytest_ngraph.report.lines import INDENT, Line, Style, shortened, wrapped
 from pytest_ngraph.report.notes import notes
@@ -118,7 +118,7 @@ def _ranks(measured: Sequence[Record], metrics: Metrics) -> Iterator[tuple[Case,
     """
     by_batch_size: dict[int, list[tuple[Case, Estimate]]] = {}
     for record in measured:
-        estimate = metrics[record.case][MAX_RATE if record.case.objective == SERVING else "throughput"].estimate
+        estimate = metrics[record.case][judged_by(record.case)].estimate
         if estimate is not None and estimate.value > 0:
             by_batch_size.setdefault(record.case.batch_size, []).append((record.case, estimate))
     for found in by_batch_size.values():

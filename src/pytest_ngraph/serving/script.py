@@ -136,6 +136,11 @@ def require(inputs):
 '''
 
 
+def throughput_in(checked: str) -> float:
+    """Return the samples a second that a check has printed."""
+    return float(checked.rpartition(" samples/s")[0].splitlines()[-1])
+
+
 def script(case: Case, serving: Serving, inputs: Sequence[Array], threads: int, tolerance: float) -> str:
     """Return the text of `serve.py`.
 

@@ -40,7 +40,7 @@ def is_surely_above_one(ratio: Estimate, between: Between) -> bool:
     if ratio.value <= 1:
         return False
     within = log_distance(ratio.value, ratio.low) / NORMAL
-    return Uncertainty(within, between.pair).p(math.log(ratio.value)) <= TAIL
+    return Uncertainty(within, between.pair).excludes(math.log(ratio.value), TAIL)
 
 
 def pair_in_words(between: Between) -> str:
