@@ -116,9 +116,9 @@ class Uncertainty(NamedTuple):
         Mostly, that follows without `p`: the whole has no fewer degrees of freedom than the part with the fewest, and
         no more than the normal distribution.
         """
-        if not 0 < self.within < math.inf or not 0 < distance < math.inf or not self.between.deviation:
+        deviation = math.sqrt(self.within**2 + self.between.deviation**2)
+        if not 0 < deviation < math.inf or not 0 < distance < math.inf:
             return self.p(distance) <= level
-        deviation = math.hypot(self.within, self.between.deviation)
         if distance > t_quantile(level, min(MANY, self.between.dof)) * deviation:
             return True
         return distance > t_quantile(level, MANY) * deviation and self.p(distance) <= level
