@@ -106,12 +106,13 @@ def pages():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 found = []
-for _ in range(5):
+for _ in range(40):
     before = pages()
     torch.empty(2**24).fill_(1)  # 64 MiB
     found.append(pages() - before)
-print(min(found))
+print(max(found[20:]))
 """
+"""The first calls may take new memory: a small block that glibc caches keeps what is freed from being used again."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the allocator is glibc's")
