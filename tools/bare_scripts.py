@@ -115,6 +115,6 @@ def of(case: Case) -> str:
     return BARE.format(source=lines.source, imports=lines.imports, load=load, answer=lines.answer)
 
 
-def source(case: Case) -> str:
-    """Return where the documentation of a case's library is."""
-    return SCRIPTS[CompilerSpec.parse(case.compiler).name].source
+def source(compiler: str) -> str:
+    """Return where the documentation of a compiler's library is."""
+    return SCRIPTS[CompilerSpec.parse(compiler).name].source

@@ -8,9 +8,9 @@ the library. Both are launched in turn, in the same kind of fresh process. Then 
 `serve.py --check` is run, bound to the same cores, in turn: the machine's speed drifts in the minutes between.
 `-k resnet18 --compiler=identity,onnxruntime` leaves out the others.
 
-`--launches=0` or `--checks=0` leaves one of both out. `--results` keeps the throughputs of each case, and the table has
-those of earlier calls too; of a case that is measured again, the last ones count. `--write` puts the comparisons into
-docs/deploy.md, and, where folders were launched, what each compiler needs into docs/compilers.md.
+`--launches=0` or `--checks=0` leaves one of both out. `--results` keeps what is found of each case, and the tables have
+the cases of earlier calls too; of a case that is measured again, the last row counts. `--write` puts the comparisons
+into docs/deploy.md, and, where folders were launched, what each compiler needs into docs/compilers.md.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import bare_scripts
 import markdown_output
@@ -49,7 +50,7 @@ from pytest_ngraph.record import Record
 from pytest_ngraph.serving.launches import LAUNCHES, Place, in_turn
 from pytest_ngraph.serving.script import SCRIPT, throughput_in
 from pytest_ngraph.settings import Settings
-from pytest_ngraph.stats import Estimate, median_interval
+from pytest_ngraph.stats import median_interval
 from pytest_ngraph.store import Run
 from pytest_ngraph.system.affinity import on_cores
 from pytest_ngraph.system.files import compiled_folder
@@ -58,28 +59,30 @@ DOCS = markdown_output.ROOT / "docs"
 TIMEOUT_S = 600.0
 BUDGET_S = 2.0
 """Seconds of rounds of a case that is measured again."""
-Rates = Sequence[tuple[float, float]]
-"""Samples per second of a case that were measured, each with what its `serve.py` printed right after."""
 COMPARED = ("cold_start_s", "serving_memory_bytes")
 SHOWN = ("cold_start_s", "serving_memory_bytes", "serving_private_bytes", "artifact_bytes", "install_bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """What was found of a deployed case.
+    """What was found of a deployed case: a row of the tables.
 
     Attributes:
-        costs: as its folder's README has them.
-        ours: launches of its folder.
-        bare: launches of the bare script, in turn with these.
-        rates: its throughputs.
+        shown: the costs in its folder's README, named as in `SHOWN`.
+        launches: by the names in `COMPARED`, a value of each launch of its folder, with that of the bare script.
+        rates: samples per second that were measured, each with what its `serve.py` printed right after.
     """
 
-    record: Record
-    costs: Costs
-    ours: Sequence[ServingLaunch]
-    bare: Sequence[ServingLaunch]
-    rates: Rates
+    compiler: str
+    model: str
+    shown: Mapping[str, str]
+    launches: Mapping[str, Sequence[tuple[float, float]]]
+    rates: Sequence[tuple[float, float]]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What names the row."""
+        return f"`{self.compiler}`", self.model
 
 
 def find(record: Record, run: Run, folder: Path, launches: int, checks: int) -> Truth:
@@ -94,8 +97,33 @@ def find(record: Record, run: Run, folder: Path, launches: int, checks: int) -> 
     places = [Place(folder=each, cores=target.cores) for each in (ours, bare)]
     with exclusive(lambda reason: None):
         launched = in_turn(places, TIMEOUT_S, lambda number: None, launches) if launches else [(), ()]
-    rates = list(_rates(record.case, target, dataclasses.replace(settings, budget_s=BUDGET_S), places[0], checks))
-    return Truth(record=record, costs=deployed.costs, ours=launched[0], bare=launched[1], rates=rates)
+    again = dataclasses.replace(settings, budget_s=BUDGET_S)
+    rates = list(_rates(record.case, target, again, places[0], checks))
+    return row(record.case, deployed.costs, *launched, rates=rates)
+
+
+def row(
+    case: Case,
+    costs: Costs,
+    ours: Sequence[ServingLaunch],
+    bare: Sequence[ServingLaunch],
+    *,
+    rates: Sequence[tuple[float, float]],
+) -> Truth:
+    """Return what was found of a case.
+
+    Args:
+        ours: launches of its folder.
+        bare: launches of the bare script, in turn with these.
+    """
+    pairs = list(zip(ours, bare, strict=True))
+    return Truth(
+        compiler=case.compiler,
+        model=case.model_label,
+        shown={name: _shown(costs, name) for name in SHOWN},
+        launches={name: [(getattr(a, name), getattr(b, name)) for a, b in pairs] for name in COMPARED if pairs},
+        rates=rates,
+    )
 
 
 def _rates(case: Case, target: Target, settings: Settings, place: Place, count: int) -> Iterator[tuple[float, float]]:
@@ -119,8 +147,8 @@ def _rate(place: Place) -> float:
 def comparison(found: Sequence[Truth]) -> str:
     """Return ours over the bare script's."""
     heading = ["compiler", "model", "cold start", "serving memory"]
-    rows = [[*_names(each), *map(with_interval, ratios(each))] for each in found]
-    sources = dict.fromkeys(bare_scripts.source(each.record.case) for each in found)
+    rows = [[*each.names, *(_ratio(each.launches[name]) for name in COMPARED)] for each in found]
+    sources = dict.fromkeys(bare_scripts.source(each.compiler) for each in found)
     return "\n\n".join(
         [
             "Ours over the bare script's, with 95 % intervals:",
@@ -130,51 +158,43 @@ def comparison(found: Sequence[Truth]) -> str:
     )
 
 
-def ratios(truth: Truth) -> Iterator[Estimate]:
-    """Yield cold start and serving memory over the bare script's."""
-    for name in COMPARED:
-        ours, bare = (np.array([getattr(launch, name) for launch in own]) for own in (truth.ours, truth.bare))
-        yield median_interval(ours / bare)
+def _ratio(pairs: Sequence[tuple[float, float]]) -> str:
+    """Return the median ratio of the first over the second."""
+    first, second = np.array(pairs).T
+    return with_interval(median_interval(first / second))
 
 
-def throughputs(found: Mapping[tuple[str, str], Rates]) -> str:
-    """Return the throughput of `serve.py` over the measured one, by compiler and model."""
+def throughputs(found: Sequence[Truth]) -> str:
+    """Return the throughput of `serve.py` over the measured one."""
     rows = []
-    for names, rates in found.items():
-        measured, served = np.array(rates).T
-        ratio = with_interval(median_interval(served / measured))
-        rows.append([*names, *(quantity(float(np.median(side)), "samples/s") for side in (measured, served)), ratio])
+    for each in found:
+        sides = (quantity(float(np.median(side)), "samples/s") for side in np.array(each.rates).T)
+        rows.append([*each.names, *sides, _ratio([(served, measured) for measured, served in each.rates])])
     heading = ["compiler", "model", "measured", "serve.py", "ratio"]
     title = "`serve.py` over what was measured right before, medians, with the 95 % interval of the ratio:"
     return f"{title}\n\n{markdown_output.table(heading, rows)}"
 
 
 def keep(truth: Truth, results: Path) -> None:
-    """Append the throughputs of a case to a file."""
-    compiler, model = _names(truth)
+    """Append what was found of a case to a file."""
     with results.open("a") as file:
-        file.write(json.dumps({"compiler": compiler, "model": model, "rates": truth.rates}) + "\n")
+        file.write(json.dumps(dataclasses.asdict(truth)) + "\n")
 
 
-def kept(results: Path) -> dict[tuple[str, str], Rates]:
-    """Return the throughputs in a file, by compiler and model, sorted by model."""
-    every = [json.loads(line) for line in results.read_text().splitlines()]
-    found = {(each["compiler"], each["model"]): each["rates"] for each in every}
-    return dict(sorted(found.items(), key=lambda each: each[0][1]))
+def kept(results: Path) -> list[Truth]:
+    """Return what was found of each case in a file, sorted by model. Of each part of a case, the last one counts."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in map(json.loads, results.read_text().splitlines()):
+        earlier = found.setdefault((row["model"], row["compiler"]), row)
+        earlier.update({name: part for name, part in row.items() if part})
+    return [Truth(**found[names]) for names in sorted(found, key=lambda names: names[0])]
 
 
 def needs(found: Sequence[Truth]) -> str:
     """Return what each compiler needs to serve each model."""
-    rows = [
-        [*_names(each), *(_shown(each.costs, name) for name in SHOWN)]
-        for each in sorted(found, key=lambda each: each.record.case.model_label)
-    ]
     heading = ["compiler", "model", "cold start", "resident", "of it private", "files", "installed"]
+    rows = [[*each.names, *(each.shown[name] for name in SHOWN)] for each in sorted(found, key=lambda each: each.model)]
     return markdown_output.table(heading, rows)
-
-
-def _names(truth: Truth) -> tuple[str, str]:
-    return f"`{truth.record.case.compiler}`", truth.record.case.model_label
 
 
 def _shown(costs: Costs, name: str) -> str:
@@ -199,22 +219,23 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--launches", type=int, default=LAUNCHES, help="of each script; default: %(default)s")
     parser.add_argument("--checks", type=int, default=LAUNCHES, help="of each serve.py; default: %(default)s")
-    parser.add_argument("--results", type=Path, metavar="FILE", help="where throughputs are kept")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="where what is found is kept")
     chosen, options = parser.parse_known_args()
     run = small_models.measure("--batch-size=1", *options)
     found = []
     for each in every(run, chosen.launches, chosen.checks):
         found.append(each)
-        if chosen.checks and chosen.results:
+        if chosen.results:
             keep(each, chosen.results)
     if not found:
         sys.exit("nothing was deployed. See the messages above.")
+    if chosen.results:
+        found = kept(chosen.results)
     tables = []
-    if chosen.launches:
-        tables += [("serving", needs(found), "compilers.md"), ("serving truth", comparison(found), "deploy.md")]
-    if chosen.checks:
-        rates = kept(chosen.results) if chosen.results else {_names(each): each.rates for each in found}
-        tables.append(("serving rates", throughputs(rates), "deploy.md"))
+    if launched := [each for each in found if each.launches]:
+        tables += [("serving", needs(launched), "compilers.md"), ("serving truth", comparison(launched), "deploy.md")]
+    if checked := [each for each in found if each.rates]:
+        tables.append(("serving rates", throughputs(checked), "deploy.md"))
     for section, text, page in tables:
         markdown_output.publish(run.environment, text, section if chosen.write else "", DOCS / page)
 
