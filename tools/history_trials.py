@@ -24,7 +24,8 @@ from pathlib import Path
 import history_page
 import numpy as np
 
-from pytest_ngraph.history.steps import LEVEL, Chain, find
+from pytest_ngraph.history.levels import Chain
+from pytest_ngraph.history.steps import LEVEL, find
 from pytest_ngraph.stats import Floats
 
 SIZES = (0.01, 0.02, 0.03, 0.05, 0.10)

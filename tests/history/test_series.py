@@ -13,7 +13,7 @@ import pytest
 from synthetic import case
 
 from pytest_ngraph.cli import main
-from pytest_ngraph.history import series
+from pytest_ngraph.history import series, steps
 from pytest_ngraph.history.chain import chained
 from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.row import Row
@@ -58,7 +58,7 @@ def test_nights_beside_a_second_anchor_are_ratios_to_the_first() -> None:
     new = [row(night, 0.02, anchor="b") for night in range(10, 20)]
     found = chained([*old, link, *new])
     assert found.chain.values == pytest.approx([0.05] * 21)
-    assert found.chain.links == (10,)
+    assert found.chain.links[0].tolist() == [False] * 10 + [True] * 11
     assert found.links[0].log == pytest.approx(0.03)
     assert found.links[0].error == pytest.approx(0.003 * math.sqrt(2))
 
@@ -101,6 +101,48 @@ def test_anchors_that_were_never_compared_have_no_step_between_them() -> None:
 def test_a_night_beside_the_old_anchor_only_links_once_the_new_one_is_used() -> None:
     rows = [row(0, 0.0), row(1, 0.0, anchor="b"), row(2, 0.0, commit="b"), row(3, 0.0, anchor="b")]
     assert [each.run for each in chained(rows).rows] == ["0", "1", "3"]
+
+
+@pytest.mark.parametrize("strays", [1, 2, 5])
+def test_nights_go_on_after_some_beside_another_anchor(strays: int) -> None:
+    """Somebody measures once beside `b`, which is linked to `a`, and the nights go on beside `a`."""
+    before = [row(night, 0.0) for night in range(10)]
+    link = row(10, 0.03, commit="b")._replace(branch="")
+    beside = [row(11 + night, -0.03, anchor="b") for night in range(strays)]
+    after = [row(20 + night, 0.05) for night in range(10)]
+    found = chained([*before, link, *beside, *after])
+    assert [each.run for each in found.rows] == [each.run for each in (*before, *beside, *after)]
+    assert found.chain.values == pytest.approx([0.0] * (10 + strays) + [0.05] * 10)
+    ((step,),) = steps.find([found.chain])
+    assert step.place == 10 + strays
+
+
+@pytest.mark.parametrize("strays", [1, 2, 5])
+def test_nights_beside_an_anchor_that_nothing_links_hide_no_later_step(strays: int) -> None:
+    before = [row(night, 0.0) for night in range(10)]
+    beside = [row(10 + night, 0.4, anchor="b") for night in range(strays)]
+    after = [row(20 + night, 0.0 if night < 6 else 0.05) for night in range(12)]
+    found = chained([*before, *beside, *after])
+    assert [each.anchor for each in found.left_out] == ["b"] * (strays if strays <= 2 else 0)
+    ((step,),) = steps.find([found.chain])
+    assert found.rows[step.place].run == "26"
+    assert step.change.value == pytest.approx(0.05)
+
+
+def test_an_anchor_that_a_wrong_clock_puts_first_ends_nothing() -> None:
+    rows = [row(0, 0.0, anchor="b"), *(row(night, 0.02) for night in range(1, 9))]
+    rows += [row(9, 0.01, commit="b")._replace(branch=""), *(row(night, 0.01, anchor="b") for night in range(10, 18))]
+    found = chained(rows)
+    assert [each.run for each in found.rows] == [each.run for each in rows if each.run != "9"]
+    assert found.chain.values == pytest.approx([0.0] + [0.01] * 16)
+
+
+def test_a_night_measured_once_more_beside_the_earlier_anchor_only_links() -> None:
+    rows = [*(row(night, 0.02) for night in range(4)), row(4, 0.0, anchor="b", commit="x")]
+    rows += [row(5, 0.02, commit="x"), *(row(night, 0.0, anchor="b") for night in range(6, 9))]
+    found = chained(rows)
+    assert [each.run for each in found.rows] == [each.run for each in rows if each.run != "5"]
+    assert found.chain.values == pytest.approx([0.02] * 8)
 
 
 def test_a_step_has_its_commits_and_what_else_changed(tmp_path: Path) -> None:

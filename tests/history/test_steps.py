@@ -3,9 +3,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from pytest_ngraph.history.steps import Chain, find
+from pytest_ngraph.history.levels import Chain
+from pytest_ngraph.history.steps import find
 
 ERROR = 0.004
 
@@ -90,18 +92,23 @@ def test_few_nights_have_no_step(count: int) -> None:
     assert find([Chain(np.zeros(count), np.full(count, ERROR))]) == [[]]
 
 
+def after(link: int) -> npt.NDArray[np.bool_]:
+    """Return which of 120 nights lie beyond a link."""
+    return np.arange(120) >= link
+
+
 def test_a_link_is_as_uncertain_as_it_was_measured() -> None:
     chain = nights((60, 0.0), (60, 0.02))
-    linked = Chain(chain.values, chain.errors, links=(60,), link_errors=(0.001,))
+    linked = Chain(chain.values, chain.errors, links=(after(60),), link_errors=(0.001,))
     ((step,),) = find([linked])
     assert step.change.width > find([chain])[0][0].change.width
     for error in (0.02, math.inf):  # the step lies within the link's own uncertainty
-        assert find([Chain(chain.values, chain.errors, links=(60,), link_errors=(error,))]) == [[]]
+        assert find([Chain(chain.values, chain.errors, links=(after(60),), link_errors=(error,))]) == [[]]
 
 
 def test_a_step_on_one_side_of_an_unknown_link_is_found() -> None:
     chain = nights((60, 0.0), (60, 0.02))
-    ((step,),) = find([Chain(chain.values, chain.errors, links=(30,), link_errors=(math.inf,))])
+    ((step,),) = find([Chain(chain.values, chain.errors, links=(after(30),), link_errors=(math.inf,))])
     assert step.place == 60
 
 

@@ -12,7 +12,7 @@ import weighed
 
 from pytest_ngraph.history.chain import chained
 from pytest_ngraph.history.index import Index
-from pytest_ngraph.history.steps import FLOOR
+from pytest_ngraph.history.levels import FLOOR
 
 
 @pytest.mark.alone

@@ -1,31 +1,35 @@
 """Chain ratios to several anchors into one series: every night's time over that of the first anchor.
 
-When an anchor no longer builds, nights are measured beside a later one. How the two compare is known from a night on
-which the later anchor's own commit was measured beside the earlier one, and from commits that were measured beside
-both. The uncertainty of that link is shared by all later nights.
+When an anchor no longer builds, nights are measured beside a later one; and a night may be measured beside any other
+anchor. How two anchors compare is known from a run that measured one's own commit beside the other, and from commits
+that were measured beside both. The uncertainty of such a link is shared by all nights whose ratio goes over it.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, groupby
 from typing import NamedTuple
 
 import numpy as np
 
+from pytest_ngraph.history.levels import FLOOR, LEAST, Chain
 from pytest_ngraph.history.row import Row
-from pytest_ngraph.history.steps import FLOOR, Chain
+
+Links = Mapping[tuple[str, str], tuple[float, float]]
+"""By two anchors: the logarithm of the second one's time over the first one's, and its standard error."""
 
 
 class Link(NamedTuple):
-    """How an anchor compares with the one before it.
+    """How an anchor compares with one that the series knows already.
 
     Attributes:
         anchor: its name.
         start: the first night that was measured beside it.
-        log: the logarithm of its time over that of the anchor before.
-        error: the standard error of that; infinite where the two were never compared.
+        log: the logarithm of its time over that of the other.
+        error: the standard error of that; infinite where it was compared with none.
     """
 
     anchor: str
@@ -40,77 +44,147 @@ class Chained(NamedTuple):
     Attributes:
         rows: the nights, in order of time.
         chain: their logarithms with errors.
-        links: the later anchors.
+        links: the other anchors, in the order in which they were first used.
+        left_out: nights beside an anchor that nothing links to those before and after.
     """
 
     rows: tuple[Row, ...]
     chain: Chain
     links: tuple[Link, ...]
+    left_out: tuple[Row, ...] = ()
+
+
+class _Branch(NamedTuple):
+    """An anchor of the tree of anchors: where it hangs, and its link."""
+
+    parent: str
+    link: Link
 
 
 def chained(rows: Sequence[Row]) -> Chained:
-    """Return a case's nights in one series.
+    """Return a case's nights in one series. Each anchor is linked to the first one by the surest way.
 
-    A night that was still measured beside an earlier anchor, after a later one was first used, only links the two. So
-    does a run just before a later anchor that measured this anchor's own commit, on no branch: `against.linking`.
+    A run that only links is no night: one that measured an anchor's own commit, just before the first night beside it
+    (on no branch: `against.linking`) or later; and one that measured a night's commit once more, beside another anchor.
 
     Args:
         rows: records of the case that have a ratio to an anchor, in order of time.
     """
-    anchors = list(dict.fromkeys(map(_anchor, rows)))
-    order = {anchor: number for number, anchor in enumerate(anchors)}
-    kept: list[Row] = []
-    starts: dict[int, int] = {}
-    for row in rows:
-        number = order[_anchor(row)]
-        if kept and number < order[_anchor(kept[-1])]:
-            continue
-        if number not in starts:
-            if kept and _only_links(kept[-1], row) and starts[order[_anchor(kept[-1])]] < len(kept) - 1:
-                kept.pop()
-            starts[number] = len(kept)
-        kept.append(row)
-    links: list[Link] = []
-    shifts = [0.0]
-    for number in range(1, len(anchors)):
-        log, error = _link(rows, anchors[number - 1], anchors[number])
-        if not math.isfinite(error):  # the series goes on at its level, and no step is looked for across
-            log = _level(kept[starts[number] - 1]) - _level(kept[starts[number]])
-        links.append(Link(kept[starts[number]].anchor, starts[number], log, error))
-        shifts.append(shifts[-1] + log)
-    values = [_level(row) + shifts[order[_anchor(row)]] for row in kept]
-    errors = [row.ratio.error if row.ratio else math.inf for row in kept]
+    known = _links(rows)
+    nights, left_out = _without_strays(list(_nights(rows)), known)
+    tree = _tree(nights, known)
+    shifts = {_anchor(nights[0]): 0.0}
+    for anchor, branch in tree.items():
+        shifts[anchor] = shifts[branch.parent] + branch.link.log
+    own = np.array([_anchor(row) for row in nights])
+    beyond = {anchor: own == anchor for anchor in tree}
+    for anchor, branch in reversed(tree.items()):
+        if branch.parent in beyond:
+            beyond[branch.parent] = beyond[branch.parent] | beyond[anchor]
     chain = Chain(
-        np.array(values), np.array(errors), tuple(each.start for each in links), tuple(each.error for each in links)
+        np.array([_level(row) + shifts[_anchor(row)] for row in nights]),
+        np.array([row.ratio.error if row.ratio else math.inf for row in nights]),
+        tuple(beyond.values()),
+        tuple(branch.link.error for branch in tree.values()),
     )
-    return Chained(tuple(kept), chain, tuple(links))
+    links = sorted((branch.link for branch in tree.values()), key=lambda link: link.start)
+    return Chained(tuple(nights), chain, tuple(links), left_out)
 
 
-def _link(rows: Sequence[Row], earlier: str, later: str) -> tuple[float, float]:
-    """Return the logarithm of the later anchor's time over the earlier one's, and its standard error.
+def _nights(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows that do not only link two anchors."""
+    first = {anchor: place for place, anchor in reversed(list(enumerate(map(_anchor, rows))))}
+    last = {anchor: place for place, anchor in enumerate(map(_anchor, rows))}
+    beside: dict[str, str] = {}
+    for place, row in enumerate(rows):
+        begins = first.get(row.commit, len(rows))
+        is_just_before = begins == place + 1 and not row.branch
+        is_only = first[_anchor(row)] == last[_anchor(row)]
+        if begins < place or (is_just_before and not is_only):
+            if row.commit != _anchor(row):
+                continue
+        elif row.commit and beside.setdefault(row.commit, _anchor(row)) != _anchor(row) and first[_anchor(row)] < place:
+            continue
+        yield row
+
+
+def _without_strays(nights: Sequence[Row], known: Links) -> tuple[list[Row], tuple[Row, ...]]:
+    """Return the nights, and apart from them those that nothing links to the others around them, if they are few."""
+    part = _parts(dict.fromkeys(map(_anchor, nights)), known)
+    stretches = [list(own) for _, own in groupby(nights, lambda row: part[_anchor(row)])]
+    parts = [part[_anchor(stretch[0])] for stretch in stretches]
+    kept: list[Row] = []
+    left_out: list[Row] = []
+    for number, stretch in enumerate(stretches):
+        is_between = 0 < number < len(parts) - 1 and parts[number - 1] == parts[number + 1]
+        (left_out if is_between and len(stretch) <= LEAST else kept).extend(stretch)
+    return kept, tuple(left_out)
+
+
+def _parts(anchors: Iterable[str], known: Links) -> dict[str, str]:
+    """Return for each anchor the first of those that links lead to."""
+    part = {anchor: anchor for anchor in anchors}
+    for one, other in known:
+        if one in part and other in part:
+            lead, follow = part[one], part[other]
+            part = {anchor: lead if own == follow else own for anchor, own in part.items()}
+    return part
+
+
+def _tree(nights: Sequence[Row], known: Links) -> dict[str, _Branch]:
+    """Return every anchor but the first, each after the one that it hangs from, by the surest links (Prim 1957)."""
+    names = [_anchor(row) for row in nights]
+    waiting = list(dict.fromkeys(names))
+    inside, tree = [waiting.pop(0)], dict[str, _Branch]()
+    while waiting:
+        pairs = [(known[pair], pair) for pair in ((one, other) for one in inside for other in waiting) if pair in known]
+        if pairs:
+            (log, error), (parent, anchor) = min(pairs, key=lambda pair: pair[0][1])
+            start = names.index(anchor)
+        else:  # the series goes on at its level, and no step is looked for across
+            anchor = waiting[0]
+            start = names.index(anchor)
+            parent = names[start - 1]
+            log, error = _level(nights[start - 1]) - _level(nights[start]), math.inf
+        waiting.remove(anchor)
+        inside.append(anchor)
+        tree[anchor] = _Branch(parent, Link(nights[start].anchor, start, log, error))
+    return tree
+
+
+def _links(rows: Sequence[Row]) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return how each two anchors compare that were compared, in both directions."""
+    found = {}
+    for one, other in combinations(dict.fromkeys(map(_anchor, rows)), 2):
+        if link := _link(rows, one, other):
+            found[one, other] = link
+            found[other, one] = -link[0], link[1]
+    return found
+
+
+def _link(rows: Sequence[Row], one: str, other: str) -> tuple[float, float] | None:
+    """Return the logarithm of the other anchor's time over the one's, and its standard error; None if not known.
 
     Independent estimates are weighted by their inverse variances.
     """
-    direct = [row for row in rows if _anchor(row) == earlier and row.commit and row.commit == later]
-    logs = [(_level(row), _variance(row)) for row in direct]
+    logs = []
     beside: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        if row.commit and _anchor(row) in (earlier, later):
-            beside[row.commit][_anchor(row)].append(row)
+        anchor = _anchor(row)
+        if not row.commit or anchor not in (one, other):
+            continue
+        if row.commit in (one, other) and row.commit != anchor:
+            logs.append((_level(row) if anchor == one else -_level(row), _variance(row)))
+        else:
+            beside[row.commit][anchor].append(row)
     for by_anchor in beside.values():
-        for one, other in zip(by_anchor.get(earlier, ()), by_anchor.get(later, ()), strict=False):
-            if one not in direct:
-                logs.append((_level(one) - _level(other), _variance(one) + _variance(other)))
+        for first, second in zip(by_anchor.get(one, ()), by_anchor.get(other, ()), strict=False):
+            logs.append((_level(first) - _level(second), _variance(first) + _variance(second)))
     if not logs:
-        return 0.0, math.inf
+        return None
     weights = [1 / variance for _, variance in logs]
     mean = math.fsum(weight * log for weight, (log, _) in zip(weights, logs, strict=True)) / math.fsum(weights)
     return mean, math.sqrt(1 / math.fsum(weights))
-
-
-def _only_links(last: Row, first: Row) -> bool:
-    """Return whether the last row beside an anchor was measured to link the anchor of the first row after it."""
-    return last.commit == _anchor(first) and not last.branch
 
 
 def _anchor(row: Row) -> str:

@@ -14,8 +14,9 @@ import numpy as np
 from pytest_ngraph.history import facts, steps
 from pytest_ngraph.history.chain import Link, chained
 from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.levels import Chain
 from pytest_ngraph.history.row import Row
-from pytest_ngraph.history.steps import LEVEL, Chain, Step
+from pytest_ngraph.history.steps import LEVEL, Step
 from pytest_ngraph.stats import Estimate
 
 Unit = Literal["ratio", "seconds"]
@@ -78,6 +79,7 @@ class Series:
         rows: the nights, in order of time.
         chain: logarithms of ratios to the first anchor, or of seconds.
         links: later anchors.
+        left_out: number of nights that cannot be compared with the others (`Chained.left_out`).
         steps: the steps in it, in order of time.
     """
 
@@ -87,6 +89,7 @@ class Series:
     rows: tuple[Row, ...]
     chain: Chain
     links: tuple[Link, ...] = ()
+    left_out: int = 0
     steps: tuple[Found, ...] = ()
 
 
@@ -135,8 +138,10 @@ def _by_case(rows: Iterable[Row], branch: str) -> dict[str, list[Row]]:
 
 
 def _ratios(case_id: str, parts: Mapping[str, Any], rows: Sequence[Row]) -> Series:
-    nights, chain, links = chained(rows)
-    return Series(case_id=case_id, parts=parts, unit="ratio", rows=nights, chain=chain, links=links)
+    nights, chain, links, left_out = chained(rows)
+    return Series(
+        case_id=case_id, parts=parts, unit="ratio", rows=nights, chain=chain, links=links, left_out=len(left_out)
+    )
 
 
 def _seconds(case_id: str, parts: Mapping[str, Any], rows: Sequence[Row]) -> Series:

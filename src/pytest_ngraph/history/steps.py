@@ -13,60 +13,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from pytest_ngraph.history.levels import (
+    LEAST,
+    Chain,
+    Places,
+    changes_between,
+    estimates,
+    noise_of,
+    without_lone_nights,
+)
 from pytest_ngraph.metrics.student import t_quantile, t_tail
 from pytest_ngraph.stats import Estimate, Floats
 
-Places = npt.NDArray[np.intp]
-
 LEVEL = 0.01
 """Chance that any of all series shows a step that is none."""
-LEAST = 2
-"""Fewest nights on either side of a step: one bad night is no step."""
-PRIOR_DOF = 8.0
-"""Degrees of freedom that the known errors are worth, against what the nights show (`gate.rule.PRIORS`)."""
-EFFICIENCY = 0.6
-"""Degrees of freedom of the spread of differences between neighbours, a night. Extreme ones are cut, so that steps do
-not count as noise."""
-CUT = 3.0
-FLOOR = 0.0005
-"""The least standard error that is believed (`metrics.history.LEAST`); equal programs have none."""
 COVERAGE = 0.95
 """Of the intervals of a step's size and place."""
 LOOSE = 3.0
 """Windows with a smaller statistic are never significant."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """A series of n nights, as logarithms.
-
-    Attributes:
-        values: shape (n,).
-        errors: their standard errors, each independent; None where they are not known, but equal.
-        links: the first night of each later anchor.
-        link_errors: the standard error of each of these anchors over the one before, which all later nights share.
-            Infinite where the two were never compared.
-    """
-
-    values: Floats
-    errors: Floats | None
-    links: tuple[int, ...] = ()
-    link_errors: tuple[float, ...] = ()
-
-    @property
-    def weights(self) -> Floats:
-        """Inverse variances."""
-        if self.errors is None:
-            return np.ones(len(self.values))
-        weights: Floats = 1 / np.maximum(self.errors, FLOOR) ** 2
-        return weights
 
 
 class Step(NamedTuple):
@@ -94,7 +63,7 @@ def find(chains: Sequence[Chain], level: float = LEVEL) -> list[list[Step]]:
         chains: the series.
         level: chance that any of all series shows a step that is none.
     """
-    chains = [_without_lone_nights(chain) for chain in chains]
+    chains = [without_lone_nights(chain) for chain in chains]
     scans = [_scan(chain) for chain in chains]
     order = sorted(range(len(scans)), key=lambda number: scans[number].least_p)
     found: list[list[Step]] = [[] for _ in chains]
@@ -126,7 +95,7 @@ class _Scan(NamedTuple):
 
 def _scan(chain: Chain) -> _Scan:
     count = len(chain.values)
-    noise, dof = _noise(chain)
+    noise, dof = noise_of(chain)
     if count < 2 * LEAST or dof <= 0:
         return _Scan([], noise, dof)
     first, place, last, begins = _windows(count)
@@ -170,14 +139,15 @@ def _steps(chain: Chain, scan: _Scan, threshold: float) -> list[Step]:
 
 def _around(chain: Chain, place: int, others: Iterable[int]) -> tuple[int, int]:
     """Return the nights between which a step lies alone: others, the ends, and links over which nothing is known."""
-    unknown = [link for link, error in zip(chain.links, chain.link_errors, strict=True) if math.isinf(error)]
-    bounds = [0, *others, *unknown, len(chain.values)]
+    links = zip(chain.links, chain.link_errors, strict=True)
+    unknown = [1 + np.flatnonzero(np.diff(link)) for link, error in links if math.isinf(error)]
+    bounds = [0, *others, *np.concatenate([*unknown, []]).astype(int).tolist(), len(chain.values)]
     return max(each for each in bounds if each < place), min(each for each in bounds if each > place)
 
 
 def _step(chain: Chain, scan: _Scan, first: int, last: int, place: int, p: float) -> Step:
     early, late = _reach(chain, scan.noise, first, last)
-    change, error = _changes(chain, scan.noise, *(np.array([each]) for each in (first, place, last)))
+    change, error = estimates(chain, scan.noise, first, last, np.array([place]))
     reach = t_quantile((1 - COVERAGE) / 2, scan.dof) * float(error[0])
     value = float(change[0])
     return Step(place, min(early, place), max(late, place), Estimate(value, value - reach, value + reach), p)
@@ -200,73 +170,14 @@ def _reach(chain: Chain, noise: float, first: int, last: int) -> tuple[int, int]
 def _profile(chain: Chain, noise: float, first: int, last: int) -> tuple[Places, Floats]:
     """Return the nights that may divide these, and the statistic of each."""
     places = np.arange(first + LEAST, last - LEAST + 1)
-    return places, _statistics(chain, noise, np.full_like(places, first), places, np.full_like(places, last))
+    changes, errors = estimates(chain, noise, first, last, places)
+    return places, changes / errors
 
 
 def _statistics(chain: Chain, noise: float, first: Places, place: Places, last: Places) -> Floats:
-    changes, errors = _changes(chain, noise, first, place, last)
+    changes, errors = changes_between(chain, noise, first, place, last)
     statistics: Floats = changes / errors
     return statistics
-
-
-def _changes(chain: Chain, noise: float, first: Places, place: Places, last: Places) -> tuple[Floats, Floats]:
-    """Return the change of the mean from nights `first` to `place` to nights `place` to `last`, and its error.
-
-    What the nights after an anchor's change share, the error of that link, counts by how much more of it the later
-    nights have.
-    """
-    weights = chain.weights
-    sums = np.concatenate(([0.0], np.cumsum(weights)))
-    products = np.concatenate(([0.0], np.cumsum(weights * chain.values)))
-    before, after = sums[place] - sums[first], sums[last] - sums[place]
-    changes = (products[last] - products[place]) / after - (products[place] - products[first]) / before
-    variances = noise**2 * (1 / before + 1 / after)
-    for link, error in zip(chain.links, chain.link_errors, strict=True):
-        later = (sums[last] - sums[np.clip(link, place, last)]) / after
-        earlier = (sums[place] - sums[np.clip(link, first, place)]) / before
-        share = later - earlier
-        shared = (
-            np.where(share > 0, share, 0.0) ** 2 * error**2 if math.isfinite(error) else np.where(share > 0, error, 0)
-        )
-        variances = variances + shared
-    return changes, np.sqrt(variances)
-
-
-def _noise(chain: Chain) -> tuple[float, float]:
-    """Return by which factor nights spread more than their errors say, and the degrees of freedom of that.
-
-    It comes from the differences between neighbours (von Neumann 1941), which slow changes and steps hardly touch, and
-    is moderated by the known errors as in Smyth (2004). Where errors are known, the factor is 1 or more.
-    """
-    variances = 1 / chain.weights
-    steps = np.diff(chain.values) / np.sqrt(variances[1:] + variances[:-1])
-    steps = np.delete(steps, [link - 1 for link in chain.links if 0 < link <= len(steps)])
-    prior = 0.0 if chain.errors is None else PRIOR_DOF
-    if not len(steps):
-        return 1.0, prior
-    typical = float(np.median(np.abs(steps))) / 0.6745
-    cut = np.minimum(np.abs(steps), CUT * typical)
-    own = EFFICIENCY * len(steps)
-    square = (prior + own * float(np.mean(cut**2))) / (prior + own)
-    if chain.errors is None:
-        return math.sqrt(square) or FLOOR, own
-    return math.sqrt(max(1.0, square)), prior + own
-
-
-def _without_lone_nights(chain: Chain) -> Chain:
-    """Return the series with each night moved to its neighbours that lies apart from both, beyond `CUT` errors."""
-    count = len(chain.values)
-    if count < 2 * LEAST:
-        return chain
-    noise, _ = _noise(chain)
-    places = np.arange(count)
-    one = np.where(places == 0, 2, places - 1)
-    other = np.where(places == count - 1, count - 3, places + 1)
-    variances = 1 / chain.weights
-    reach = CUT * noise * np.sqrt(variances + np.maximum(variances[one], variances[other]))
-    low = np.minimum(chain.values[one], chain.values[other]) - reach
-    high = np.maximum(chain.values[one], chain.values[other]) + reach
-    return replace(chain, values=np.clip(chain.values, low, high))
 
 
 @lru_cache(maxsize=512)

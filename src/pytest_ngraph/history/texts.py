@@ -32,6 +32,8 @@ def in_lines(found: Sequence[Series], since: float = 0.0) -> Iterator[str]:
     kinds = f": {slower} slower, {len(steps) - slower} faster" if steps else ""
     looked_at = f"{counted(len(found), 'series', 'series')} of up to {counted(nights, 'night')}"
     yield f"{counted(len(steps), 'step')}{kinds}, in {looked_at}"
+    if left_out := max((series.left_out for series in found), default=0):
+        yield f"{counted(left_out, 'night')} left out, measured beside an anchor that nothing links to the others"
 
 
 def _step(series: Series, found: Found) -> Iterator[str]:
@@ -59,6 +61,7 @@ def as_data(found: Sequence[Series]) -> list[dict[str, Any]]:
             "unit": series.unit,
             "nights": [night(series, place) for place in range(len(series.rows))],
             "anchors": anchors(series),
+            "left_out": series.left_out,
             "steps": [step(series, each) for each in series.steps],
         }
         for series in found
