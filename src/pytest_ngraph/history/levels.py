@@ -61,10 +61,8 @@ def estimates(chain: Chain, noise: float, first: int, last: int, places: Places)
     Nights that go over a link are as high as the link makes them: what they share is estimated along with the change
     (generalized least squares), so that a step does not seem to lie where both sides have as much of it.
     """
-    links = zip(chain.links, chain.link_errors, strict=True)
-    varying = [
-        (link[first:last], error) for link, error in links if 0 < np.count_nonzero(link[first:last]) < last - first
-    ]
+    links = [(link[first:last], error) for link, error in zip(chain.links, chain.link_errors, strict=True)]
+    varying = [(link, error) for link, error in links if 0 < np.count_nonzero(link) < last - first]
     if not varying:
         return changes_between(chain, noise, np.full_like(places, first), places, np.full_like(places, last))
     weights = chain.weights[first:last] / noise**2
