@@ -191,6 +191,17 @@ def test_what_a_killed_process_left_half_made_goes(cache: Cache, compiled: Path,
     assert list((tmp_path / "cache").iterdir()) == []
 
 
+def test_folders_that_are_no_entries_stay(cache: Cache, compiled: Path) -> None:
+    """Somebody lists or clears a folder that has others, such as the home folder."""
+    cache.folder.mkdir(parents=True, exist_ok=True)
+    (cache.folder / "documents").mkdir()
+    cache.keep(INPUTS, compiled, ColdStart(0.0, 1.0, 2))
+    assert len(cache.entries()) == 1
+    cache.bound()
+    cache.clear()
+    assert [path.name for path in cache.folder.iterdir()] == ["documents"]
+
+
 def test_clear_removes_everything(cache: Cache, compiled: Path) -> None:
     cache.keep(INPUTS, compiled, ColdStart(0.0, 1.0, 2))
     cache.clear()

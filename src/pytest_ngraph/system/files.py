@@ -15,13 +15,14 @@ UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errn
 """What a file system answers that cannot lock a file, or wait until a folder is on disk."""
 
 
-def write_whole(path: Path, text: bytes) -> None:
+def write_whole(path: Path, text: bytes, *, mode: int = 0o600) -> None:
     """Write or replace a file, completely or not at all. Raise `StoreError` if it cannot be written."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as scratch:
             staged = Path(scratch, path.name)
             staged.touch(mode=0o600)
+            staged.chmod(mode)
             with staged.open("wb") as stream:
                 stream.write(text)
                 stream.flush()

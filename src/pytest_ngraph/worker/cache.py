@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import stat
@@ -31,6 +32,8 @@ from pytest_ngraph.worker.cold_start import ColdStart
 MANIFEST = "manifest.json"
 BUILDING = ".building-"
 """Prefix of an entry's name until it is complete."""
+KEY = re.compile("[0-9a-f]{64}")
+"""What `key_of` returns."""
 ABANDONED_S = 3600.0
 """An entry still incomplete after this was left by a killed process: copying takes seconds."""
 RECENT_S = 86400.0
@@ -199,8 +202,9 @@ class Cache:
             self.discard(entry.key)
 
     def _folders(self) -> Iterator[Path]:
+        """Yield the folders of entries, whole or not. Whatever else lies in the user's folder is left alone."""
         if self.folder.is_dir():
-            yield from (path for path in self.folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+            yield from (path for path in self.folder.iterdir() if KEY.fullmatch(path.name) and path.is_dir())
 
     def _read(self, folder: Path) -> Entry | None:
         if not (_is_own(self.folder) and _is_own(folder)):

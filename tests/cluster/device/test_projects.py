@@ -48,6 +48,18 @@ def landing_place(projects: Path, name: str) -> Path:
     return Path(os.path.normpath(projects / f"{UNFINISHED}1" / name))
 
 
+def test_what_else_lies_in_the_folder_stays(tmp_path: Path) -> None:
+    """Somebody gives a device a folder that has a folder `projects` already."""
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / ".cache").mkdir()
+    projects = Projects(tmp_path, kept=0)
+    (tmp_path / f"{UNFINISHED}x").mkdir()
+    projects.unpack(project(tmp_path / "thesis" / "code"))
+    projects.bound(0)
+    projects.clear()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".cache", "thesis"]
+
+
 def test_what_is_unpacked_is_what_was_packed(tmp_path: Path) -> None:
     packed = project(tmp_path / "project")
     projects = Projects(tmp_path / "projects")

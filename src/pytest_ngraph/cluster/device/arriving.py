@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from pathlib import Path
 
 from pytest_ngraph.cluster.project import LIMIT_BYTES, Packed
@@ -29,7 +31,7 @@ class Arriving:
         try:
             if number == 0:
                 self._path.unlink(missing_ok=True)
-            with self._path.open("ab") as file:
+            with open(self._path, "ab", opener=partial(os.open, mode=0o600)) as file:
                 file.write(content)
                 size = file.tell()
         except OSError as error:

@@ -10,6 +10,10 @@ from pathlib import Path
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.files import state_folder, take
+from pytest_ngraph.wording import listed
+
+OWN = (".", "store", "projects", "arriving", "audit.jsonl", "reservation.json", "scratch")
+"""How the names begin of what a device has in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +60,20 @@ class DeviceFolder:
         """Make the folder, readable by this user only, and lock it.
 
         Raises:
-            UsageError: it cannot be used, or another process holds it.
+            UsageError: it cannot be used, has other files than a device's, or another process holds it.
         """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            others = sorted(path.name for path in self.path.iterdir() if not path.name.startswith(OWN))
         except OSError as error:
             raise UsageError(f"cannot use {self.path}: {error.strerror}. Give another folder: --folder=DIR.") from None
         try:
+            if others:  # a device removes what clients have sent, and what is too much
+                raise UsageError(
+                    f"cannot use {self.path}: it is not a device's folder ({listed(others, 3)}). Give a new or an "
+                    "empty one: --folder=DIR."
+                )
             if not take(descriptor):
                 raise UsageError(
                     f"a device runs in {self.path} already. Stop it (pytest-ngraph device stop), or give this one "

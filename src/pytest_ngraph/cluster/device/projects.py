@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.project import Packed, is_digest
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.system.files import take
 
@@ -63,7 +63,7 @@ class Projects:
     def clear(self) -> None:
         """Remove all projects that no process holds, and what an interrupted unpacking left."""
         with _UNPACKING, suppress(FileNotFoundError):
-            for folder in list(self._folder.iterdir()):
+            for folder in [*self._found(), *self._folder.glob(f"{UNFINISHED}*")]:
                 self._remove(folder)
 
     @contextmanager
@@ -90,8 +90,11 @@ class Projects:
                     excess -= size
 
     def _oldest_first(self) -> list[Path]:
-        folders = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
-        return sorted(folders, key=lambda path: path.stat().st_mtime_ns)
+        return sorted(self._found(), key=lambda path: path.stat().st_mtime_ns)
+
+    def _found(self) -> list[Path]:
+        """Return the folders of projects. Whatever else lies there is the user's, who named the folder."""
+        return [path for path in self._folder.iterdir() if is_digest(path.name)]
 
     def _unpack(self, packed: Packed) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
