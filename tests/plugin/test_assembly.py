@@ -52,6 +52,15 @@ def test_xdist_is_refused_by_the_tests_that_measure(project: pytest.Pytester) ->
     result.stdout.fnmatch_lines(["*cannot run under pytest-xdist*without -n*"])
 
 
+def test_how_xdist_would_distribute_does_not_matter_without_n(project: pytest.Pytester) -> None:
+    """`--dist` in `addopts` for other tests: a run without `-n` measures, gates and reports as usual."""
+    pytest.importorskip("xdist")
+    project.makeini("[pytest]\naddopts = --dist=loadfile")
+    result = project.runpytest("--ngraph-fail-on=speedup>0.0001", TWO)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*Stored as *"])
+
+
 def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> None:
     quick_project.makeconftest(
         """

@@ -92,8 +92,8 @@ def _refuse_goal(settings: Settings, *, compares: bool, is_remote: bool) -> None
 
 def _is_distributed(config: pytest.Config) -> bool:
     """Whether pytest-xdist runs the tests in several processes: nothing is measured in these, nor in the one that
-    starts them."""
-    return is_xdist_worker(config) or config.getoption("dist", "no") != "no"
+    starts them. It does with `-n` or `--tx`: `--dist` alone, as in `addopts`, does nothing."""
+    return is_xdist_worker(config) or (config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None)))
 
 
 def is_xdist_worker(config: pytest.Config) -> bool:
