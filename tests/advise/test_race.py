@@ -146,6 +146,27 @@ def test_a_limit_on_p99_takes_the_smaller_batch() -> None:
     assert any("above the p99 of 1.00 s" in text for each in found.candidates for text in each.breaches)
 
 
+@pytest.mark.parametrize(
+    ("batch_sizes", "limits", "picked"),
+    [((4, 1), Limits(p99_s=1.0), 1), ((1, 4), Limits(throughput=1.5), 4)],
+    ids=["p99", "throughput"],
+)
+def test_a_limit_that_nothing_keeps_at_the_first_batch_may_be_kept_at_another(
+    batch_sizes: tuple[int, ...], limits: Limits, picked: int
+) -> None:
+    found, _ = raced(Simulated(CLEAR | {"openvino:streams=2": 0.7}), limits, batch_sizes=batch_sizes)
+    assert found.pick is not None
+    assert found.pick.case.batch_size == picked
+    assert "openvino" in found.pick.case.compiler
+
+
+def test_who_breaches_a_limit_at_the_first_batch_is_tried_at_another_beside_who_keeps_it() -> None:
+    wrong = {"agreement": Agreement(error=1e-3, tolerance=1e-2)}
+    _, measure = raced(Simulated(CLEAR, openvino=wrong), Limits(error=1e-5), batch_sizes=(1, 4))
+    (other,) = [group for group in measure.taken if "openvino-b4-cpu" in group]
+    assert {"onnxruntime-b4-cpu", "torchscript-b4-cpu"} <= {*other}
+
+
 def test_a_limit_on_the_error_drops_before_anything_is_measured_twice() -> None:
     wrong = {"agreement": Agreement(error=5e-3, tolerance=1e-2)}
     found, measure = raced(Simulated(CLEAR, openvino=wrong), Limits(error=1e-3))

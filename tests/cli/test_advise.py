@@ -65,6 +65,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--threads=4096"], "device cpu@4096 needs 4096 cores"),
         (["--size", "seq_len=1,2"], "--size seq_len=1,2: advice is for one size. Give one of them."),
         (["--p99=1s", "--objective=throughput"], "--p99: with --objective=throughput, calls run side by side"),
+        (["--score=scores:top1"], "score 'scores:top1': there is no package or module scores. It must be importable"),
         (["--score=accuracy"], "score 'accuracy' is not an import string. Write package.module:function."),
         (["--min-score=high"], "'high' is not a number."),
         (["--min-score=0.9"], "--min-score needs a function that scores the outputs: --score=package.module:function."),
@@ -78,6 +79,14 @@ def test_a_mistake_gets_one_message(
         sys.exit(main(["advise", "advised_net:net", *arguments]))
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+    assert store.run_ids(project / ".ngraph") == []
+
+
+def test_a_workload_that_is_not_there_is_found_before_anything_is_measured(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["advise", "advised_nets:net"]) == 2
+    assert "workload 'advised_nets:net': there is no package or module advised_nets." in capsys.readouterr().err
     assert store.run_ids(project / ".ngraph") == []
 
 

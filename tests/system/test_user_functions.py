@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.user_functions import is_import_string, user_function
+from pytest_ngraph.system.user_functions import check_found, is_import_string, user_function
 
 
 @pytest.mark.parametrize("text", ["nets:small", "package.nets:Nets.small"])
@@ -35,3 +36,15 @@ def test_a_function_is_imported() -> None:
 def test_a_mistake_gets_one_message(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         user_function(text, "score", "returns a number")
+
+
+def test_a_package_that_is_not_there_is_found_without_importing_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nested" / "deeper").mkdir(parents=True)
+    (tmp_path / "broken.py").write_text("raise RuntimeError")
+    monkeypatch.syspath_prepend(tmp_path)
+    check_found("broken:net", "workload")
+    check_found("nested.deeper.nets:net", "workload")
+    with pytest.raises(UsageError, match=r"score 'nowhere.nets:f': there is no package or module nowhere. It must be"):
+        check_found("nowhere.nets:f", "score")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from pytest_ngraph.advise.answer import Answer, Candidate, apart, named_beside
-from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.case import FP32, IDENTITY, Case
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.report.lines import INDENT, wrapped
 from pytest_ngraph.report.table import GAP, Column, fitting, row
@@ -81,7 +82,7 @@ def sentence(answer: Answer) -> str:
 def command(answer: Answer) -> str:
     """Return the command that writes the folder that serves the pick."""
     assert answer.pick is not None
-    return f"pytest-ngraph deploy {answer.run} --case {answer.pick.case.id} -o service"
+    return f"pytest-ngraph deploy {answer.run} --case {shlex.quote(answer.pick.case.id)} -o service"
 
 
 def _gain(pick: Candidate, answer: Answer) -> str:
@@ -92,8 +93,15 @@ def _gain(pick: Candidate, answer: Answer) -> str:
         return f"{quantity(pick.s_per_sample, 's')} a sample"
     value, low, high = (100 * (1 - 1 / each) if each > 0 else -float("inf") for each in pick.speedup)
     if value < 0:
-        return f"{-value:.0f} % [{-high:.0f}, {-low:.0f}] more time than eager"
-    return f"{value:.0f} % [{low:.0f}, {high:.0f}] less time than eager"
+        return f"{-value:.0f} % [{-high:.0f}, {-low:.0f}] more time than {_eager(pick, answer)}"
+    return f"{value:.0f} % [{low:.0f}, {high:.0f}] less time than {_eager(pick, answer)}"
+
+
+def _eager(pick: Candidate, answer: Answer) -> str:
+    """Return what the gain is over: eager PyTorch in the pick's precision, with as many threads."""
+    several = len({each.case.device for each in answer.candidates}) > 1
+    precision = f" in {pick.case.precision}" if pick.case.precision != FP32 else ""
+    return f"eager{precision}{f' on {pick.case.device}' if several else ''}"
 
 
 def _beside(answer: Answer) -> Iterator[str]:

@@ -100,8 +100,8 @@ class Race:
         self._try_options(first)
         self._next_rung()
         for cell in further:
-            leaders = [replace(cell, compiler=each.compiler) for each in self._leaders(FINALISTS, of=first)]
-            self._measure_in_turn(cell, self._fitting(leaders))
+            promising = [replace(cell, compiler=compiler) for compiler in self._promising(first)]
+            self._measure_in_turn(cell, self._fitting(promising))
         self._next_rung()
         self._decide()
         return self._raced
@@ -128,7 +128,7 @@ class Race:
 
     def _better_half(self, cell: Case) -> list[Case]:
         """Return the faster half of a cell's candidates, and those that are not surely slower than the fastest."""
-        ordered = self._eligible(cell)
+        ordered = self._eligible(cell) or self._measured(cell)
         if not ordered:
             return []
         (best, *others) = [record.throughput_interval for record in ordered]
@@ -136,24 +136,29 @@ class Race:
         half = math.ceil(len(ordered) / 2)
         return [record.case for place, record in enumerate(ordered) if place < half or not slower[place]]
 
-    def _leaders(self, most: int, of: Case | None = None, without: Iterable[Case] = ()) -> list[Case]:
-        """Return the fastest candidates that breach no limit so far, of different compilers."""
-        passed, found = set(without), dict[str, Case]()
-        for record in self._eligible(of):
-            if record.case not in passed:
-                found.setdefault(family_of(record.case), record.case)
-        return list(found.values())[:most]
+    def _promising(self, cell: Case) -> list[str]:
+        """Return the compilers that are tried in other cells: the fastest ones of this cell, with and without limits.
+
+        A limit that is breached here may be kept at another batch size, in another precision or with other threads.
+        """
+        leaders = [*_leaders(self._eligible(cell)), *_leaders(self._measured(cell))]
+        return list(dict.fromkeys(case.compiler for case in leaders))
 
     def _eligible(self, cell: Case | None = None) -> list[Record]:
         """Return the measured candidates that breach no limit so far, the fastest first."""
+        return [
+            record
+            for record in self._measured(cell)
+            if not any(each.state == "breached" for each in self._limits.held(record, self._between))
+        ]
+
+    def _measured(self, cell: Case | None = None) -> list[Record]:
+        """Return the candidates that were measured, of one cell or of all, the fastest first."""
         named = self.named
         records = [
             record
             for record in self._raced.latest.values()
-            if record.outcome == "measured"
-            and record.case.compiler in named
-            and cell in (None, record.case.group)
-            and not any(each.state == "breached" for each in self._limits.held(record, self._between))
+            if record.outcome == "measured" and record.case.compiler in named and cell in (None, record.case.group)
         ]
         return sorted(records, key=lambda record: -record.throughput)
 
@@ -166,7 +171,7 @@ class Race:
     def _decide(self) -> None:
         """Measure what limits ask for, of the leaders, and of the next ones while one of them may be the fastest."""
         finalists = self._raced.finalists
-        while leaders := self._leaders(FINALISTS, without=finalists):
+        while leaders := _leaders(record for record in self._eligible() if record.case not in finalists):
             if finalists and (self.left_s <= 0 or self._eligible()[0].case in finalists):
                 break
             finalists += leaders
@@ -214,3 +219,11 @@ class Race:
         before = [record for record in self._raced.latest.values() if family_of(record.case) == family_of(case)]
         compiling = max(((record.total_compile_s or 0.0) + (record.load_s or 0.0) for record in before), default=0.0)
         return effort * compiling + OVERHEAD_S + self._rung_s
+
+
+def _leaders(records: Iterable[Record]) -> list[Case]:
+    """Return the first `FINALISTS` of these that are of different compilers."""
+    found: dict[str, Case] = {}
+    for record in records:
+        found.setdefault(family_of(record.case), record.case)
+    return list(found.values())[:FINALISTS]

@@ -32,8 +32,10 @@ from pytest_ngraph.session.sizes import listed_sizes
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import LATEST, check_writable, run_ids, unfinished
 from pytest_ngraph.system.files import compiled_folder
+from pytest_ngraph.system.user_functions import check_found
 from pytest_ngraph.wording import seconds_in
 from pytest_ngraph.worker.score import check_score
+from pytest_ngraph.workloads.imported import Imported
 
 OFFERED = tuple(each for each in OBJECTIVES if each != SERVING)
 """Objectives to race for: under load a single candidate takes minutes."""
@@ -83,6 +85,10 @@ def _run(parsed: argparse.Namespace) -> int:
     case = _case(parsed, chosen[0])
     sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
     workloads.check(case)
+    if isinstance(workloads.family(case.workload), Imported):
+        check_found(case.workload, "workload")
+    if parsed.score:
+        check_found(parsed.score, "score")
     check_writable(parsed.store)
 
     from pytest_ngraph.advise.answer import answer
@@ -131,7 +137,7 @@ def _run(parsed: argparse.Namespace) -> int:
         print(json.dumps(found.to_dict()))
     else:
         given = (("--store", parsed.store, Path(".ngraph")), ("--devices", parsed.devices, None))
-        options = "".join(f" {name}={value}" for name, value, default in given if value != default)
+        options = "".join(f" {shlex.quote(f'{name}={value}')}" for name, value, default in given if value != default)
         print("\n".join(lines(found, columns(), options)))
     return 0 if found.pick else NOTHING_KEEPS_THE_LIMITS
 

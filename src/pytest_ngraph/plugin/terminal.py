@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -104,7 +105,7 @@ def advice(result: RunResult, store: str, width: int) -> Iterator[str]:
     from pytest_ngraph.advise.lines import lines
     from pytest_ngraph.advise.of_run import answers
 
-    options = f" --store={store}" if store != ".ngraph" else ""
+    options = f" {shlex.quote(f'--store={store}')}" if store != ".ngraph" else ""
     for found in answers(result.run.records, result.checks, result.metrics.between, result.run.id):
         yield ""
         yield from lines(found, width, options)

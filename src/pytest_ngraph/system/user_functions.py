@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,17 @@ def is_import_string(text: str) -> bool:
     """Return whether a text names a module and something in it."""
     module, _, path = text.partition(":")
     return all(part.isidentifier() for part in (*module.split("."), *path.split(".")))
+
+
+def check_found(text: str, what: str) -> None:
+    """Raise `UsageError` if there is no package or module of an import string's first name. Imports nothing.
+
+    Args:
+        what: as of `user_function`.
+    """
+    name = text.replace(":", ".").partition(".")[0]
+    if importlib.util.find_spec(name) is None:
+        raise UsageError(f"{what} {text!r}: there is no package or module {name}. {NOT_FOUND}")
 
 
 def user_function(text: str, what: str, task: str) -> Callable[..., Any]:
