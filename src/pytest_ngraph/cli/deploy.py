@@ -14,7 +14,7 @@ from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.machine.devices import Device, load_inventory
 from pytest_ngraph.machine.machine import this_machine
-from pytest_ngraph.metrics.text import quantity
+from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Run
@@ -92,7 +92,9 @@ def _deploy(record: Record, run: Run, profiles: dict[str, Device], folder: Path)
     low, high = record.throughput_interval[1:]
     # `serve.py` copies its inputs to a GPU and the outputs back at every answer.
     where = "" if target.kind == "cpu" else ", with inputs and outputs in the device's memory"
-    print(f"  {record.throughput:.1f} samples/s measured, 95 % interval {low:.1f} to {high:.1f}{where}")
+    print(
+        f"  {quantity(record.throughput, 'samples/s')} measured, 95 % interval {number(low)} to {number(high)}{where}"
+    )
     if target.kind == "cpu" and done.per_s < WORTH_SAYING * low:
         print(
             f"  serve.py is {record.throughput / done.per_s:.1f} times slower than that: it passes arrays in and out, "

@@ -23,6 +23,7 @@ from pytest_ngraph.serving.script import SCRIPT, SUMS, throughput_in
 from pytest_ngraph.serving.written import Written
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Run
+from pytest_ngraph.system.affinity import on_cores
 from pytest_ngraph.system.files import sha256
 
 README = "README.md"
@@ -114,7 +115,10 @@ def write_sums(folder: Path) -> None:
 def _check(place: Place, case: str) -> str:
     """Run the folder's own check and return what it printed. Raise `NgraphError` where it fails."""
     command = [*place.command, SCRIPT, "--check"]
-    done = subprocess.run(command, cwd=place.folder, env=place.environment, capture_output=True, text=True, check=False)
+    with on_cores(place.cores):
+        done = subprocess.run(
+            command, cwd=place.folder, env=place.environment, capture_output=True, text=True, check=False
+        )
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
         raise _not_written(case, "fails its check", _error_in(said) if said else f"status {done.returncode}")

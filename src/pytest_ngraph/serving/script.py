@@ -89,7 +89,8 @@ def check():
     rounds, end = [], time.perf_counter() + 3
     while len(rounds) < 5 or time.perf_counter() < end:
         rounds.append(seconds(model, inputs, calls) / calls)
-    print(f"{{{per_call} / statistics.median(rounds):.1f}} samples/s, the median of {{len(rounds)}} rounds")
+    per_s = {per_call} / statistics.median(rounds)
+    print(f"{{per_s:{{'.1f' if per_s >= 10 else '.3g'}}}} samples/s, the median of {{len(rounds)}} rounds")
 
 
 def main():

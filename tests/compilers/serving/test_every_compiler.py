@@ -125,6 +125,37 @@ def test_pytorch_keeps_what_it_frees_as_when_it_was_measured(compiler: str, depl
     assert int(done.stdout) < 1600, "pages, of 16,384"
 
 
+ANSWERING = """
+import sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+import serve
+model = serve.load()
+(images,) = serve.samples()
+(expected,) = serve.answer(model, [images])
+turned = np.ascontiguousarray(images.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+print(np.allclose(serve.answer(model, [turned])[0], expected))
+for other in (images.astype(np.float64), images[:, :1]):
+    try:
+        serve.answer(model, [other])
+    except ValueError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_package_that_reads_whatever_lies_in_memory_gets_its_own_inputs_only(deploy: Deploy) -> None:
+    command = [sys.executable, "-I", "-c", ANSWERING, str(deploy(conv("inductor")))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    same, *refused = done.stdout.splitlines()
+    assert same == "True", "the same values, in another order in memory"
+    assert [text.partition(", not ")[0] for text in refused] == ["the model takes [('float32', (1, 16, 244, 244))]"] * 2
+
+
+def test_openvino_binds_no_thread_to_a_core(deploy: Deploy) -> None:
+    assert '"ENABLE_CPU_PINNING": False,' in (deploy(conv("openvino")) / "serve.py").read_text()
+
+
 def test_graphs_that_are_not_loaded_do_not_count_as_artifact(exported: Export, tmp_path: Path) -> None:
     require("onnxruntime")
     case, compiler = conv("onnxruntime"), compilers.resolve("onnxruntime")

@@ -50,12 +50,14 @@ def deploy(
     Args:
         source: the intermediate representation.
         device: OpenVINO's name of the device.
-        properties: those that it is compiled with.
+        properties: those that it is compiled with. Its threads are bound to no cores: other services may use them.
         requests: for throughput, how many requests run side by side.
     """
     _write(source, folder)
     in_threads = target.objective == "throughput"
-    code = (IN_THREADS if in_threads else CODE).format(properties=_code(properties), file=source.name, device=device)
+    code = (IN_THREADS if in_threads else CODE).format(
+        properties=_code(_unbound(properties)), file=source.name, device=device
+    )
     return Serving(
         libraries=("openvino",),
         imports=("import openvino", *(["import threading"] if in_threads else [])),
@@ -83,6 +85,14 @@ def _write(source: Path, folder: Path) -> None:
         return
     for suffix in (".xml", ".bin"):
         shutil.copyfile(source.with_suffix(suffix), folder / source.with_suffix(suffix).name)
+
+
+def _unbound(properties: Mapping[str, object]) -> dict[str, object]:
+    """Return the properties with threads that are bound to no cores; also those of devices to choose from."""
+    return {
+        name: False if name == "ENABLE_CPU_PINNING" else _unbound(value) if isinstance(value, Mapping) else value
+        for name, value in properties.items()
+    }
 
 
 def _code(properties: Mapping[str, object]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +38,7 @@ def keep_freed_memory():
 
 def answer(model, inputs):
     """Return the outputs, a list of arrays."""
-    tensors = {tensors}
+{first}    tensors = {tensors}
     with torch.inference_mode():
         outputs = model({given})
         outputs = [outputs] if isinstance(outputs, torch.Tensor) else outputs
@@ -45,8 +47,10 @@ def answer(model, inputs):
 FULL_FP32 = """    torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
 """
+LACKS_RUNNERS = re.compile(r"2\.[0-7]\.")
+"""Versions of PyTorch whose loader of packages has no parameters for runners and device."""
 PACKAGE = """    # torch._inductor.aoti_load_package, which wraps this, first compiles programs that try the processor.
-    loader = torch._C._aoti.AOTIModelPackageLoader(str(HERE / "{file}"), "model", False, 1, -1)
+    loader = torch._C._aoti.AOTIModelPackageLoader(str(HERE / "{file}"), "model", False{further})
     model = loader.boxed_run
 """
 SCRIPT = """    module = torch.jit.load(HERE / "{file}", map_location="{device}").eval()
@@ -61,10 +65,12 @@ IN_CHANNELS_LAST = "memory_format=torch.channels_last"
 
 
 def deploy_package(artifact: Artifact, target: Target, package: Path, folder: Path) -> Serving:
-    """Write AOTInductor's package."""
+    """Write AOTInductor's package. It reads inputs as they lie in memory, whatever their type, shape and strides."""
     shutil.copyfile(package, folder / package.name)
     files = {package.name: "AOTInductor's package: a shared library with the weights, for this processor"}
-    return _serving(artifact, target, PACKAGE.format(file=package.name), files, given="tensors")
+    further = "" if LACKS_RUNNERS.match(version("torch")) else ", 1, -1"
+    load = PACKAGE.format(file=package.name, further=further)
+    return _serving(artifact, target, load, files, given="tensors", takes_any=True)
 
 
 def deploy_script(
@@ -126,12 +132,14 @@ def _serving(
     imports: Iterable[str] = (),
     given: str = "*tensors",
     channels_last: bool = False,
+    takes_any: bool = False,
 ) -> Serving:
     """Return how a callable answers that takes and gives tensors.
 
     Args:
         load: the lines of `load` that make it, `model`.
         given: its arguments, made from the list `tensors`.
+        takes_any: as in `Serving`. Then it also takes only contiguous tensors.
 
     Raises:
         Unsupported: the program has operators that the user's own files define.
@@ -151,15 +159,21 @@ def _serving(
         tensors = tensors.replace(" for ", ".cuda() for ", 1)
     if channels_last:
         given = f"*(each.contiguous({IN_CHANNELS_LAST}) if each.ndim == 4 else each for each in tensors)"
+    if takes_any:
+        tensors = tensors.replace("(array)", "(array).contiguous()")
     lines = ("import torch", *imports, *(f"import {library}" for library in artifact.operators))
+    first = "    require(inputs)\n" if takes_any else ""
     streams = target.threads if target.objective == "throughput" else 1
     return Serving(
         libraries=tuple(dict.fromkeys(line.split()[1].partition(".")[0] for line in lines)),
         imports=("import ctypes", "import os", *lines),
-        code=CODE.format(constants=constants, load=load.rstrip(), tensors=tensors, given=given, array=array),
+        code=CODE.format(
+            constants=constants, load=load.rstrip(), tensors=tensors, given=given, array=array, first=first
+        ),
         files=files,
         threads=1 if streams > 1 else None,
         streams=streams,
+        takes_any=takes_any,
     )
 
 
