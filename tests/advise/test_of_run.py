@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from launched import costs
-from synthetic import case, failed, noisy
+from synthetic import case, failed, noisy, under_load
 
 from pytest_ngraph.advise.answer import Answer
 from pytest_ngraph.advise.lines import lines, sentence
@@ -92,6 +92,12 @@ def test_what_cannot_be_deployed_is_not_advised() -> None:
 def test_one_candidate_is_no_choice() -> None:
     alone: Case = case("openvino")
     assert found([noisy(alone, 0.004)]) == []
+
+
+def test_under_load_the_highest_rate_decides_and_not_the_time_of_a_sample() -> None:
+    """A batch that takes longer than the limit has the higher throughput, and no rate."""
+    loaded = [under_load("openvino", 0.01, 40.0), under_load("onnxruntime", 0.005)]
+    assert found([*loaded, *RECORDS]) == found(RECORDS)
 
 
 def test_a_workload_of_which_a_gate_left_out_cases_has_no_answer() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from synthetic import under_load
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
@@ -86,6 +87,12 @@ def test_the_fastest_of_each_group() -> None:
     assert [record.case.id for record in choice.fastest(run)] == ["conv-openvino-b1-cpu", "conv-identity-b8-cpu"]
     with pytest.raises(UsageError, match="run a-run has no measurement to deploy"):
         choice.fastest(run_of(failed))
+
+
+def test_under_load_the_highest_rate_is_the_fastest() -> None:
+    slower, faster = under_load("openvino", 0.02, 40.0, 41.0), under_load("onnxruntime", 0.01, 30.0, 31.0)
+    assert choice.fastest(run_of(faster, slower)) == [slower]
+    assert choice.fastest(run_of(faster, slower, under_load("tvm", 0.005))) == [slower], "nothing is known of its rate"
 
 
 def test_it_is_compiled_for_the_threads_that_it_was_measured_with() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pytest_ngraph.advise.answer import Answer, answer
 from pytest_ngraph.advise.limits import Held, State
 from pytest_ngraph.advise.race import Raced
-from pytest_ngraph.case import FP32, Case
+from pytest_ngraph.case import FP32, SERVING, Case
 from pytest_ngraph.gate import Check
 from pytest_ngraph.gate.check import Outcome
 from pytest_ngraph.metrics import DEFINITIONS
@@ -51,7 +51,7 @@ def answers(records: Sequence[Record], checks: Iterable[Check], between: Between
 
     What differs between candidates is the compiler, the batch size and the precision. A workload with one candidate
     leaves nothing to choose, and has no answer. Nor has one of which a gate left out cases, because they are unchanged:
-    who is fastest is not known.
+    who is fastest is not known. Under load the highest rate decides, not the time of a sample: `report.answers`.
 
     Args:
         between: how much processes of the same code differ.
@@ -60,7 +60,7 @@ def answers(records: Sequence[Record], checks: Iterable[Check], between: Between
     thresholds = Thresholds(checks)
     workloads: dict[Case, dict[Case, list[Record]]] = defaultdict(lambda: defaultdict(list))
     partly: set[Case] = set()
-    for case, record in {record.case: record for record in records}.items():
+    for case, record in {record.case: record for record in records if record.case.objective != SERVING}.items():
         workload = dataclasses.replace(case.group, batch_size=1, precision=FP32)
         workloads[workload][case.group].append(record)
         if record.outcome == "unchanged":
