@@ -41,10 +41,24 @@ def interpreter(folder: Path, torch: str) -> FromInterpreter:
 
 def test_the_anchor_is_that_of_the_last_night_or_the_last_tag(repository: Repository) -> None:
     with pytest.raises(UsageError, match="--ngraph-history has no anchor"):
-        chosen_before("", repository.root)
+        chosen_before(None, repository.root)
     repository.git("tag", "v1")
-    assert chosen_before("", repository.root) == "v1"
-    assert chosen_before("v0", repository.root) == "v0"
+    assert chosen_before(None, repository.root) == "v1"
+    commit = repository.git("rev-parse", "HEAD")
+    night = nights.row(0, 0.0)._replace(anchor="v1", anchor_commit=commit)
+    assert chosen_before(night, repository.root) == "v1"
+    assert chosen_before(night._replace(anchor_commit=f"{commit} 0a1b"), repository.root) == "v1", "own libraries"
+    assert chosen_before(night._replace(anchor="v0", anchor_commit=""), repository.root) == "v0"
+
+
+def test_an_anchor_whose_name_means_another_commit_today_is_named_by_its_commit(repository: Repository) -> None:
+    first = repository.git("rev-parse", "HEAD")
+    night = nights.row(0, 0.0)._replace(anchor="main", anchor_commit=first)
+    assert chosen_before(night, repository.root) == "main"
+    repository.write("net.py", "changed")
+    repository.commit("second")
+    assert chosen_before(night, repository.root) == first
+    assert chosen_before(night._replace(anchor="a-tag-that-was-removed"), repository.root) == first
 
 
 def test_the_source_is_the_commit_and_its_branch(repository: Repository, tmp_path: Path) -> None:

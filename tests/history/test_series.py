@@ -10,40 +10,17 @@ from pathlib import Path
 import nights
 import numpy as np
 import pytest
+from nights import row
 from synthetic import case
 
 from pytest_ngraph.cli import main
 from pytest_ngraph.history import series, steps
 from pytest_ngraph.history.chain import chained
 from pytest_ngraph.history.index import Index
-from pytest_ngraph.history.row import Row
 from pytest_ngraph.history.series import Series
-from pytest_ngraph.history.summary import Ratio
-from pytest_ngraph.stats import Estimate
 
 QUIET = case("tvm")
 SLOWER = [1.0] * 12 + [1.04] * 8
-
-
-def row(night: int, log: float, anchor: str = "a", commit: str = "", error: float = 0.003) -> Row:
-    return Row(
-        case_id="case",
-        file="",
-        run=str(night),
-        outcome="measured",
-        started_at=float(night),
-        commit=commit or nights.commit(night),
-        branch="main",
-        against="",
-        anchor=anchor,
-        anchor_commit=anchor,
-        libraries="",
-        machine="",
-        latency=Estimate.exactly(1.0),
-        ratio=Ratio(log, error, log - 2 * error, log + 2 * error),
-        offset=None,
-        length=0,
-    )
 
 
 def loaded(store: Path, pattern: str = "") -> list[Series]:
@@ -54,7 +31,7 @@ def loaded(store: Path, pattern: str = "") -> list[Series]:
 
 def test_nights_beside_a_second_anchor_are_ratios_to_the_first() -> None:
     old = [row(night, 0.05) for night in range(10)]
-    link = row(9, 0.02, anchor="b", commit=nights.commit(9))  # the same commit beside both: b takes 3 % more than a
+    link = row(9, 0.02, anchor="b", head=nights.commit(9))  # the same commit beside both: b takes 3 % more than a
     new = [row(night, 0.02, anchor="b") for night in range(10, 20)]
     found = chained([*old, link, *new])
     assert found.chain.values == pytest.approx([0.05] * 21)
@@ -64,7 +41,7 @@ def test_nights_beside_a_second_anchor_are_ratios_to_the_first() -> None:
 
 
 def test_the_new_anchors_own_night_links_it_to_the_old_one() -> None:
-    old = [row(night, 0.01, commit="b" if night == 4 else "") for night in range(8)]
+    old = [row(night, 0.01, head="b" if night == 4 else "") for night in range(8)]
     found = chained([*old, *(row(night, 0.0, anchor="b") for night in range(8, 12))])
     assert found.links[0][2:] == pytest.approx((0.01, 0.003))
     assert found.chain.values == pytest.approx([0.01] * 12)
@@ -72,7 +49,7 @@ def test_the_new_anchors_own_night_links_it_to_the_old_one() -> None:
 
 def test_the_run_that_links_a_new_anchor_is_no_night() -> None:
     old = [row(night, 0.05) for night in range(4)]
-    link = row(4, 0.03, commit="b")._replace(branch="")
+    link = row(4, 0.03, head="b")._replace(branch="")
     new = [row(night, 0.02, anchor="b") for night in range(5, 8)]
     found = chained([*old, link, *new])
     assert [each.run for each in found.rows] == ["0", "1", "2", "3", "5", "6", "7"]
@@ -83,8 +60,8 @@ def test_the_run_that_links_a_new_anchor_is_no_night() -> None:
 
 
 def test_several_links_are_averaged_and_chained() -> None:
-    rows = [row(0, 0.00), row(1, 0.02, commit="b"), row(2, 0.04, commit="b")]
-    rows += [row(3, 0.01, anchor="b"), row(4, 0.05, anchor="b", commit="c"), row(5, 0.0, anchor="c")]
+    rows = [row(0, 0.00), row(1, 0.02, head="b"), row(2, 0.04, head="b")]
+    rows += [row(3, 0.01, anchor="b"), row(4, 0.05, anchor="b", head="c"), row(5, 0.0, anchor="c")]
     found = chained(rows)
     assert [link.log for link in found.links] == pytest.approx([0.03, 0.05])
     assert found.links[0].error == pytest.approx(0.003 / math.sqrt(2))
@@ -99,7 +76,7 @@ def test_anchors_that_were_never_compared_have_no_step_between_them() -> None:
 
 
 def test_a_night_beside_the_old_anchor_only_links_once_the_new_one_is_used() -> None:
-    rows = [row(0, 0.0), row(1, 0.0, anchor="b"), row(2, 0.0, commit="b"), row(3, 0.0, anchor="b")]
+    rows = [row(0, 0.0), row(1, 0.0, anchor="b"), row(2, 0.0, head="b"), row(3, 0.0, anchor="b")]
     assert [each.run for each in chained(rows).rows] == ["0", "1", "3"]
 
 
@@ -107,7 +84,7 @@ def test_a_night_beside_the_old_anchor_only_links_once_the_new_one_is_used() -> 
 def test_nights_go_on_after_some_beside_another_anchor(strays: int) -> None:
     """Somebody measures once beside `b`, which is linked to `a`, and the nights go on beside `a`."""
     before = [row(night, 0.0) for night in range(10)]
-    link = row(10, 0.03, commit="b")._replace(branch="")
+    link = row(10, 0.03, head="b")._replace(branch="")
     beside = [row(11 + night, -0.03, anchor="b") for night in range(strays)]
     after = [row(20 + night, 0.05) for night in range(10)]
     found = chained([*before, link, *beside, *after])
@@ -131,15 +108,18 @@ def test_nights_beside_an_anchor_that_nothing_links_hide_no_later_step(strays: i
 
 def test_an_anchor_that_a_wrong_clock_puts_first_ends_nothing() -> None:
     rows = [row(0, 0.0, anchor="b"), *(row(night, 0.02) for night in range(1, 9))]
-    rows += [row(9, 0.01, commit="b")._replace(branch=""), *(row(night, 0.01, anchor="b") for night in range(10, 18))]
+    rows += [
+        row(9, 0.01, head="b")._replace(branch=""),
+        *(row(night, 0.01, anchor="b") for night in range(10, 18)),
+    ]
     found = chained(rows)
     assert [each.run for each in found.rows] == [each.run for each in rows if each.run != "9"]
     assert found.chain.values == pytest.approx([0.0] + [0.01] * 16)
 
 
 def test_a_night_measured_once_more_beside_the_earlier_anchor_only_links() -> None:
-    rows = [*(row(night, 0.02) for night in range(4)), row(4, 0.0, anchor="b", commit="x")]
-    rows += [row(5, 0.02, commit="x"), *(row(night, 0.0, anchor="b") for night in range(6, 9))]
+    rows = [*(row(night, 0.02) for night in range(4)), row(4, 0.0, anchor="b", head="x")]
+    rows += [row(5, 0.02, head="x"), *(row(night, 0.0, anchor="b") for night in range(6, 9))]
     found = chained(rows)
     assert [each.run for each in found.rows] == [each.run for each in rows if each.run != "5"]
     assert found.chain.values == pytest.approx([0.02] * 8)

@@ -14,7 +14,10 @@ from synthetic import case, measured
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Build, Comparison, Launch, PairedRound, Quad
+from pytest_ngraph.history.row import Row
+from pytest_ngraph.history.summary import Ratio
 from pytest_ngraph.record import Record
+from pytest_ngraph.stats import Estimate
 from pytest_ngraph.store import Journal
 
 FIRST = datetime(2026, 1, 1, 2, 0, 0)
@@ -84,3 +87,25 @@ def _begun(night: int) -> datetime:
 def commit(night: int) -> str:
     """Return the commit of a night."""
     return f"{night:040d}"
+
+
+def row(night: int, log: float, anchor: str = "a", head: str = "", error: float = 0.003) -> Row:
+    """Return the index's row of a case in this night: `log` is its logarithm to the anchor."""
+    return Row(
+        case_id="case",
+        file="",
+        run=str(night),
+        outcome="measured",
+        started_at=float(night),
+        commit=head or commit(night),
+        branch="main",
+        against="",
+        anchor=anchor,
+        anchor_commit=anchor,
+        libraries="",
+        machine="",
+        latency=Estimate.exactly(1.0),
+        ratio=Ratio(log, error, log - 2 * error, log + 2 * error),
+        offset=None,
+        length=0,
+    )

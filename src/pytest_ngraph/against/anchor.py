@@ -17,6 +17,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate.decision import weigh
 from pytest_ngraph.gate.rule import is_spent
 from pytest_ngraph.history.facts import digest
+from pytest_ngraph.history.row import Row
 from pytest_ngraph.metrics.between import TAIL
 from pytest_ngraph.store.run import ANCHOR, ANCHOR_COMMIT
 from pytest_ngraph.system.git import answers
@@ -94,17 +95,23 @@ class Anchor(LiveBase):
         return pooled.high(TAIL) - pooled.mean <= rule.limit or is_spent(comparison.launches, rule)
 
 
-def chosen_before(last: str, folder: Path) -> str:
+def chosen_before(last: Row | None, folder: Path) -> str:
     """Return the anchor of the last night, or else the last tag before the current commit.
 
+    An anchor stays what it was: where its name means another commit today, as `HEAD~30` does, the commit is named.
+
     Args:
-        last: the anchor of the last night in the store; empty for none.
+        last: a record of the last night in the store; None for none.
         folder: a folder of the repository.
 
     Raises:
         UsageError: there is neither.
     """
-    found = last or answers(folder, "describe", "--tags", "--abbrev=0")
+    if last is not None:
+        commit = last.anchor_commit.partition(" ")[0]  # what follows are its own libraries
+        means = answers(folder, "rev-parse", "--verify", "--quiet", f"{last.anchor}^{{commit}}")
+        return last.anchor if means == commit or not commit else commit
+    found = answers(folder, "describe", "--tags", "--abbrev=0")
     if not found:
         raise UsageError(NO_ANCHOR)
     return found

@@ -119,7 +119,7 @@ def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
     with Index(chosen.store) as index:
         index.update()
         last = index.last_anchored()
-        name = chosen.gate.against or chosen_before(last.anchor if last else "", started.dir)
+        name = chosen.gate.against or chosen_before(last, started.dir)
         revision = FromRevision(name, arguments, started.dir, config.rootpath, config.args, untracked)
         python = chosen.gate.against_python
         origin = WithLibraries(revision, FromInterpreter(python, config.rootpath)) if python else revision
