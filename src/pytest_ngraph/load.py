@@ -31,7 +31,8 @@ class Rate:
             first ones (`STARTING`).
         calls: calls of the model that answered all of them; fewer than requests where a call answers several.
         late_s: how late the 99th percentile of the requests was sent.
-        shows: the highest rate that keeps the limit, as this one shows it (`metrics.load`); 0 where nobody asked.
+        shows: the highest rate that keeps the limit, as this one shows it (`metrics.load`); 0 where none does, or
+            nobody asked.
     """
 
     per_s: float
@@ -51,7 +52,7 @@ class Load:
         batch_wait_s: how long a request waits for others that are answered in the same call.
         rates: in the order in which they were measured.
         generator: whether what sends the requests has a core of its own.
-        problem: why there are no rates, or too few; empty where there is nothing to say.
+        problem: why there are no rates, or no more of them; empty where there is nothing to say.
     """
 
     limit_s: float
@@ -68,7 +69,11 @@ class Load:
     @property
     def is_hopeless(self) -> bool:
         """Whether a request takes longer than the limit even where no other is there."""
-        return self.call_s + self.batch_wait_s > self.limit_s
+        return self.is_too_long(self.call_s)
+
+    def is_too_long(self, call_s: float) -> bool:
+        """Return whether a call of so many seconds, with the wait before it, takes longer than the limit."""
+        return call_s + self.batch_wait_s > self.limit_s
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Load:

@@ -11,7 +11,11 @@ from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
-from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.bench.load import put_under_load
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.case import Case
+from pytest_ngraph.record import Contention, Failure
 from pytest_ngraph.settings import Settings
 
 CASE = case("openvino", 8)
@@ -24,12 +28,30 @@ class Process:
         self._call_s = call_s
         self.read: dict[str, str] = {}
         self.measured: list[tuple[int, int]] = []
+        self.alive = True
 
     def request(self, do: str, **arguments: Any) -> dict[str, Any]:
         if do == "measure":
             self.measured.append((arguments["calls"], arguments["untimed"]))
             return {"elapsed_s": 0.05, "wall_s": 0.05, "cpu_s": 0.05, "involuntary_switches": 0}
+        if do == "peaks":
+            return {"worker_memory_bytes": 5}
+        if do == "load":
+            self.alive = False
+            raise WorkerFailed(Failure(phase="measure", kind="timed out", message=f"after {arguments['timeout_s']} s"))
         return PREPARED | {"seconds_per_call": self._call_s}
+
+
+def prepared(of: Case, process: Process) -> Arm:
+    arm = Arm(
+        of,
+        Artifact(folder=Path(), case=of),
+        Target(),
+        Settings(round_s=0.05),
+        lambda: cast("WorkerProcess", process),
+    )
+    arm.prepare(on_phase=lambda _: None, on_progress=lambda _: None)
+    return arm
 
 
 @pytest.mark.parametrize(
@@ -44,14 +66,18 @@ def test_after_another_arm_the_first_calls_are_not_timed(
     call_s: float, alone: tuple[int, int], in_turn: tuple[int, int]
 ) -> None:
     process = Process(call_s)
-    ours = Arm(
-        CASE,
-        Artifact(folder=Path(), case=CASE),
-        Target(),
-        Settings(round_s=0.05),
-        lambda: cast("WorkerProcess", process),
-    )
-    ours.prepare(on_phase=lambda _: None, on_progress=lambda _: None)
+    ours = prepared(CASE, process)
     ours.measure_round()
     ours.measure_round(after_others=True)
     assert process.measured == [alone, in_turn]
+
+
+def test_a_load_that_takes_its_time_is_no_time_out_and_one_that_fails_costs_no_rounds() -> None:
+    arm = prepared(case("openvino", objective="serving"), Process(0.05))
+    arm.measure_round()
+    put_under_load([arm], Settings(load_s=1800), Silent())
+    record = arm.finish(Contention(), ())
+    assert (record.outcome, len(record.rounds), record.worker_memory_bytes) == ("measured", 1, 5)
+    assert record.load is not None
+    longest_s = float(record.load.problem.split()[-2])
+    assert longest_s == pytest.approx(Settings().timeout_s + 1800 / 6, rel=0.01)

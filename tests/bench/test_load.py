@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -11,11 +11,13 @@ from synthetic import case
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.load import put_under_load
+from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.load import OWN_CORE, SHARES_CORES, Load, Rate, simulate
 from pytest_ngraph.machine.machine import this_machine
-from pytest_ngraph.metrics.load import highest_rate
+from pytest_ngraph.metrics.load import FEWEST_REQUESTS, highest_rate
+from pytest_ngraph.record import Failure
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.stats import Estimate
 
@@ -24,7 +26,12 @@ SERVED = case(objective="serving")
 
 @dataclass(eq=False)
 class SimulatedArm:
-    """Calls take `seconds_per_call`, give or take a tenth, in simulated time."""
+    """Calls take `seconds_per_call`, give or take a tenth, in simulated time.
+
+    Attributes:
+        slower: by how much longer a call takes under load.
+        fails_at: the rate at which its worker dies; None for none.
+    """
 
     case: Case
     seconds_per_call: float
@@ -32,14 +39,17 @@ class SimulatedArm:
     target: Target = field(default_factory=lambda: Target(cores=this_machine().cores))
     load: Load | None = None
     asked: list[dict[str, Any]] = field(default_factory=list)
-    fails: bool = False
+    slower: float = 1.0
+    fails_at: int | None = None
 
-    def serve(self, per_s: float, requests: int, **how: Any) -> Rate | None:
+    def serve(self, per_s: float, requests: int, **how: Any) -> Rate:
+        if len(self.asked) == self.fails_at:
+            raise WorkerFailed(Failure(phase="measure", kind="crashed", message="crashed with SIGSEGV"))
         self.asked.append(how | {"per_s": per_s, "requests": requests})
         draw = random.Random(0)
         batching = {name: how[name] for name in ("seed", "batch", "batch_wait_s")}
-        calls = simulate(per_s, requests, lambda: self.seconds_per_call * draw.uniform(0.9, 1.1), **batching)
-        return None if self.fails else calls
+        call_s = self.slower * self.seconds_per_call
+        return simulate(per_s, requests, lambda: call_s * draw.uniform(0.9, 1.1), **batching)
 
 
 def loaded(arm: SimulatedArm, **settings: Any) -> Load | None:
@@ -100,6 +110,31 @@ def test_whether_the_generator_has_a_core_is_noted() -> None:
     assert {tuple(each["cores"]) for each in arm.asked} == {cores[:1]}
 
 
+def test_a_load_that_fails_has_a_reason_and_leaves_the_rounds_alone() -> None:
+    load = Load(limit_s=0.1, call_s=0.01, generator=SHARES_CORES, problem="the worker crashed with SIGSEGV")
+    arm = SimulatedArm(SERVED, 0.01, fails_at=0)
+    found = loaded(arm)
+    assert found is not None
+    assert "crashed with SIGSEGV" in found.problem
+    assert replace(found, problem=load.problem) == load
+
+
 def test_rates_measured_before_a_failure_are_kept() -> None:
-    arm = SimulatedArm(SERVED, 0.01, fails=True)
-    assert loaded(arm) == Load(limit_s=0.1, call_s=0.01, generator=SHARES_CORES)
+    load = loaded(SimulatedArm(SERVED, 0.01, fails_at=2))
+    assert load is not None
+    assert len(load.rates) == 2
+    assert isinstance(highest_rate(load), Estimate)
+
+
+def test_calls_of_which_some_exceed_what_the_limit_leaves_have_a_rate_of_zero() -> None:
+    arm = SimulatedArm(case(objective="serving", batch_size=8), 0.0047, slower=1.06)
+    assert rate_of(arm, load_p99_s=0.010, batch_wait_s=0.005) == (0, 0, 0)
+    assert len(arm.asked) == 4
+    assert min(each["per_s"] for each in arm.asked) > 500
+
+
+def test_a_model_that_is_much_slower_under_load_takes_no_more_time() -> None:
+    arm = SimulatedArm(SERVED, 0.001, slower=80)
+    assert rate_of(arm, load_s=60).value < 10
+    assert sum(each["requests"] / each["per_s"] for each in arm.asked) < 2 * 60
+    assert {each["requests"] for each in arm.asked[1:]} == {FEWEST_REQUESTS}

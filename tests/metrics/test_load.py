@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from synthetic import case, measured
 
-from pytest_ngraph.load import Load, simulate
+from pytest_ngraph.load import Load, Rate, simulate
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.metrics.load import AROUND, highest_of, highest_rate, next_rate, shown_by
 from pytest_ngraph.stats import Estimate
@@ -64,6 +64,51 @@ def test_the_rates_to_measure_are_around_what_the_others_show() -> None:
     assert next_rate([], 50) == 50
     assert next_rate([40, 90], 50) == pytest.approx(60 * AROUND[2])
     assert next_rate([60] * len(AROUND), 50) is None
+
+
+def next_to_the_limit(*, seed: int = 0) -> tuple[Load, float]:
+    """Return a load, and what a rate shows of it: calls vary by 5 %, and the median one leaves only 3 % to wait."""
+    load, draw = Load(limit_s=0.010, call_s=0.0047, batch_wait_s=0.005), random.Random(seed)
+    how = {"seed": seed, "batch": 8, "batch_wait_s": load.batch_wait_s}
+    rate = simulate(1000, REQUESTS, lambda: load.call_s * draw.uniform(0.95, 1.05) + 3e-4, **how)  # type: ignore[arg-type]
+    return load, shown_by(rate, load, REQUESTS, seed=seed, batch=8)
+
+
+def test_calls_that_take_longer_than_the_limit_leaves_are_served_at_no_rate() -> None:
+    load, shows = next_to_the_limit()
+    assert not load.is_hopeless
+    assert shows == 0
+    assert highest_of(0.0051, load, batch=8) == 0
+
+
+def test_calls_that_leave_nothing_to_wait_are_served_where_hardly_a_request_waits() -> None:
+    load = Load(limit_s=0.0097, call_s=0.0047, batch_wait_s=0.005)
+    assert 0.005 / load.call_s <= highest_of(load.call_s, load, batch=8) < 8 / load.call_s
+    assert highest_of(0.1, Load(limit_s=0.1, call_s=0.1), batch=1) == pytest.approx(0.1, rel=1)
+
+
+def of_rates(*shows: float) -> Load:
+    rates = tuple(Rate(per_s=50, seconds=(0.1,), calls=1, shows=each) for each in shows)
+    return Load(limit_s=0.1, call_s=0.05, rates=rates)
+
+
+@pytest.mark.parametrize(
+    ("shows", "expected"),
+    [
+        ((0,), (0, 0, float("inf"))),
+        ((0, 0, 0, 0), (0, 0, 0)),
+        ((0, 40, 0, 0, 0), (0, 0, 40)),
+        ((40, 0, 50, 60), (45, 0, 60)),
+    ],
+)
+def test_rates_that_show_that_none_keeps_the_limit_count(shows: tuple[float, ...], expected: tuple[float, ...]) -> None:
+    assert found(of_rates(*shows)) == expected
+
+
+def test_after_a_rate_that_shows_that_none_keeps_the_limit_the_others_decide() -> None:
+    assert next_rate([0.0], 50) == pytest.approx(50 * AROUND[1])
+    assert next_rate([0.0, 60.0], 50) == pytest.approx(60 * AROUND[2])
+    assert next_rate([0.0] * 4, 50) is None, "the others would not change the median"
 
 
 def test_it_is_a_metric_of_the_case() -> None:

@@ -180,16 +180,14 @@ class Arm:
         answer = self._ask("time_calls", **block._asdict())
         return rounded(answer["seconds"]) if answer else []
 
-    def serve(self, per_s: float, requests: int, **how: Any) -> Rate | None:
-        """Put the model under this many requests a second, and return what that showed; None if the arm fails.
+    def serve(self, per_s: float, requests: int, **how: Any) -> Rate:
+        """Put the model under load, and return what that showed. Arguments are those of `worker.load.run`.
 
-        Args:
-            per_s: requests a second.
-            requests: how many.
-            how: the other arguments of `worker.load.run` that are data.
+        That does not count to its peak memory. Raises `WorkerFailed` where it fails; the rounds stand.
         """
-        answer = self._ask("load", per_s=per_s, requests=requests, **how)
-        return Rate(**answer | {"seconds": tuple(rounded(answer["seconds"]))}) if answer else None
+        self._note_peaks()
+        answer = self._request("load", lasts_s=requests / per_s, per_s=per_s, requests=requests, **how)
+        return Rate(**answer | {"seconds": tuple(rounded(answer["seconds"]))})
 
     def instrument(self) -> ProfiledModel:
         """Instrument the model once more, beside the one that is loaded. That does not count to its peak memory.
@@ -285,9 +283,9 @@ class Arm:
             self._worker = self._start_worker()
         return self._send(self._worker, do, **arguments)
 
-    def _send(self, worker: WorkerProcess, do: str, **arguments: Any) -> dict[str, Any]:
+    def _send(self, worker: WorkerProcess, do: str, lasts_s: float = 0.0, **arguments: Any) -> dict[str, Any]:
         phase: Phase = "compile" if do in ("prepare", "deploy") else "measure"
-        timeout_s = min(self._settings.timeout_s, RELEASE_S if do == "release" else math.inf)
+        timeout_s = min(self._settings.timeout_s + lasts_s, RELEASE_S if do == "release" else math.inf)
         return worker.request(do, timeout_s=timeout_s, phase=phase, **arguments)
 
     def _fail(self, failure: Failure) -> None:

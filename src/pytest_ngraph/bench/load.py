@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.paired import PairedArm
+from pytest_ngraph.bench.process import WorkerFailed, in_one_line
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.case import SERVING
+from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.load import OWN_CORE, SHARES_CORES, Load
 from pytest_ngraph.machine.cores import to_compile_on
 from pytest_ngraph.machine.machine import this_machine
@@ -18,12 +20,14 @@ from pytest_ngraph.settings import Settings
 
 MOST_REQUESTS = 3000
 """Most requests of a rate: each is stored."""
+MOST_SHARES = 2
+"""A rate that is lower than the guess may take so many times its share of the seconds."""
 
 
 def put_under_load(arms: Sequence[Arm], settings: Settings, progress: Progress) -> None:
     """Measure one arm after the other at several rates; what that showed is its `load`.
 
-    Beside a base, nothing is put under load.
+    Its rounds stand, whatever happens: what stops the load is kept in it. Beside a base, nothing is put under load.
     """
     for arm in arms:
         if arm.case.objective == SERVING and arm.has_single_calls and not isinstance(arm, PairedArm):
@@ -47,18 +51,23 @@ def _measure(arm: Arm, settings: Settings, progress: Progress) -> None:
         seconds = math.ceil(len(AROUND) * FEWEST_REQUESTS / guess)
         arm.load = replace(load, problem=f"too few requests fit into the time; --ngraph-load={seconds} has enough")
         return
-    while per_s := next_rate([rate.shows for rate in arm.load.rates], guess):
-        number = len(arm.load.rates)
+    slowest = FEWEST_REQUESTS * len(AROUND) / (MOST_SHARES * settings.load_s)
+    while nearest := next_rate([rate.shows for rate in arm.load.rates], guess):
+        number, per_s = len(arm.load.rates), max(nearest, slowest)
+        fitting = max(FEWEST_REQUESTS, int(MOST_SHARES * settings.load_s * per_s / len(AROUND)))
+        count = min(requests, fitting)
         progress.compiling(arm.case, f"load, {per_s:.3g} requests/s, rate {number + 1} of {len(AROUND)}")
-        rate = arm.serve(
-            per_s,
-            requests,
-            seed=number,
-            cores=spare or list(to_compile_on(arm.target.cores)),
-            batch=batch,
-            batch_wait_s=load.batch_wait_s,
-        )
-        if rate is None:
+        try:
+            rate = arm.serve(
+                per_s,
+                count,
+                seed=number,
+                cores=spare or list(to_compile_on(arm.target.cores)),
+                batch=batch,
+                batch_wait_s=load.batch_wait_s,
+            )
+        except (Unsupported, WorkerFailed) as error:
+            arm.load = replace(arm.load, problem=in_one_line(error))
             return
-        shows = shown_by(rate, load, requests, seed=number, batch=batch)
+        shows = shown_by(rate, load, count, seed=number, batch=batch)
         arm.load = replace(arm.load, rates=(*arm.load.rates, replace(rate, shows=shows)))

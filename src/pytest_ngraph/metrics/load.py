@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 
 import numpy as np
 
@@ -34,6 +34,8 @@ SIMULATED = 15_000
 """Requests of a longer simulation."""
 ACCURACY = 1e-3
 """Relative accuracy of what is searched."""
+IDLE = 0.005
+"""At this utilization, fewer requests wait behind others than p99 leaves out."""
 
 
 def column(cells: Cells, unmeasured: Mapping[int, str]) -> Column:
@@ -51,15 +53,19 @@ def column(cells: Cells, unmeasured: Mapping[int, str]) -> Column:
 def highest_rate(load: Load) -> Estimate | str:
     """Return the highest rate that keeps the limit, with its 95 % interval; else why it is not known.
 
-    With a single rate, the interval has no ends.
+    With a single rate, the interval has no ends. Where rates show that none keeps the limit, there is no mean of
+    logarithms: the result is then the median, with an interval from 0 to the highest that was shown.
     """
     if load.is_hopeless:
         return Estimate.exactly(0.0)
     if not load.rates:
         return load.problem or "the load ended early"
-    logs = [math.log(rate.shows) for rate in load.rates]
-    if len(logs) == 1:
-        return Estimate(math.exp(logs[0]), 0.0, math.inf)
+    shown = [rate.shows for rate in load.rates]
+    if len(shown) == 1:
+        return Estimate(shown[0], 0.0, math.inf)
+    if not all(shown):
+        return Estimate(median(shown), 0.0, max(shown))
+    logs = [math.log(each) for each in shown]
     reach = t_quantile(TAIL, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
     middle = fmean(logs)
     return Estimate(math.exp(middle), math.exp(middle - reach), math.exp(middle + reach))
@@ -69,17 +75,19 @@ def next_rate(shown: Sequence[float], guess: float) -> float | None:
     """Return the rate to measure next; None when there are enough.
 
     Args:
-        shown: what the rates so far show the highest one to be.
+        shown: what the rates so far show the highest one to be; 0 where none keeps the limit. Where most show that, it
+            is settled.
         guess: what it is before any is measured.
     """
-    if len(shown) == len(AROUND):
+    known = [each for each in shown if each]
+    if len(shown) == len(AROUND) or len(shown) - len(known) > len(AROUND) / 2:
         return None
-    nearest = math.exp(fmean(map(math.log, shown))) if shown else guess
+    nearest = math.exp(fmean(map(math.log, known))) if known else guess
     return AROUND[len(shown)] * nearest
 
 
 def shown_by(rate: Rate, load: Load, requests: int, *, seed: int, batch: int) -> float:
-    """Return the highest rate as one rate shows it.
+    """Return the highest rate as one rate shows it; 0 where it shows that none keeps the limit.
 
     Args:
         rate: what it showed.
@@ -94,18 +102,20 @@ def shown_by(rate: Rate, load: Load, requests: int, *, seed: int, batch: int) ->
         same = simulate(rate.per_s, requests, lambda: call_s, seed=seed, batch=batch, batch_wait_s=load.batch_wait_s)
         return p99_of(same) <= p99_s
 
-    call_s = _highest(keeps, p99_s)
+    call_s = _highest(keeps, p99_s / (2 * requests), p99_s)
     return highest_of(call_s, load, batch=batch, seed=seed)
 
 
 def highest_of(call_s: float, load: Load, *, batch: int, seed: int = 0) -> float:
-    """Return the highest rate that keeps the limit where all calls take as long."""
+    """Return the highest rate that keeps the limit where all calls take as long; 0 where none does."""
+    if load.is_too_long(call_s):
+        return 0.0
 
     def keeps(per_s: float) -> bool:
         found = simulate(per_s, SIMULATED, lambda: call_s, seed=-1 - seed, batch=batch, batch_wait_s=load.batch_wait_s)
         return p99_of(found) <= load.limit_s
 
-    return _highest(keeps, batch / call_s)
+    return _highest(keeps, IDLE / call_s, batch / call_s)
 
 
 def percentiles_over_rate(load: Load) -> list[dict[str, float]]:
@@ -121,9 +131,9 @@ def p99_of(rate: Rate) -> float:
     return float(np.quantile(rate.seconds, P99))
 
 
-def _highest(keeps: Callable[[float], bool], most: float) -> float:
-    """Return the highest value up to `most` that keeps a limit, as some value must; above 0."""
-    low, high = 0.0, most
+def _highest(keeps: Callable[[float], bool], least: float, most: float) -> float:
+    """Return the highest value up to `most` that keeps a limit; about `least` where none does."""
+    low, high = least, most
     while high - low > ACCURACY * high:
         middle = (low + high) / 2
         low, high = (middle, high) if keeps(middle) else (low, middle)

@@ -104,19 +104,22 @@ def _under_load(measured: Sequence[Record], metrics: Metrics) -> Iterator[str]:
         of = f"99 in 100 are answered within {quantity(limit_s, 's')}"
         yield f"max rate: requests a second of which {of}; what sends them {'; '.join(generators)}"
     for case, load in loads:
+        of = f"{case.compiler} at batch size {case.batch_size}"
         if absent := metrics[case][MAX_RATE].absent:
-            yield f"{ABSENT} max rate of {case.compiler} at batch size {case.batch_size}: {absent}"
-        elif load.rates and all(p99_of(rate) > load.limit_s for rate in load.rates):
+            yield f"{ABSENT} max rate of {of}: {absent}"
+        elif load.problem:
+            yield f"? max rate of {of}: by {counted(len(load.rates), 'rate')} only, then the load ended: {load.problem}"
+        if load.rates and all(p99_of(rate) > load.limit_s for rate in load.rates):
             yield (
-                f"? max rate of {case.compiler} at batch size {case.batch_size}: none of the rates that were measured "
-                "kept the limit. Something slowed single calls down; measure again while the machine is quiet"
+                f"? max rate of {of}: none of the rates that were measured kept the limit. Some calls take longer than "
+                "the median one, or something slowed them down: measure again while the machine is quiet"
             )
         shown = [
             f"{number(each['per_s'])}/s: " + ", ".join(quantity(each[name], "s") for name in PERCENTILES_SHOWN)
             for each in percentiles_over_rate(load)
         ]
         if shown:
-            yield f"p50, p95, p99 of {case.compiler} at batch size {case.batch_size}: {'; '.join(shown)}"
+            yield f"p50, p95, p99 of {of}: {'; '.join(shown)}"
 
 
 def _is_stand_in(record: Record) -> bool:
