@@ -105,7 +105,8 @@ def simulated_s(due: Sequence[float], call_s: Callable[[], float]) -> float:
 def waits_s(utilization: float, requests: int, call_s: Callable[[], float]) -> tuple[float, float]:
     """Return the mean wait in real time, and in simulated time with the same arrivals and calls."""
     due = schedule(utilization / CALL_S, requests, seed=1)
-    generator = Generator(due, this_machine().cores[1:2])
+    spare = this_machine().cores[1:2]
+    generator = Generator(due, spare, own_core=bool(spare))
 
     def call() -> None:
         end = time.monotonic() + call_s()

@@ -100,14 +100,16 @@ def test_too_little_time_is_a_reason_that_names_what_is_enough() -> None:
 
 def test_whether_the_generator_has_a_core_is_noted() -> None:
     cores = this_machine().cores
-    load = loaded(SimulatedArm(SERVED, 0.01))
+    sharing = SimulatedArm(SERVED, 0.01)
+    load = loaded(sharing)
     assert load is not None
     assert load.generator == SHARES_CORES
+    assert {each["own_core"] for each in sharing.asked} == {False}
     arm = SimulatedArm(SERVED, 0.01, target=Target(cores=(max(cores) + 1,)))
     load = loaded(arm)
     assert load is not None
     assert load.generator == OWN_CORE
-    assert {tuple(each["cores"]) for each in arm.asked} == {cores[:1]}
+    assert {(tuple(each["cores"]), each["own_core"]) for each in arm.asked} == {(cores[:1], True)}
 
 
 def test_a_load_that_fails_has_a_reason_and_leaves_the_rounds_alone() -> None:

@@ -63,6 +63,7 @@ def _measure(arm: Arm, settings: Settings, progress: Progress) -> None:
                 count,
                 seed=number,
                 cores=spare or list(to_compile_on(arm.target.cores)),
+                own_core=bool(spare),
                 batch=batch,
                 batch_wait_s=load.batch_wait_s,
             )

@@ -1,7 +1,7 @@
-"""The process that sends requests: `python generator.py CORES`, with the times at which they are due on standard input.
+"""The process that sends requests: `python generator.py CORES [own]`, with the times when due on standard input.
 
 It imports nothing of this package, so that it starts at once. Of each request it writes when it was sent. Where it has
-cores of its own, it sleeps until shortly before a request is due, and looks at the clock from then on.
+a core of its own (`own`), it sleeps until shortly before a request is due, and looks at the clock from then on.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from contextlib import suppress
 
 TIME = struct.Struct("d")
 """Seconds of the monotonic clock."""
+OWN = "own"
 AWAKE_S = 0.001
-"""It is awake so long before a request is due: a virtual machine wakes a process some tenths of a millisecond late."""
+"""On a core of its own it is awake so long before a request is due: a virtual machine wakes a process some tenths of a
+millisecond late."""
 
 
 def main() -> None:
     """Send each request when it is due."""
-    awake_s = AWAKE_S if sys.argv[1] else 0.0
+    awake_s = AWAKE_S if OWN in sys.argv[2:] else 0.0
     if sys.argv[1] and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, map(int, sys.argv[1].split(",")))
     requests = sys.stdin.buffer.read()

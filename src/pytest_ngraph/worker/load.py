@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 from pytest_ngraph.load import Rate, rate_of, schedule, serve
 from pytest_ngraph.worker import generator
-from pytest_ngraph.worker.generator import TIME
+from pytest_ngraph.worker.generator import OWN, TIME
 
 AHEAD_S = 0.3
 """Seconds from starting the process that sends to when the load begins."""
@@ -32,17 +32,19 @@ class Generator:
 
     Args:
         due: when each request is to be sent, in seconds from the beginning.
-        cores: the logical CPUs that it may use; empty for all. Where it has some, both processes look for what is due
-            again and again, because a sleeping process of a virtual machine wakes up to 0.2 ms late.
+        cores: the logical CPUs that it may use; empty for all.
+        own_core: whether the model leaves these alone. Both processes then look for what is due again and again,
+            because a sleeping process of a virtual machine wakes up to 0.2 ms late. On the model's cores, looking would
+            take time from the calls.
     """
 
-    def __init__(self, due: Sequence[float], cores: Sequence[int] = ()) -> None:
+    def __init__(self, due: Sequence[float], cores: Sequence[int] = (), *, own_core: bool = False) -> None:
         begin = time.monotonic() + AHEAD_S
         self.due = [begin + each for each in due]
         self.sent: list[float] = []
-        self._looks = bool(cores)
+        self._looks = own_core
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", generator.__file__, ",".join(map(str, cores))],
+            [sys.executable, "-I", "-S", generator.__file__, ",".join(map(str, cores)), *([OWN] if own_core else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -97,6 +99,7 @@ def run(
     *,
     seed: int = 0,
     cores: Sequence[int] = (),
+    own_core: bool = False,
     batch: int = 1,
     batch_wait_s: float = 0.0,
 ) -> Rate:
@@ -108,11 +111,12 @@ def run(
         answer: one call of the model, which returns when it is done.
         seed: of the schedule.
         cores: the logical CPUs that the process which sends may use; empty for all.
+        own_core: as in `Generator`.
         batch: most requests of a call.
         batch_wait_s: as in `load.serve`.
     """
     due = schedule(per_s, requests, seed)
-    requested = Generator(due, cores)
+    requested = Generator(due, cores, own_core=own_core)
     try:
         served = serve(requested.due, requested, answer, time.monotonic, batch=batch, batch_wait_s=batch_wait_s)
     finally:

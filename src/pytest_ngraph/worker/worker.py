@@ -209,13 +209,9 @@ class Worker:
         idle.wait()
         return {"seconds": seconds}
 
-    def load(
-        self, *, per_s: float, requests: int, seed: int, cores: list[int], batch_wait_s: float, batch: int = 1
-    ) -> Answer:
+    def load(self, *, per_s: float, requests: int, **how: Any) -> Answer:
         """Put the model under load. The arguments are those of `worker.load.run`."""
-        rate = load.run(
-            per_s, requests, self._models[HEAD], seed=seed, cores=cores, batch=batch, batch_wait_s=batch_wait_s
-        )
+        rate = load.run(per_s, requests, self._models[HEAD], **how)
         idle.wait()
         return asdict(rate)
 
