@@ -44,6 +44,32 @@ def test_nodes_of_two_programs_are_compared_by_their_match() -> None:
     assert compare(fused, also, {"conv2d": "conv2d_7", "relu": "relu_7"}).lost == {}
 
 
+ADDS = [node(f"add_{number}", "block", "add") for number in (1, 2)]
+RUN_TWICE = kernel("block/add", 1.0, ["add_1", "add_2"], runs=2)
+
+
+def test_what_a_library_runs_several_times_is_no_fusion() -> None:
+    twice, apart = profile([RUN_TWICE], ADDS), profile([kernel(each.name, 1.0, [each.name]) for each in ADDS], ADDS)
+    assert compare(twice, apart).lost == {}
+    fused = profile([kernel("a", 1.0, ["add_1", "add_2"])], ADDS)
+    assert compare(fused, twice).lost == {"add+add": 1}
+
+
+def test_steps_whose_time_is_not_told_apart_are_no_fusion_and_may_hold_some() -> None:
+    convs = [node(f"{name}_{number}", "layer", name) for number in (1, 2) for name in ("conv2d", "relu")]
+    names = [each.name for each in convs]
+    joined = profile([kernel("two", 1.0, names, runs=2)], convs)
+    fused = profile([kernel("one", 1.0, names[:2]), kernel("other", 1.0, names[2:])], convs)
+    assert compare(joined, fused).lost == {}
+    assert compare(joined, fused).gained == {}
+    assert [(work.label, work.count) for work in works(joined.kernels, convs)] == [("2 x conv2d and 2 x relu", 1)]
+
+
+def test_what_runs_several_times_is_counted_as_often() -> None:
+    found = works([RUN_TWICE, kernel("add", 0.5, ["add_3"])], [*ADDS, node("add_3", operator="add")])
+    assert found == [Work(label="add", kind="", count=3, seconds=1.5)]
+
+
 def test_kernels_that_do_the_same_are_counted_together() -> None:
     kernels = [kernel("a", 1.0, ["conv2d", "relu"], kind="jit"), kernel("b", 3.0, ["view", "linear"])]
     assert works([*kernels, kernel("c", 1.5, ["conv2d", "relu"], kind="jit"), kernel("Reorder", 0.1)], NODES) == [

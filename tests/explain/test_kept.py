@@ -16,7 +16,7 @@ from pytest_ngraph.explain.rows import Row
 NODES = [node("conv2d", "body.conv"), node("relu", "body.act", inputs=["conv2d"]), node("linear", "head")]
 KERNELS = [
     kernel("a", 0.4, ["conv2d", "relu"], kind="jit"),
-    kernel("b", 0.3, ["linear"], kind="gemm"),
+    kernel("b", 0.3, ["linear"], kind="gemm", runs=3),
     kernel("Reorder", 0.15, layout=True),
     kernel("?", 0.05),
 ]

@@ -19,7 +19,8 @@ class Work:
     """Kernels that do the same.
 
     Attributes:
-        label: the operators that went into each, `conv2d+batch_norm+relu`; the library's own word where none is known.
+        label: the operators that went into each, `conv2d+batch_norm+relu`; those of steps whose time is not told apart,
+            `2 x conv2d and relu`; the library's own word where none is known.
         kind: which of the library's kernels they are; empty where it does not say.
         count: how many.
         seconds: seconds per call of all.
@@ -70,7 +71,12 @@ def works(kernels: Iterable[Kernel], nodes: Sequence[Node]) -> list[Work]:
     for kernel in kernels:
         found.setdefault((label(kernel, operators), kernel.kind), []).append(kernel)
     made = [
-        Work(label=name, kind=kind, count=len(same), seconds=sum(kernel.seconds for kernel in same))
+        Work(
+            label=name,
+            kind=kind,
+            count=sum(times(kernel, operators) for kernel in same),
+            seconds=sum(kernel.seconds for kernel in same),
+        )
         for (name, kind), same in found.items()
     ]
     return sorted(made, key=lambda work: work.seconds, reverse=True)
@@ -78,12 +84,20 @@ def works(kernels: Iterable[Kernel], nodes: Sequence[Node]) -> list[Work]:
 
 def label(kernel: Kernel, operators: Mapping[str, str]) -> str:
     """Return what a kernel computes, by the program's operators: `conv2d+relu`."""
-    named = [operators[node] for node in kernel.nodes if node in operators]
-    loud = [operator for operator in named if operator not in SILENT] or named[:1]
+    loud = _loud(kernel, operators)
     if not loud:
         return kernel.operator
+    if kernel.runs:
+        counts = Counter(loud)
+        shown = [f"{count} x {name}" if count > 1 and len(counts) > 1 else name for name, count in counts.items()]
+        return " and ".join(shown)
     more = f"+{len(loud) - MOST_OPERATORS} more" if len(loud) > MOST_OPERATORS else ""
     return "+".join(loud[:MOST_OPERATORS]) + more
+
+
+def times(kernel: Kernel, operators: Mapping[str, str]) -> int:
+    """Return how often a kernel does what its label says."""
+    return kernel.runs if kernel.runs and len(set(_loud(kernel, operators))) <= 1 else 1
 
 
 def compare(base: Profile, head: Profile, matched: Mapping[str, str] | None = None) -> CompiledDifference:
@@ -105,6 +119,12 @@ def compare(base: Profile, head: Profile, matched: Mapping[str, str] | None = No
     )
 
 
+def _loud(kernel: Kernel, operators: Mapping[str, str]) -> list[str]:
+    """Return the operators in a kernel, by the program, without those that compute nothing beside others."""
+    named = [operators[node] for node in kernel.nodes if node in operators]
+    return [operator for operator in named if operator not in SILENT] or named[:1]
+
+
 def _by_nodes(profile: Profile, names: Mapping[str, str]) -> dict[frozenset[str], Kernel]:
     """Return the kernels by what went into them that both programs have, by the head's names."""
     found = {frozenset(names[node] for node in kernel.nodes if node in names): kernel for kernel in profile.kernels}
@@ -115,10 +135,18 @@ def _by_nodes(profile: Profile, names: Mapping[str, str]) -> dict[frozenset[str]
 def _fusions(
     profile: Profile, own: Mapping[frozenset[str], Kernel], others: Mapping[frozenset[str], Kernel]
 ) -> dict[str, int]:
-    """Return the fusions whose parts are in more than one of the other's kernels."""
+    """Return the fusions whose parts are in more than one of the other's kernels, or in several runs of one."""
     operators = {node.name: node.operator for node in profile.nodes}
-    of = {node: index for index, nodes in enumerate(others) for node in nodes}
-    split = (kernel for nodes, kernel in own.items() if len({of[node] for node in nodes if node in of}) > 1)
+    of = {
+        node: (index, node if kernel.runs >= len(nodes) else "")
+        for index, (nodes, kernel) in enumerate(others.items())
+        for node in nodes
+    }
+    split = (
+        kernel
+        for nodes, kernel in own.items()
+        if not kernel.runs and len({of[node] for node in nodes if node in of}) > 1
+    )
     return dict(Counter(label(kernel, operators) for kernel in split).most_common())
 
 

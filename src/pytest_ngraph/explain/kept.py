@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from pytest_ngraph.explain.fusions import label
+from pytest_ngraph.explain.fusions import label, times
 from pytest_ngraph.explain.places import paths_of
 from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
 from pytest_ngraph.wording import Numbered, significant
@@ -51,6 +51,7 @@ class KeptProfile:
                 kind=kernel.kind,
                 modules=tuple(dict.fromkeys(paths_of(kernel, nodes))),
                 layout=kernel.layout,
+                runs=times(kernel, operators) if kernel.runs else 0,
             )
             for name, kernel in described.items()
         )
@@ -75,7 +76,10 @@ class KeptProfile:
         return Profile(name=name, nodes=nodes, blocks=(Block(latency_s=self.latency_s, kernels=self.kernels),))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data, in which texts stand once and kernels are lists of their numbers."""
+        """Return it as JSON-ready data, in which texts stand once and kernels are lists of their numbers.
+
+        The last number is how often one runs, where it runs several times.
+        """
         modules = Numbered(self.modules)
         operators, kinds = Numbered(), Numbered()
         kernels = [
@@ -85,6 +89,7 @@ class KeptProfile:
                 [modules[path] for path in each.modules],
                 each.seconds,
                 int(each.layout),
+                *([each.runs] if each.runs > 1 else []),
             ]
             for each in self.kernels
         ]
@@ -107,8 +112,9 @@ class KeptProfile:
                     modules=tuple(modules[each] for each in within),
                     seconds=seconds,
                     layout=bool(layout),
+                    runs=runs[0] if runs else 0,
                 )
-                for number, (operator, kind, within, seconds, layout) in enumerate(data["kernels"])
+                for number, (operator, kind, within, seconds, layout, *runs) in enumerate(data["kernels"])
             ),
         )
 

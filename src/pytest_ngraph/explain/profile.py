@@ -60,6 +60,8 @@ class Kernel:
         nodes: names of the program's nodes that went into it, in their order.
         modules: paths of the modules that it works for, where the library knows these instead of nodes.
         layout: whether it only changes the layout or type of data, and the library added it by itself.
+        runs: how often it runs in a call, where its nodes are not fused: a run computes some of them; 0 where a single
+            run computes all.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Kernel:
     nodes: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     layout: bool = False
+    runs: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the kernel as JSON-ready data."""

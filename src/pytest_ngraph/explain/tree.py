@@ -120,7 +120,9 @@ def _twigs(kernels: Sequence[Kernel], start: float) -> Iterator[Twig]:
     for kernel in kernels:
         groups.setdefault((kernel.operator, kernel.kind), []).append(kernel)
     for (label, kind), own in groups.items():
-        yield Twig(label=label, kind=kind, count=len(own), start=start, seconds=_seconds(own))
+        yield Twig(
+            label=label, kind=kind, count=sum(max(1, kernel.runs) for kernel in own), start=start, seconds=_seconds(own)
+        )
         start += _seconds(own)
 
 

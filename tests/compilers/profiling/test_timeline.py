@@ -37,6 +37,13 @@ def test_operators_count_for_the_module_that_calls_them() -> None:
     assert (add.operator, add.modules) == ("add", ("",))
 
 
+def test_an_operator_that_a_module_calls_twice_runs_twice() -> None:
+    spans = [Span("aten::add", 10 * at, 10 * at + 5) for at in range(6)]
+    nodes = [node("add", "", "add"), node("add_1", "", "add")]
+    (add,) = pytorch.kernels([Span(MODULE, 0, 100, spans)], 3, nodes, "cpu")
+    assert (add.nodes, add.runs) == (("add", "add_1"), 2)
+
+
 @pytest.mark.parametrize(("copies", "computes"), [(1, 8), (8, 1)])
 def test_the_kind_of_a_kernel_is_the_same_however_long_its_parts_take(copies: int, computes: int) -> None:
     whole = Span("aten::linear", 0, 10, [Span("aten::t", 0, 1, [Span("aten::transpose", 0, 1)])])

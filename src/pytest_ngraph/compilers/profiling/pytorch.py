@@ -146,12 +146,13 @@ def recorded_calls(run: Callable[[], object], calls: int, kind: Kind) -> list[Sp
 
 
 def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node], kind: Kind) -> list[Kernel]:
-    """Return the operators of calls: those of the same kind that one module or node called are one kernel."""
-    found: dict[tuple[str, str, str], float] = {}
+    """Return the operators of calls: those of the same kind that one module or node called are one kernel.
+
+    It runs as often as they were called: nothing is fused.
+    """
+    found: dict[tuple[str, str, str], list[float]] = {}
     for caller, span in _operators(spans, ""):
-        operator = _plain(span.name)
-        key = (caller, operator, _kind(span))
-        found[key] = found.get(key, 0.0) + span.seconds / calls
+        found.setdefault((caller, _plain(span.name), _kind(span)), []).append(span.seconds)
     modules = dict.fromkeys(caller for caller, *_ in found if caller.startswith(MODULE))
     paths = without_wrapper([caller.removeprefix(MODULE) for caller in modules])
     path_of = dict(zip(modules, paths, strict=True))
@@ -159,7 +160,7 @@ def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node], kind: Kind
     for node in nodes:
         named.setdefault((node.module, node.operator), []).append(node.name)
 
-    def kernel(caller: str, operator: str, kind_of_kernel: str, seconds: float) -> Kernel:
+    def kernel(caller: str, operator: str, kind_of_kernel: str, seconds: Sequence[float]) -> Kernel:
         of_module = named.get((path_of[caller], operator), []) if caller in path_of else []
         of_node = [caller.removeprefix(NODE)] if caller.startswith(NODE) else []
         return Kernel(
@@ -167,7 +168,8 @@ def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node], kind: Kind
             operator=operator,
             kind=kind_of_kernel,
             provider=kind,
-            seconds=seconds,
+            seconds=sum(seconds) / calls,
+            runs=max(1, round(len(seconds) / calls)),
             nodes=tuple(of_module or of_node),
             modules=(path_of[caller],) if caller in path_of else (),
         )

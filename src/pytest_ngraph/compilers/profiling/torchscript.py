@@ -87,6 +87,7 @@ class ProfiledScript:
                 provider=self._kind,
                 seconds=seconds[step.name],
                 layout=self._known[step.name].layout,
+                runs=len(step.operators) if len(step.operators) > 1 else 0,
             )
             for step in self._steps
             if step.name in seconds
