@@ -76,6 +76,8 @@ class Identity:
     def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
         """Return the module with a span for each of its parts, or the program with one for each node.
 
+        A module that the workload keeps may be the one that is timed: it has spans only while it is profiled.
+
         Raises:
             Unsupported: on other devices than a CPU and NVIDIA's GPUs, and for a ScriptModule.
         """
@@ -85,11 +87,11 @@ class Identity:
         pytorch.set_up(target)
         built = self._built(artifact, target)
         if pytorch.is_script(built.module):
-            raise Unsupported(f"the parts of a ScriptModule take no hooks, and {artifact.case.workload} returns one")
+            raise Unsupported(f"{artifact.case.workload} returns a ScriptModule, whose parts are not told apart")
         is_program = not self.runs_module(artifact)
         operations = nodes(artifact)
         return profiling.ProfiledModule(
-            built.module, built.args, built.kwargs, operations, target.kind, interpreted=is_program
+            built.module, built.args, built.kwargs, operations, target, interpreted=is_program
         )
 
     def _built(self, artifact: Artifact, target: Target) -> Built:

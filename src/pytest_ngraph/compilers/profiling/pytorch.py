@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.compilers import kinds
+from pytest_ngraph.compilers import kinds, pytorch
 from pytest_ngraph.compilers.profiling.gpu_time import is_span, launches, timed_by_kernels
 from pytest_ngraph.compilers.profiling.nodes import without_wrapper
 from pytest_ngraph.compilers.profiling.timeline import Span, nested
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.explain.places import is_within
 from pytest_ngraph.explain.profile import Kernel
 
 if TYPE_CHECKING:
@@ -39,65 +41,79 @@ class ProfiledModule:
     """A module whose operators are timed, with the module that called them, or the node of its program.
 
     Args:
-        module: gets hooks, or is interpreted.
+        module: has spans around its parts while it is profiled, or is interpreted.
         nodes: operations of its program; none where it has no program.
-        kind: of the device that it runs on.
+        target: what it runs on.
         interpreted: whether it is an exported program, whose modules are gone, but not its nodes.
     """
 
     def __init__(
         self,
         module: torch.nn.Module,
-        args: Sequence[Any],
+        args: tuple[Any, ...],
         kwargs: dict[str, Any],
         nodes: Sequence[Node],
-        kind: Kind,
+        target: Target,
         *,
         interpreted: bool,
     ) -> None:
-        self._nodes, self._kind = nodes, kind
-        self._hooks: list[Any] = []
-        self._call = _interpreter(module) if interpreted else self._hooked(module)
-        self._args, self._kwargs = args, kwargs
-        self._run(1)
+        self._nodes, self._kind = nodes, target.kind
+        self._parts = [] if interpreted else list(_parts(module))
+        run = _interpreter(module) if interpreted else module
+        self._model = pytorch.PytorchModel(pytorch.with_keywords(run, kwargs), args, target)
+        with _spans_around(self._parts):
+            self._model.call_first()
 
     def profile(self, calls: int) -> Sequence[Kernel]:
-        with recorded(self._kind) as spans:
-            self._run(calls)
+        with recorded(self._kind) as spans, _spans_around(self._parts):
+            for _ in range(calls):
+                self._model()
         return kernels(spans, calls, self._nodes, self._kind)
 
     def close(self) -> None:
-        for hook in self._hooks:
-            hook.remove()
-        del self._call, self._args, self._kwargs
+        self._model.close()
+        del self._parts
 
-    def _run(self, calls: int) -> None:
-        import torch
 
-        with torch.inference_mode():
-            for _ in range(calls):
-                self._call(*self._args, **self._kwargs)
+def _parts(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
+    """Yield the path and the module of each part that Python calls: of a ScriptModule, the whole alone."""
+    script = None
+    for path, part in module.named_modules():
+        if script is not None and is_within(path, script):
+            continue
+        script = path if pytorch.is_script(part) else None
+        yield path, part
 
-    def _hooked(self, module: torch.nn.Module) -> Callable[..., object]:
-        """Return the module with a span for each call of it and of its parts."""
-        from torch.autograd.profiler import record_function
 
-        running: list[Any] = []
+@contextmanager
+def _spans_around(parts: Sequence[tuple[str, torch.nn.Module]]) -> Iterator[None]:
+    """Record a span for each call of these parts inside this context.
 
-        def begins(path: str) -> Callable[..., None]:
-            def hook(*_: object) -> None:
-                running.append(record_function(MODULE + path))
-                running[-1].__enter__()
+    Each has another `forward` meanwhile. With hooks it would compute otherwise: PyTorch has kernels for whole layers,
+    and takes them only where no part has hooks.
+    """
+    before = [vars(part).get("forward") for _, part in parts]
+    try:
+        for path, part in parts:
+            vars(part)["forward"] = _with_span(MODULE + path, part.forward)
+        yield
+    finally:
+        for (_, part), own in zip(parts, before, strict=True):
+            if own is None:
+                vars(part).pop("forward", None)
+            else:
+                vars(part)["forward"] = own
 
-            return hook
 
-        def ends(*_: object) -> None:
-            running.pop().__exit__(None, None, None)
+def _with_span(name: str, forward: Callable[..., object]) -> Callable[..., object]:
+    from torch.autograd.profiler import record_function
 
-        for path, part in module.named_modules():
-            self._hooks.append(part.register_forward_pre_hook(begins(path)))
-            self._hooks.append(part.register_forward_hook(ends))
-        return module
+    @wraps(forward)
+    def run(*args: Any, **kwargs: Any) -> object:
+        with record_function(name):
+            return forward(*args, **kwargs)
+
+    return run
 
 
 def refuse(name: str, target: Target) -> None:

@@ -1,0 +1,60 @@
+"""Modules whose parts are called in ways of their own."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+Made = tuple[nn.Module, torch.Tensor]
+
+KEPT = nn.Sequential(nn.Linear(4, 4), nn.ReLU()).eval()
+
+
+def encoder() -> Made:
+    """Return a layer for which PyTorch has a kernel of its own, unless somebody hooks a part."""
+    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).eval()
+    return nn.Sequential(layer), torch.rand(2, 5, 16)
+
+
+def kept() -> Made:
+    """Return the same module in every call."""
+    return KEPT, torch.rand(2, 4)
+
+
+class Head(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.linear(x))
+
+
+class PartlyScripted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Linear(4, 8)
+        self.head = torch.jit.script(Head())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scored: torch.Tensor = self.head(self.body(x))
+        return scored
+
+
+def partly_scripted() -> Made:
+    return PartlyScripted().eval(), torch.rand(2, 4)
+
+
+class Residual(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x + self.first(x)
+        whole: torch.Tensor = x + self.second(x)
+        return whole
+
+
+def residual() -> Made:
+    return Residual().eval(), torch.rand(2, 4)
