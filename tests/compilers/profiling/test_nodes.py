@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import onnx
 import pytest
+from compiled import CPU, Export, require
 from onnx import helper
+from onnx_models import model, value, weights
 
+from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import profiling
 from pytest_ngraph.compilers.profiling.nodes import SCOPES, nodes, of_onnx
 
 FLOAT = onnx.TensorProto.FLOAT
@@ -45,3 +50,22 @@ def test_a_traced_module_is_not_in_its_wrapper(tmp_path: Path) -> None:
     x, y = (helper.make_tensor_value_info(name, FLOAT, [2]) for name in ("v0", "v3"))
     onnx.save(helper.make_model(helper.make_graph(convs, "g", [x], [y])), tmp_path / "net.onnx")
     assert [node.module for node in of_onnx(tmp_path / "net.onnx", traced=True)] == ["backbone.0", "", ""]
+
+
+@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino", "identity"])
+def test_kernels_of_a_file_without_names_are_told_apart(compiler: str, exported: Export, tmp_path: Path) -> None:
+    require(compiler)
+    made = [helper.make_node("Conv", ["x", "w1"], ["conv1"], pads=[1, 1, 1, 1])]
+    made += [helper.make_node("Relu", ["conv1"], ["relu1"])]
+    made += [helper.make_node("Conv", ["relu1", "w2"], ["conv2"], pads=[1, 1, 1, 1])]
+    made += [helper.make_node("Softmax", ["conv2"], ["y"], axis=1)]
+    net = model(made, [value("x", [1, 3, 16, 16])], [value("y", None)], w1=weights(8, 3, 3, 3), w2=weights(8, 8, 3, 3))
+    onnx.save(net, tmp_path / "net.onnx")
+    case = Case(workload=str(tmp_path / "net.onnx"), compiler=compiler, batch_size=1)
+    artifact, resolved = exported(case), compilers.resolve(compiler)
+    (folder := tmp_path / "compiled").mkdir()
+    resolved.compile(artifact, CPU, folder)
+    with closing(profiling.instrument(compiler, resolved, artifact, CPU, folder)) as profiled:
+        found = {frozenset(kernel.nodes) for kernel in profiled.profile(2) if not kernel.layout}
+    apart = {frozenset(["conv1", "relu1"])} if compiler != "identity" else {frozenset(["conv1"]), frozenset(["relu1"])}
+    assert found == apart | {frozenset(["conv2"]), frozenset(["y"])}

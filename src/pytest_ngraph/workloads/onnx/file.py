@@ -22,6 +22,7 @@ from pytest_ngraph.workloads.onnx.graph import (
     has_control_flow,
     infer_shapes,
     is_quantized,
+    name_nodes,
     parameters,
     precision,
     precisions,
@@ -87,6 +88,7 @@ class OnnxFile:
         open_axes = copy.deepcopy((list(model.graph.input), list(model.graph.output)))
         batched = onnx_axes.fix(model, case, shapes)
         contradiction = infer_shapes(model)
+        name_nodes(model.graph)
         path = folder / "model.onnx"
         files = write(model, path)
         if source:

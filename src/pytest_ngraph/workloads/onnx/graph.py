@@ -60,6 +60,21 @@ def read(path: Path, case: Case) -> tuple[Any, tuple[str, ...]]:
     return model, custom_ops
 
 
+def name_nodes(graph: Any) -> None:
+    """Name each node that has no name after its first output, in place: profiles lead kernels back to nodes by name.
+
+    The format requires no names. ONNX Runtime refuses a file that has one twice.
+    """
+    taken = {node.name for node in graph.node}
+    for node in graph.node:
+        if node.name:
+            continue
+        node.name = next(filter(None, node.output), node.op_type)
+        while node.name in taken:
+            node.name += "_"
+        taken.add(node.name)
+
+
 def write(model: Any, path: Path) -> list[Path]:
     """Write the model, large weights into a second file beside it. Return the files."""
     import onnx
