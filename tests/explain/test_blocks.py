@@ -8,6 +8,9 @@ from pytest_ngraph.explain.blocks import blocks_of, seconds_of_blocks
 from pytest_ngraph.explain.kept import KeptProfile
 from pytest_ngraph.explain.profile import Kernel
 
+STEM = ("stem.0", "stem.1", "stem.2")
+BLOCKS = tuple(f"blocks.{number}.{part}" for number in range(3) for part in ("conv", "norm"))
+
 
 @pytest.mark.parametrize(
     ("modules", "depth", "blocks"),
@@ -20,9 +23,18 @@ from pytest_ngraph.explain.profile import Kernel
             [f"body.layers.{n}" for n in range(3)],
         ),
         (("stem", "head"), 2, []),
+        (("0", "1.0", "1.1"), 1, ["1"]),
+        ((*STEM, *BLOCKS[:2]), 1, ["blocks.0"]),
+        ((*STEM, *BLOCKS[:4]), 2, ["blocks.0", "blocks.1"]),
+        ((*STEM, *BLOCKS), 3, [f"blocks.{n}" for n in range(3)]),
+        (("0.a", "0.b", "1.a", "1.b", "2"), 2, ["0", "1"]),  # a head behind the blocks
+        (("blocks.0.mlp.0", "blocks.0.mlp.1", "blocks.1.mlp.0", "blocks.1.mlp.1"), 2, ["blocks.0", "blocks.1"]),
+        (("0.a", "0.shortcut", "1.a"), 2, ["0", "1"]),  # equal but for a shortcut
+        (("encoder.0.a", "encoder.1.a", "decoder.0.a", "decoder.1.a"), 2, []),  # either
+        (("0", "1", "2"), 2, []),  # a stem or a head beside two layers
     ],
 )
-def test_blocks_are_the_numbered_parts_of_a_module_that_has_enough(
+def test_blocks_are_as_many_numbered_parts_as_the_stack_is_deep_that_are_alike(
     modules: tuple[str, ...], depth: int, blocks: list[str]
 ) -> None:
     assert blocks_of(modules, depth) == blocks
@@ -33,7 +45,7 @@ def kernel(seconds: float, *modules: str, layout: bool = False) -> Kernel:
 
 
 def profile(*kernels: Kernel) -> KeptProfile:
-    return KeptProfile(latency_s=50.0, modules=("0", "1.0", "1.1", "2.0"), kernels=kernels)
+    return KeptProfile(latency_s=50.0, modules=("0", "1.0", "1.1", "2.0", "2.1"), kernels=kernels)
 
 
 def test_a_kernel_counts_for_the_blocks_that_it_spans() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from pytest_ngraph.explain.kept import KeptProfile
 from pytest_ngraph.explain.places import is_within, parts
 
 MOST_ACROSS = 0.1
 """The time of each block is not given where kernels that span blocks and other parts take more than this share."""
+LAYER = frozenset(("",))
+"""What is inside of a block that has no parts."""
 
 
 def seconds_of_blocks(profile: KeptProfile, depth: int) -> list[float]:
@@ -33,18 +37,45 @@ def seconds_of_blocks(profile: KeptProfile, depth: int) -> list[float]:
 
 
 def blocks_of(modules: tuple[str, ...], depth: int) -> list[str]:
-    """Return the paths of the blocks: the last `depth` numbered parts of the first module that has so many.
+    """Return the paths of the blocks: `depth` numbered parts of one module, one after the other, that have equal parts.
 
-    What comes before them in the same module, such as a stem, is no block.
+    A stem before them, or a head behind them, has other parts. Where no parts are equal, the blocks are those of a
+    module that has just as many. Blocks within blocks are none, nor are single layers where others have parts. Where
+    several stacks are left, it is not known which of them is meant.
     """
-    numbered: dict[str, dict[str, None]] = {}
+    stacks = [[(block, _inside(block, modules)) for block in stack] for stack in _numbered(modules)]
+    equal = [[*same] for stack in stacks for _, same in groupby(stack, key=lambda each: each[1])]
+    for candidates in (equal, stacks):
+        fitting = [each for each in candidates if len(each) == depth]
+        outer = [each for each in fitting if not any(_is_nested(each, other) for other in fitting)]
+        with_parts = [each for each in outer if any(inside != LAYER for _, inside in each)]
+        if len(chosen := with_parts or outer) == 1:
+            return [block for block, _ in chosen[0]]
+        if chosen:
+            return []
+    return []
+
+
+def _numbered(modules: tuple[str, ...]) -> list[list[str]]:
+    """Return the paths of the numbered parts of each module that has some, in the order of the network."""
+    found: dict[str, dict[str, None]] = {}
     for path in modules:
         names = parts(path)
         for place, name in enumerate(names):
             if name.isdecimal():
-                numbered.setdefault(".".join(names[:place]), {})[".".join(names[: place + 1])] = None
-    stacks = sorted(numbered, key=lambda container: len(parts(container)))
-    return next(([*numbered[stack]][-depth:] for stack in stacks if len(numbered[stack]) >= depth), [])
+                found.setdefault(".".join(names[:place]), {})[".".join(names[: place + 1])] = None
+    return [[*stack] for stack in found.values()]
+
+
+def _inside(block: str, modules: tuple[str, ...]) -> frozenset[str]:
+    """Return the paths of a block's parts, from it on."""
+    return frozenset(path[len(block) :] for path in modules if is_within(path, block))
+
+
+def _is_nested(stack: list[tuple[str, frozenset[str]]], other: list[tuple[str, frozenset[str]]]) -> bool:
+    """Return whether the blocks of a stack are parts of another's."""
+    first = stack[0][0]
+    return any(first != block and is_within(first, block) for block, _ in other)
 
 
 def _place(path: str, blocks: list[str]) -> int | None:
