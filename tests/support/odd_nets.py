@@ -239,7 +239,7 @@ def halves():
 
 
 def of_graph():
-    return nn.Bilinear(4, 4, 2), (torch.ones(5, 4), torch.ones(5, 3))
+    return nn.Bilinear(4, 4, 2), (torch.ones(1, 4), torch.ones(1, 3))
 
 
 def lazy():

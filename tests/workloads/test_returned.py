@@ -109,7 +109,19 @@ def test_anything_else_is_refused_with_the_forms(returned: object, message: str)
 def test_samples_are_repeated_wherever_they_are() -> None:
     built = Built(Net(), ({"ids": X, "scale": torch.tensor(2.0)},), {"mask": torch.ones(1, 2, 2)})
     assert _sized(built) == [(3, 4), (), (3, 2, 2)]
-    assert _sized(Built(Net(), (torch.ones(5, 4), torch.ones(5)))) == [(3, 4), (3,)]
+    assert _sized(Built(Net(), (torch.ones(2, 4), torch.ones(2)))) == [(3, 4), (3,)]
+
+
+@pytest.mark.parametrize("shape", [(16, 1, 64), (1024, 3), (4, 3)], ids=str)
+def test_rows_that_may_be_no_samples_are_not_left_out(shape: tuple[int, ...]) -> None:
+    for batch_size in (1, 3):
+        with pytest.raises(
+            UsageError,
+            match=rf"returned {shape[0]} rows in its input x, and the batch size is {batch_size}\. Nothing is left out, "
+            rf".* Use batch_size={shape[0]} if its rows are samples, or return one sample\. Let the function take",
+        ) as refusal:
+            _sized(Built(Net(), (torch.ones(*shape),)), batch_size)
+        assert "\n" not in str(refusal.value)
 
 
 def test_a_tensor_at_the_batch_size_stays_beside_single_samples() -> None:
@@ -126,6 +138,14 @@ def test_an_axis_that_may_be_no_batch_has_to_be_made_for_it() -> None:
     assert _sized(Built(Net(), (torch.ones(3, 8), torch.ones(8, 8))), made_for_it=True) == [(3, 8), (8, 8)]
     assert _sized(Built(Net(), (torch.ones(8, 3, 2),)), made_for_it=True) == [(8, 3, 2)], "a sequence first"
     assert _sized(Built(Net(), (torch.ones(3, 9, 9),)), 1, made_for_it=True) == [(3, 9, 9)], "one image"
+
+
+def test_inputs_that_were_made_for_the_batch_size_are_used_as_they_are() -> None:
+    tokens = Built(Net(), (torch.ones(3 * 197, 8),))
+    graph = Built(Net(), (torch.ones(3 * 30, 16), torch.ones(2, 3 * 64, dtype=torch.int64)))
+    pyramid = Built(Net(), ([torch.ones(6, 4), torch.ones(6, 2)],))
+    for built in (tokens, graph, pyramid):
+        assert _sized(built, made_for_it=True) == [tuple(tensor.shape) for tensor in built.inputs]
 
 
 def test_images_in_a_list_are_samples() -> None:

@@ -98,7 +98,9 @@ def at_batch_size(built: Built, case: Case, *, made_for_it: bool) -> Built:
     """Return the workload with its samples repeated until there are as many as the case's batch size.
 
     A tensor has its samples along its first axis, but one in a list may be a sample itself. Where that leaves open what
-    the samples are, the function must have made its inputs for this batch size.
+    the samples are, the function must have made its inputs for this batch size. Such inputs are used as they are, also
+    where no axis has this size: a graph has as many nodes as its samples together. Only single samples are repeated,
+    for functions that need the batch size elsewhere.
 
     Args:
         built: the workload as the function returned it.
@@ -106,13 +108,15 @@ def at_batch_size(built: Built, case: Case, *, made_for_it: bool) -> Built:
         made_for_it: the function was given the batch size.
 
     Raises:
-        UsageError: it is unclear which tensors, or which of their axes, are to be repeated.
+        UsageError: it is unclear which tensors, or which of their axes, are to be repeated, or there are more rows than
+            samples. The first axis may then be another one, such as the steps of a sequence.
     """
     size = case.batch_size
     lists = list(_lists_of_tensors((built.args, built.kwargs)))
     named = zip(built.input_names, built.inputs, strict=True)
     samples = {name: len(tensor) for name, tensor in named if tensor.ndim and len(tensor)}
-    if made_for_it and (size == 1 or any(size in tensor.shape for tensor in built.inputs) or size in map(len, lists)):
+    are_single = set(samples.values()) == {1} and not any(size in tensor.shape for tensor in built.inputs)
+    if made_for_it and (lists or not are_single):
         return built
     if all(length == size for length in samples.values()) or (lists and all(len(each) == size for each in lists)):
         return built
@@ -126,6 +130,13 @@ def at_batch_size(built: Built, case: Case, *, made_for_it: bool) -> Built:
         raise UsageError(
             f"{case.workload} returned inputs whose first axes differ ({listing}), so that it is unclear which are "
             f"samples to repeat to batch size {size}. {AT_SIZE}."
+        )
+    name, length = max(samples.items(), key=lambda item: item[1], default=("", 0))
+    if length > size:
+        raise UsageError(
+            f"{case.workload} returned {length} rows in its input {name}, and the batch size is {size}. Nothing is "
+            f"left out, because the first axis may be another one than the batch. Use batch_size={length} if its rows "
+            f"are samples, or return one sample. {AT_SIZE}."
         )
     return built.with_inputs(_repeated(tensor, size) for tensor in built.inputs)
 
