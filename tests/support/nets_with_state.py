@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -47,6 +48,50 @@ class Stateful(nn.Module):
         return x if x.sum() > 0 else -x
 
 
+class Smoothed(nn.Module):
+    """Keeps what it has computed: in a buffer that it assigns, in an attribute, or in the tensor that it returns."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self.linear, self.where = nn.Linear(4, 4), where
+        self.register_buffer("buffer", torch.zeros(1, 4))
+        self.attribute = torch.zeros(1, 4)
+        self.kept = torch.zeros(2, 4)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        y = self.linear(x)
+        if self.where == "kept":
+            return self.kept.mul_(0.9).add_(y)
+        setattr(self, self.where, 0.9 * getattr(self, self.where) + y)
+        return getattr(self, self.where)
+
+
+class DrawsElsewhere(nn.Module):
+    """Draws from a generator of its own, or from NumPy's."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self.linear, self.where, self.generator = nn.Linear(4, 4), where, torch.Generator()
+
+    def forward(self, x: torch.Tensor) -> Any:
+        y = self.linear(x)
+        if self.where == "numpy":
+            return y, y + float(np.random.rand())
+        return y, y + torch.rand(4, generator=self.generator)
+
+
+class Growing(nn.Module):
+    """Returns all that it was given so far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[torch.Tensor] = []
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.seen.append(x)
+        return list(self.seen)
+
+
 class Counting(nn.Module):
     """Keeps a state in a buffer, on which its first output depends."""
 
@@ -61,3 +106,15 @@ class Counting(nn.Module):
         self.calls += 1
         y = self.linear(x)
         return (y + self.calls, y) if self.returns_both else y + self.calls
+
+
+def smoothed(where: str) -> tuple[nn.Module, torch.Tensor]:
+    return Smoothed(where), torch.ones(1, 4)
+
+
+def draws_elsewhere(where: str) -> tuple[nn.Module, torch.Tensor]:
+    return DrawsElsewhere(where), torch.ones(1, 4)
+
+
+def growing() -> tuple[nn.Module, torch.Tensor]:
+    return Growing(), torch.ones(1, 4)

@@ -117,8 +117,8 @@ def test_rows_that_may_be_no_samples_are_not_left_out(shape: tuple[int, ...]) ->
     for batch_size in (1, 3):
         with pytest.raises(
             UsageError,
-            match=rf"returned {shape[0]} rows in its input x, and the batch size is {batch_size}\. Nothing is left out, "
-            rf".* Use batch_size={shape[0]} if its rows are samples, or return one sample\. Let the function take",
+            match=rf"returned {shape[0]} rows in its input x, and the batch size is {batch_size}\. Nothing is left "
+            rf"out, .* Use batch_size={shape[0]} if its rows are samples, or return one sample\. Let the function take",
         ) as refusal:
             _sized(Built(Net(), (torch.ones(*shape),)), batch_size)
         assert "\n" not in str(refusal.value)

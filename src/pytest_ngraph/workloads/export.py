@@ -13,14 +13,13 @@ from pytest_ngraph.case import FP32
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import Built, family, refusals
 from pytest_ngraph.workloads.counts import count
+from pytest_ngraph.workloads.eager import eager_outputs
 from pytest_ngraph.workloads.empty_tensors import drop_empty
 from pytest_ngraph.workloads.flat import flattened, is_flat
 from pytest_ngraph.workloads.operators import homes
 from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions, with_halves_of
-from pytest_ngraph.workloads.randomness import run_twice_if_changing
 from pytest_ngraph.workloads.structure import leaves
-from pytest_ngraph.workloads.tensors import cast, flatten, module_in, to_array
-from pytest_ngraph.workloads.vocabulary import unknown_id
+from pytest_ngraph.workloads.tensors import cast, module_in, to_array
 from pytest_ngraph.workloads.weights import hidden
 
 if TYPE_CHECKING:
@@ -63,24 +62,24 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     from pytest_ngraph.workloads.verify import tolerance_of
 
     inputs_digest = save_arrays(folder / "inputs.npz", [to_array(tensor) for tensor in built.inputs])
-    outputs, random = _run(built, case)
-    save_arrays(folder / "reference.npz", flatten(outputs))
+    outputs = eager_outputs(built, case)
+    save_arrays(folder / "reference.npz", outputs.arrays)
     near_zero = hidden(built.module, tolerance_of(case.precision))
     artifact = Artifact(
         folder=folder,
         case=case,
         inputs_digest=inputs_digest,
         input_names=built.input_names,
-        output_names=tuple(leaf.path for leaf in leaves(outputs, "output")),
+        output_names=tuple(leaf.path for leaf in leaves(outputs.returned, "output")),
         model=count(built, case.batch_size),
         hidden=tuple(near_zero),
-        random=random,
+        random=outputs.random,
         quantized=is_quantized(built.module),
     )
     if built.as_is:
         types = tuple(str(tensor.dtype).removeprefix("torch.") for tensor in built.inputs)
         artifact = replace(artifact, precisions=precisions(built), input_types=types)
-    without_wrapper = is_flat(built, outputs)
+    without_wrapper = is_flat(built, outputs.returned)
     lowered = _lower(built if without_wrapper else flattened(built), case)
     path = folder / "program.pt2"
     try:
@@ -143,48 +142,6 @@ def _unused_parameters(program: torch.export.ExportedProgram) -> set[str]:
     names = program.graph_signature.inputs_to_parameters
     nodes = program.graph.find_nodes(op="placeholder")
     return {names[node.name] for node in nodes if node.name in names and not node.users}
-
-
-def _run(built: Built, case: Case) -> tuple[object, tuple[str, ...]]:
-    """Return the module's outputs, and the paths of those whose values differ from call to call.
-
-    Raises:
-        CallError: the call raises an error.
-        UsageError: they cannot be compared, or a call cannot be repeated.
-    """
-    import torch
-
-    names, versions = built.input_names, [tensor._version for tensor in built.inputs]
-    # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
-    try:
-        with torch.no_grad():
-            state = dict(built.module.named_buffers())
-            outputs, random = run_twice_if_changing(lambda: built.module(*built.args, **built.kwargs), state)
-    except UsageError as error:
-        raise UsageError(f"{case.workload}: {error}") from error
-    except MemoryError:
-        raise
-    except (Exception, SystemExit) as error:  # the user's code may raise anything
-        if isinstance(error, IndexError) and (problem := unknown_id(built)):
-            raise UsageError(f"{case.workload}: {problem}.") from error
-        raise refusals.CallError(case.workload, built, error) from error
-    if not flatten(outputs):
-        raise UsageError(
-            f"{case.workload} returns {type(outputs).__name__}, which contains no tensor. Return a tensor, or tensors "
-            "in tuples, lists, dicts and dataclasses, so that outputs can be verified."
-        )
-    if names != built.input_names:
-        raise UsageError(
-            f"{case.workload} adds to the dicts and lists that it is called with, or removes from them, so that each "
-            "call would start from what the call before has left. Work on a copy: batch = dict(batch)."
-        )
-    changed = [name for name, old, new in zip(names, versions, built.inputs, strict=True) if new._version != old]
-    if changed:
-        raise UsageError(
-            f"{case.workload} changes its input {changed[0]} in place, so that each call would start from the changed "
-            f"values of the call before. Work on a copy: x = x.clone()."
-        )
-    return outputs, random
 
 
 def _lower(built: Built, case: Case) -> Built:

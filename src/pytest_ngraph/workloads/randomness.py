@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.wording import counted
 from pytest_ngraph.workloads.structure import leaves
 from pytest_ngraph.workloads.tensors import flatten
 
@@ -15,31 +16,65 @@ if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array
 
 
-def run_twice_if_changing(
-    call: Callable[[], object], state: Mapping[str, torch.Tensor]
-) -> tuple[object, tuple[str, ...]]:
-    """Call a module and return its outputs, and the paths of those that a second call gives other values.
+class Outputs(NamedTuple):
+    """What a module returns.
 
-    The second call is made only where the first has drawn random numbers on the CPU, or has changed the state.
+    Attributes:
+        returned: as it is. A later call may change its tensors, if the module keeps them.
+        arrays: its tensors, as the first call left them.
+        random: paths of those that a second call gives other values.
+    """
+
+    returned: object
+    arrays: list[Array]
+    random: tuple[str, ...]
+
+
+def run_twice(call: Callable[[], object], module: torch.nn.Module) -> Outputs:
+    """Call a module twice with the same inputs, and compare what it returns.
+
+    Whatever makes the difference shows in the outputs: a generator of the module's own or of NumPy, a buffer, a plain
+    attribute. What PyTorch can tell of it goes into the refusal.
 
     Args:
         call: calls the module.
-        state: its buffers, by name.
+        module: the module.
 
     Raises:
-        UsageError: all outputs are such, so that none can be verified.
+        UsageError: all outputs differ, so that none can be verified.
     """
     import torch
 
-    before, versions = torch.get_rng_state(), {name: tensor._version for name, tensor in state.items()}
-    outputs = call()
+    before, state = torch.get_rng_state(), _state(module)
+    returned = call()
+    arrays = [array.copy() for array in flatten(returned)]
     draws = not torch.equal(before, torch.get_rng_state())
-    changed = [name for name, tensor in state.items() if tensor._version != versions[name]]
-    if not draws and not changed:
-        return outputs, ()
-    names = tuple(leaf.path for leaf in leaves(outputs, "output"))
-    refusal = _DRAWS if draws else _KEEPS.format(changed[0])
-    return outputs, changing(flatten(outputs), flatten(call()), names, refusal)
+    changed = [name for name, now in _state(module).items() if not (name in state and now.is_still(state[name]))]
+    refusal = _DRAWS if draws else _KEEPS.format(changed[0]) if changed else _DIFFERS
+    names = tuple(leaf.path for leaf in leaves(returned, "output"))
+    again = flatten(call()) if arrays else []
+    if len(again) != len(arrays):
+        raise UsageError(
+            f"it returns {counted(len(arrays), 'tensor')} in a first call and {len(again)} in a second one with the "
+            "same inputs, so that its outputs cannot be verified. Let forward return as many in each call."
+        )
+    return Outputs(returned, arrays, changing(arrays, again, names, refusal))
+
+
+class _Buffer(NamedTuple):
+    """A buffer, and how often it was changed in place, as far as PyTorch counts it."""
+
+    tensor: torch.Tensor
+    version: int
+
+    def is_still(self, before: _Buffer) -> bool:
+        return self.tensor is before.tensor and self.version == before.version
+
+
+def _state(module: torch.nn.Module) -> dict[str, _Buffer]:
+    """Return the module's buffers, by name."""
+    buffers = dict(module.named_buffers())
+    return {name: _Buffer(each, 0 if each.is_inference() else each._version) for name, each in buffers.items()}
 
 
 def changing(first: Sequence[Array], second: Sequence[Array], names: Sequence[str], refusal: str) -> tuple[str, ...]:
@@ -64,4 +99,9 @@ _DRAWS = (
 _KEEPS = (
     "it changes its buffer {} in each call, and all of its outputs depend on it, so that none can be verified. Let "
     "forward take the buffer as an input and return what it becomes."
+)
+_DIFFERS = (
+    "each call with the same inputs returns other values in all of its outputs, so that none can be verified: it draws "
+    "random numbers, or keeps what an earlier call has computed. Let forward take what it draws or keeps as an input, "
+    "or return an output that does not depend on it, too."
 )

@@ -1,0 +1,71 @@
+"""Call a workload in eager PyTorch: what it returns is the reference, and what cannot be one is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ngraph.errors import UsageError
+from pytest_ngraph.workloads import Built, refusals
+from pytest_ngraph.workloads.randomness import Outputs, run_twice
+from pytest_ngraph.workloads.vocabulary import unknown_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ngraph.case import Case
+
+
+def eager_outputs(built: Built, case: Case) -> Outputs:
+    """Return the module's outputs, and the paths of those whose values differ from call to call.
+
+    Raises:
+        CallError: the call raises an error.
+        UsageError: they cannot be compared, or a call cannot be repeated.
+    """
+    import torch
+
+    names, versions = built.input_names, [tensor._version for tensor in built.inputs]
+
+    def call() -> object:
+        returned = built.module(*built.args, **built.kwargs)
+        _refuse_changed(built, names, versions)
+        return returned
+
+    # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
+    try:
+        with torch.no_grad():
+            outputs = run_twice(call, built.module)
+    except UsageError as error:
+        raise UsageError(f"{case.workload}: {error}") from error
+    except MemoryError:
+        raise
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
+        if isinstance(error, IndexError) and (problem := unknown_id(built)):
+            raise UsageError(f"{case.workload}: {problem}.") from error
+        raise refusals.CallError(case.workload, built, error) from error
+    if not outputs.arrays:
+        raise UsageError(
+            f"{case.workload} returns {type(outputs.returned).__name__}, which contains no tensor. Return a tensor, or "
+            "tensors in tuples, lists, dicts and dataclasses, so that outputs can be verified."
+        )
+    return outputs
+
+
+def _refuse_changed(built: Built, names: Sequence[str], versions: Sequence[int]) -> None:
+    """Raise `UsageError` if a call has changed its inputs.
+
+    Args:
+        names: the names of its inputs before.
+        versions: how often each had been changed in place before.
+    """
+    if names != built.input_names:
+        raise UsageError(
+            "it adds to the dicts and lists that it is called with, or removes from them, so that each call would "
+            "start from what the call before has left. Work on a copy: batch = dict(batch)."
+        )
+    changed = [name for name, old, new in zip(names, versions, built.inputs, strict=True) if new._version != old]
+    if changed:
+        raise UsageError(
+            f"it changes its input {changed[0]} in place, so that each call would start from the changed values of the "
+            "call before. Work on a copy: x = x.clone()."
+        )
