@@ -120,6 +120,7 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Ca
 
     def compile_case(case: Case) -> CompiledModel:
         from pytest_ngraph.worker.prepare import prepare
+        from pytest_ngraph.workloads import torch_settings
         from pytest_ngraph.workloads.export import export
 
         device = session.options.inventory[case.device]
@@ -132,6 +133,7 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Ca
         target = device.target(case)
         _import_from(str(request.config.invocation_params.dir), request)
         folders = (Path(tempfile.mkdtemp(dir=tmp_path)) for _ in range(2))
+        request.addfinalizer(torch_settings.undo)
         try:
             artifact = export(case.group, next(folders))
             ready = prepare(case, artifact, target, next(folders))

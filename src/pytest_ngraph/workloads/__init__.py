@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pytest_ngraph.case import sizes_label
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system import entry_points
-from pytest_ngraph.workloads import structure
+from pytest_ngraph.workloads import structure, torch_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -173,8 +173,12 @@ def modules_of(name: str) -> tuple[str, str]:
 
 
 def build(case: Case) -> Built:
-    """Build the case's workload. Raise `Unsupported` for an ONNX file, which has no PyTorch module."""
-    return family(case.workload).build(case)
+    """Build the case's workload. Raise `Unsupported` for an ONNX file, which has no PyTorch module.
+
+    What its code sets in PyTorch stands until another is built or exported: the module may need it when it is called.
+    """
+    with torch_settings.standing():
+        return family(case.workload).build(case)
 
 
 def construction(case: Case) -> Construction | None:

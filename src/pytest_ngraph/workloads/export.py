@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_ngraph.artifact import Artifact, save_arrays
 from pytest_ngraph.case import FP32
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.workloads import Built, family, refusals
+from pytest_ngraph.workloads import Built, family, refusals, torch_settings
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.eager import eager_outputs
 from pytest_ngraph.workloads.empty_tensors import drop_empty
@@ -44,7 +44,8 @@ def export(case: Case, folder: Path) -> Artifact:
     """
     from pytest_ngraph.workloads.verify import unverifiable
 
-    artifact = family(case.workload).export(case, folder)
+    with torch_settings.restored():
+        artifact = family(case.workload).export(case, folder)
     if problem := unverifiable(artifact.reference(), artifact.output_names):
         raise UsageError(
             f"{case.workload}: {problem}. Give it weights and inputs with which eager PyTorch computes finite values."

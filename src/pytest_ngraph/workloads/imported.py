@@ -10,7 +10,7 @@ from pytest_ngraph.case import FP32
 from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.system.user_functions import is_import_string, user_function
 from pytest_ngraph.wording import first_line
-from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads import Built, modules_of, torch_settings
 from pytest_ngraph.workloads.export import export_module
 from pytest_ngraph.workloads.own_types import has_halves
 from pytest_ngraph.workloads.refusals import CallError, reason, to_see
@@ -68,7 +68,8 @@ class Imported:
 
     def _returned(self, case: Case) -> _Returned:
         self.check(case)
-        with seeded():  # separately: the function's random numbers must not depend on who imported its module
+        # Separately: the function's random numbers must not depend on who imported its module.
+        with torch_settings.of_module(modules_of(case.workload)[1]), seeded():
             function = user_function(case.workload, "workload", "returns a torch.nn.Module")
         arguments = _accepted_arguments(function, case)
         with seeded():
