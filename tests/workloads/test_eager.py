@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from pytest_ngraph.case import Case, Scalar
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _case(function: str, **model_args: Scalar) -> Case:
+def _case(function: str, module: str = "nets_with_state", **model_args: Scalar) -> Case:
     return Case(
-        workload=f"nets_with_state:{function}",
+        workload=f"{module}:{function}",
         compiler="identity",
         batch_size=2,
         model_args=tuple(model_args.items()),
@@ -44,3 +45,22 @@ def test_random_numbers_are_seen_wherever_they_come_from(where: str, tmp_path: P
 def test_outputs_that_become_more_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="it returns 1 tensor in a first call and 2 in a second one"):
         export(_case("growing"), tmp_path)
+
+
+@pytest.mark.parametrize("form", ["conjugate", "imaginary"])
+def test_what_is_only_marked_as_a_conjugate_is_computed(form: str, tmp_path: Path) -> None:
+    artifact = export(_case("spectrum", "nets_of_views", form=form), tmp_path)
+    expected = np.conj(np.fft.rfft(artifact.inputs()[0]))
+    np.testing.assert_allclose(artifact.reference()[0], expected if form == "conjugate" else expected.imag, atol=1e-5)
+
+
+def test_an_output_that_has_no_array_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"its output \(float32, sparse_coo\) cannot be compared .* Let forward") as no:
+        export(_case("spectrum", "nets_of_views", form="sparse"), tmp_path)
+    assert "\n" not in str(no.value)
+
+
+def test_what_was_made_in_inference_mode_is_an_ordinary_tensor(tmp_path: Path) -> None:
+    artifact = export(_case("in_inference_mode", "nets_of_views"), tmp_path)
+    assert artifact.export_error == ""
+    assert artifact.reference()[0].shape == (2, 4)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.wording import counted
-from pytest_ngraph.workloads.structure import leaves
-from pytest_ngraph.workloads.tensors import flatten
+from pytest_ngraph.wording import counted, first_line
+from pytest_ngraph.workloads.structure import Leaf, leaves
+from pytest_ngraph.workloads.tensors import flatten, to_array
 
 if TYPE_CHECKING:
     import torch
@@ -47,11 +47,12 @@ def run_twice(call: Callable[[], object], module: torch.nn.Module) -> Outputs:
 
     before, state = torch.get_rng_state(), _state(module)
     returned = call()
-    arrays = [array.copy() for array in flatten(returned)]
+    found = list(leaves(returned, "output"))
+    arrays = [_array(leaf).copy() for leaf in found]
     draws = not torch.equal(before, torch.get_rng_state())
     changed = [name for name, now in _state(module).items() if not (name in state and now.is_still(state[name]))]
     refusal = _DRAWS if draws else _KEEPS.format(changed[0]) if changed else _DIFFERS
-    names = tuple(leaf.path for leaf in leaves(returned, "output"))
+    names = tuple(leaf.path for leaf in found)
     again = flatten(call()) if arrays else []
     if len(again) != len(arrays):
         raise UsageError(
@@ -59,6 +60,18 @@ def run_twice(call: Callable[[], object], module: torch.nn.Module) -> Outputs:
             "same inputs, so that its outputs cannot be verified. Let forward return as many in each call."
         )
     return Outputs(returned, arrays, changing(arrays, again, names, refusal))
+
+
+def _array(leaf: Leaf) -> Array:
+    """Return the values of a tensor. Raise `UsageError` for one of which NumPy has no like: a sparse one."""
+    try:
+        return to_array(leaf.tensor)
+    except (TypeError, RuntimeError) as error:  # PyTorch raises either
+        kind = ", ".join(str(each).removeprefix("torch.") for each in (leaf.tensor.dtype, leaf.tensor.layout))
+        raise UsageError(
+            f"its {leaf.path} ({kind}) cannot be compared ({first_line(error)}). Let forward return a dense tensor of "
+            "a type that NumPy has, such as x.to_dense(), x.dequantize() or x.to(torch.complex64)."
+        ) from error
 
 
 class _Buffer(NamedTuple):

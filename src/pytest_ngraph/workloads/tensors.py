@@ -26,6 +26,14 @@ def cast(tensor: torch.Tensor, precision: Precision) -> torch.Tensor:
     return tensor.to(dtype(precision)) if tensor.is_floating_point() else tensor
 
 
+def is_in(tensor: torch.Tensor, precision: Precision) -> bool:
+    """Return whether a module's tensor stays as it is where `module_in` puts the module into this precision."""
+    import torch
+
+    kind = torch.complex64 if tensor.is_complex() else dtype(precision) if tensor.is_floating_point() else tensor.dtype
+    return tensor.device.type == "cpu" and tensor.dtype == kind
+
+
 def module_in(module: torch.nn.Module, precision: Precision) -> torch.nn.Module:
     """Put a module on the CPU and its floats into this precision, in place. Complex numbers become those of fp32.
 
@@ -54,4 +62,5 @@ def to_array(tensor: torch.Tensor) -> Array:
     """Return the tensor's values on the CPU, contiguous, floats of any precision as fp32."""
     values = tensor.detach()
     on_cpu = (values.float() if values.is_floating_point() else values).cpu()
-    return on_cpu.contiguous().numpy()  # not np.ascontiguousarray, which makes a vector of a scalar
+    computed = on_cpu.resolve_conj().resolve_neg()  # a conjugate, or its imaginary part, may be only marked as such
+    return computed.contiguous().numpy()  # not np.ascontiguousarray, which makes a vector of a scalar

@@ -1,0 +1,28 @@
+"""Modules whose tensors are of unusual kinds: made in inference mode, or only marked as conjugates, or sparse."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+
+class Spectrum(nn.Module):
+    """Returns a spectrum in a form that PyTorch computes only where it is read."""
+
+    def __init__(self, form: str) -> None:
+        super().__init__()
+        self.form = form
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        conjugate = torch.fft.rfft(x).conj()
+        forms = {"conjugate": conjugate, "imaginary": conjugate.imag, "sparse": x.to_sparse()}
+        return forms[self.form]
+
+
+def spectrum(form: str) -> tuple[nn.Module, torch.Tensor]:
+    return Spectrum(form), torch.rand(1, 8)
+
+
+def in_inference_mode(batch_size: int) -> tuple[nn.Module, torch.Tensor]:
+    with torch.inference_mode():
+        return nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).eval(), torch.rand(batch_size, 4)
