@@ -14,8 +14,8 @@ class Spectrum(nn.Module):
         self.form = form
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        conjugate = torch.fft.rfft(x).conj()
-        forms = {"conjugate": conjugate, "imaginary": conjugate.imag, "sparse": x.to_sparse()}
+        conjugate: torch.Tensor = torch.fft.rfft(x).conj()
+        forms: dict[str, torch.Tensor] = {"conjugate": conjugate, "imaginary": conjugate.imag, "sparse": x.to_sparse()}
         return forms[self.form]
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from importlib.util import find_spec
 
 import pytest
@@ -57,7 +56,7 @@ class Scaled(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.linear = nn.Linear(4, 2)
-        self.lock: object = None
+        self.held: object = None
 
     def forward(self, scale: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         scaled: torch.Tensor = self.linear(x) * scale
@@ -71,6 +70,6 @@ def test_inputs_without_axes_are_no_batches() -> None:
 
 def test_a_module_that_cannot_be_copied_has_no_counts_but_parameters() -> None:
     module = Scaled()
-    module.lock = threading.Lock()
+    module.held = (step for step in range(3))
     counts = count(Built(module, (torch.tensor(2.0), torch.ones(3, 4))), 3)
     assert (counts.parameters, counts.mult_adds, counts.flops) == (10, None, None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Model
 from pytest_ngraph.system.installed import is_importable
+from pytest_ngraph.workloads.copies import copied
 from pytest_ngraph.workloads.flat import flattened, takes_tensors
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def count(built: Built, batch_size: int) -> Model:
     )
     try:
         module = _to_meta(built.module)
-    except Exception:  # a user's module may hold something that cannot be copied: a lock, an open file
+    except Exception:  # a user's module may hold something that cannot be copied, such as an open file
         return known
     moved = replace(built, module=module).with_inputs(tensor.to("meta") for tensor in built.inputs)
     shadow = moved if takes_tensors(moved) else flattened(moved)
@@ -38,12 +38,12 @@ def count(built: Built, batch_size: int) -> Model:
 
 
 def _to_meta(module: torch.nn.Module) -> torch.nn.Module:
-    """Return a copy of the module on the meta device. The memo keeps `deepcopy` from copying the weights first."""
+    """Return a copy of the module on the meta device. The weights themselves are not copied."""
     import torch
 
     parameters = {id(p): torch.nn.Parameter(p.detach().to("meta"), p.requires_grad) for p in module.parameters()}
     buffers = {id(b): b.to("meta") for b in module.buffers()}
-    return copy.deepcopy(module, {**parameters, **buffers})
+    return copied(module, {**parameters, **buffers})
 
 
 def _count_mult_adds(shadow: Built, batch_size: int) -> int | None:

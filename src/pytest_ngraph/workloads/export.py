@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import TYPE_CHECKING
 from pytest_ngraph.artifact import Artifact, save_arrays
 from pytest_ngraph.case import FP32
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built, family, refusals, torch_settings
+from pytest_ngraph.workloads.copies import copied
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.eager import eager_outputs
 from pytest_ngraph.workloads.empty_tensors import drop_empty
@@ -149,7 +150,14 @@ def _lower(built: Built, case: Case) -> Built:
     """Return the workload in the case's precision. Lower precisions get a copy: the user may keep the module."""
     if case.precision == FP32:
         return built
-    module = module_in(copy.deepcopy(built.module), case.precision)
+    try:
+        module = copied(built.module)
+    except Exception as error:  # a user's module may hold anything
+        raise UsageError(
+            f"{case.workload}: its module cannot be copied ({type(error).__name__}: {first_line(error)}), as it has to "
+            f"be before it is cast to {case.precision}. Leave out precision, or give its class a method __deepcopy__."
+        ) from error
+    module = module_in(module, case.precision)
     return replace(built.with_inputs(cast(tensor, case.precision) for tensor in built.inputs), module=module)
 
 

@@ -11,6 +11,7 @@ from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.system.user_functions import is_import_string, user_function
 from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built, modules_of, torch_settings
+from pytest_ngraph.workloads.copies import own
 from pytest_ngraph.workloads.export import export_module
 from pytest_ngraph.workloads.own_types import has_halves
 from pytest_ngraph.workloads.refusals import CallError, reason, to_see
@@ -19,8 +20,10 @@ from pytest_ngraph.workloads.seeding import seeded
 from pytest_ngraph.workloads.tensors import cast, module_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    import torch
 
     from pytest_ngraph.artifact import Artifact
     from pytest_ngraph.case import Case
@@ -36,8 +39,8 @@ class Imported:
 
     It is called with the model arguments and the user's own sizes, and with `batch_size`, `depth` and `width` where it
     accepts them. A module alone gets images of (batch, 3, 224, 224). Inputs are used as given, but repeated along the
-    first axis to the batch size, unless the function made them for it; none is cut. The user's weights are not changed.
-    Random weights are seeded, whether the function draws them or its Python module does at import.
+    first axis to the batch size, unless the function made them for it; none is cut. The user's module is not changed,
+    if it can be copied. Random weights are seeded, whether the function draws them or its Python module does at import.
     """
 
     priority = 30
@@ -59,12 +62,13 @@ class Imported:
 
     def export(self, case: Case, folder: Path) -> Artifact:
         returned = self._returned(case)
-        halves = has_halves(returned.built.module)
+        halves, shapes = has_halves(returned.built.module), [tensor.shape for tensor in returned.built.inputs]
         built = _fitted(returned, case)
+        del returned  # its weights, where they were cast
         try:
             return export_module(case, built, folder)
         except CallError as error:
-            raise UsageError(f"{error} {_next_step(returned.built, built, halves=halves)}.") from error
+            raise UsageError(f"{error} {_next_step(shapes, built, halves=halves)}.") from error
 
     def _returned(self, case: Case) -> _Returned:
         self.check(case)
@@ -108,11 +112,12 @@ def _fitted(returned: _Returned, case: Case) -> Built:
     built = returned.built
     module = getattr(built.module, "_orig_mod", built.module)  # undoes torch.compile, measured as eager otherwise
     try:
-        tensors = [tensor.detach().cpu() for tensor in built.inputs]
+        tensors = [_ordinary(tensor.detach().cpu()) for tensor in built.inputs]
     except NotImplementedError as error:
         raise UsageError(
             f"{case.workload} returned an input without values ({first_line(error)}). Make inputs on the CPU."
         ) from error
+    module = own(module, None if built.as_is else FP32)
     sized = at_batch_size(replace(built, module=module).with_inputs(tensors), case, made_for_it=returned.made_for_it)
     if not sized.as_is:
         sized = _in_fp32(sized, case)
@@ -122,6 +127,11 @@ def _fitted(returned: _Returned, case: Case) -> Built:
             "precision, or as_is."
         )
     return _initialized(sized, case)
+
+
+def _ordinary(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the tensor as it would be if it had not been made in inference mode."""
+    return tensor.clone() if tensor.is_inference() else tensor
 
 
 def _initialized(built: Built, case: Case) -> Built:
@@ -137,11 +147,11 @@ def _initialized(built: Built, case: Case) -> Built:
     return built
 
 
-def _next_step(returned: Built, built: Built, *, halves: bool) -> str:
+def _next_step(returned: Sequence[torch.Size], built: Built, *, halves: bool) -> str:
     """Return what to change where a module refuses its inputs.
 
     Args:
-        returned: the workload as the function returned it.
+        returned: the shapes of the inputs that the function returned.
         built: the workload as it was called.
         halves: parts of the module were in half precision.
     """
@@ -149,7 +159,7 @@ def _next_step(returned: Built, built: Built, *, halves: bool) -> str:
         return OWN_INPUTS
     if halves and not built.as_is:
         return "All of it was put into fp32. To leave it as it is, return pytest_ngraph.Built(module, args, as_is=True)"
-    if [tensor.shape for tensor in returned.inputs] != [tensor.shape for tensor in built.inputs]:
+    if returned != [tensor.shape for tensor in built.inputs]:
         return f"The first axis of its inputs was taken for the batch, and given its size. {AT_SIZE}"
     return "Return inputs that it takes, or correct its forward"
 
