@@ -140,7 +140,10 @@ class Artifact:
         return any(f"/{path}".endswith(ends) for path in self.own_files)
 
     def inputs(self) -> list[Array]:
-        """Return the input tensors in the order in which `program` and compiled models take them, floats in fp32."""
+        """Return the input tensors in the order in which `program` and compiled models take them.
+
+        Floats are in fp32, or in fp64 where the workload takes that.
+        """
         return load_arrays(self.folder / "inputs.npz")
 
     def reference(self) -> list[Array]:

@@ -55,6 +55,17 @@ def of_torchao() -> Built:
     return Built(network, (torch.rand(1, SIZE),), as_is=True)
 
 
+class Seconds(torch.nn.Module):
+    """Computes with times of which fp32 has only every 128th."""
+
+    def forward(self, time: torch.Tensor) -> torch.Tensor:
+        return time - 1.7e9
+
+
+def since_1970() -> Built:
+    return Built(Seconds(), (torch.tensor([[1.7e9 + 3]], dtype=torch.float64),), as_is=True)
+
+
 class Exported(torch.nn.Module):
     """Refuses to be put into another mode, as modules of exported programs do."""
 

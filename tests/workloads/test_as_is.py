@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from pytest_ngraph.case import Case, Precision
+from pytest_ngraph.compilers.program import inputs
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import build
 from pytest_ngraph.workloads.export import export
@@ -38,6 +39,14 @@ def test_a_quantized_module_may_differ_by_more(tmp_path: Path) -> None:
     assert artifact.export_error
     assert artifact.precisions == ("fp32",)
     assert not is_quantized(build(_case("mixed")).module)
+
+
+def test_doubles_reach_compiled_models_as_they_are(tmp_path: Path) -> None:
+    artifact = export(_case("since_1970"), tmp_path)
+    (seconds,) = inputs(artifact)
+    assert seconds.dtype is torch.float64
+    assert seconds.tolist() == [[1.7e9 + 3]] * 2
+    assert artifact.reference()[0].tolist() == [[3]] * 2
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pytest_ngraph.workloads.flat import flattened, is_flat
 from pytest_ngraph.workloads.operators import homes
 from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions, with_halves_of
 from pytest_ngraph.workloads.structure import leaves
-from pytest_ngraph.workloads.tensors import cast, module_in, to_array
+from pytest_ngraph.workloads.tensors import cast, input_array, module_in
 from pytest_ngraph.workloads.weights import hidden
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
 
     from pytest_ngraph.workloads.verify import tolerance_of
 
-    inputs_digest = save_arrays(folder / "inputs.npz", [to_array(tensor) for tensor in built.inputs])
+    inputs_digest = save_arrays(folder / "inputs.npz", [input_array(tensor) for tensor in built.inputs])
     outputs = eager_outputs(built, case)
     save_arrays(folder / "reference.npz", outputs.arrays)
     near_zero = hidden(built.module, tolerance_of(case.precision))

@@ -60,7 +60,20 @@ def flatten(outputs: object) -> list[Array]:
 
 def to_array(tensor: torch.Tensor) -> Array:
     """Return the tensor's values on the CPU, contiguous, floats of any precision as fp32."""
-    values = tensor.detach()
-    on_cpu = (values.float() if values.is_floating_point() else values).cpu()
+    return _array(tensor.float() if tensor.is_floating_point() else tensor)
+
+
+def input_array(tensor: torch.Tensor) -> Array:
+    """Return an input's values likewise, but doubles as they are: fp32 has no like of a time in seconds, for example.
+
+    The reference is computed from the inputs themselves, and compiled models get these values.
+    """
+    import torch
+
+    return _array(tensor) if tensor.dtype == torch.float64 else to_array(tensor)
+
+
+def _array(tensor: torch.Tensor) -> Array:
+    on_cpu = tensor.detach().cpu()
     computed = on_cpu.resolve_conj().resolve_neg()  # a conjugate, or its imaginary part, may be only marked as such
     return computed.contiguous().numpy()  # not np.ascontiguousarray, which makes a vector of a scalar
