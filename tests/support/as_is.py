@@ -47,6 +47,32 @@ def dynamically_quantized() -> Built:
     return Built(quantized, (torch.rand(1, SIZE),), as_is=True)
 
 
+class FakeQuantized(torch.nn.Module):
+    """Rounds what its layer computes to eight bits, and keeps it in fp32."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(SIZE, SIZE)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rounded: torch.Tensor = torch.fake_quantize_per_tensor_affine(self.linear(x), 0.1, 0, -128, 127)
+        return rounded
+
+
+def fake_quantized() -> tuple[torch.nn.Module, torch.Tensor]:
+    return FakeQuantized(), torch.rand(1, SIZE)
+
+
+def prepared_for_training() -> tuple[torch.nn.Module, torch.Tensor]:
+    """Returns a module as it is while it is trained for eight bits."""
+    network = torch.nn.Sequential(torch.nn.Linear(SIZE, SIZE), torch.nn.ReLU())
+    network.qconfig = torch.ao.quantization.get_default_qat_qconfig("x86")  # type: ignore[no-untyped-call]
+    prepared: torch.nn.Module = torch.ao.quantization.prepare_qat(network.train())  # type: ignore[no-untyped-call]
+    prepared(torch.rand(8, SIZE))
+    prepared.apply(torch.ao.quantization.disable_observer)
+    return prepared, torch.rand(1, SIZE)
+
+
 def of_torchao() -> Built:
     from torchao.quantization import Int8WeightOnlyConfig, quantize_
 

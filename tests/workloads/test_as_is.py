@@ -41,6 +41,21 @@ def test_a_quantized_module_may_differ_by_more(tmp_path: Path) -> None:
     assert not is_quantized(build(_case("mixed")).module)
 
 
+@pytest.mark.parametrize("function", ["fake_quantized", "prepared_for_training"])
+def test_what_rounds_but_keeps_floats_is_quantized_too(function: str, tmp_path: Path) -> None:
+    artifact = export(_case(function), tmp_path)
+    assert artifact.quantized
+    assert artifact.program
+
+
+def test_a_quantile_rounds_nothing() -> None:
+    class Median(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.quantile(x, 0.5, dim=1)
+
+    assert not is_quantized(torch.export.export(Median(), (torch.rand(2, 4),)).graph_module)
+
+
 def test_doubles_reach_compiled_models_as_they_are(tmp_path: Path) -> None:
     artifact = export(_case("since_1970"), tmp_path)
     (seconds,) = inputs(artifact)

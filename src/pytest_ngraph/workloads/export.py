@@ -99,6 +99,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
     return replace(
         artifact,
         program=path,
+        quantized=artifact.quantized or is_quantized(program.graph_module),
         precisions=artifact.precisions if case.precision != FP32 else with_halves_of(program, artifact.precisions),
         data_dependent=_is_data_dependent(program),
         digest=_digest(_describe(program), {**program.state_dict, **_tensor_constants(program)}),

@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
 """Precision by PyTorch's name of the type."""
 HALVES = ("bf16", "fp16")
-QUANTIZED_MODULES = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized")
-QUANTIZED_OPERATOR = "quantize"
-"""Part of the names of operators that quantize, such as `quantized_decomposed.quantize_per_tensor`."""
+QUANTIZED_MODULES = (
+    "torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized", "torch.ao.nn.qat", "torch.ao.nn.intrinsic.qat",
+    "torch.ao.quantization.fake_quantize", "torchao.",
+)  # fmt: skip
+"""Where the types of modules that round are defined; those of training round, too, to values that they keep in fp32."""
+QUANTIZED_OPERATORS = ("quantize", "fake_quant")
+"""Parts of the names of operators that quantize, such as `quantized_decomposed.quantize_per_tensor`."""
 
 
 def precisions(built: Built) -> tuple[str, ...]:
@@ -52,11 +56,13 @@ def is_quantized(module: torch.nn.Module) -> bool:
     for part in module.modules():
         if type(part).__module__.startswith(QUANTIZED_MODULES):
             return True
-        if isinstance(part, torch.fx.GraphModule) and any(
-            QUANTIZED_OPERATOR in str(n.target) for n in part.graph.nodes
-        ):
+        if isinstance(part, torch.fx.GraphModule) and any(map(_quantizes, part.graph.nodes)):
             return True
     return any(is_opaque(tensor) or tensor.dtype.itemsize == 1 for tensor in module.parameters())
+
+
+def _quantizes(node: torch.fx.Node) -> bool:
+    return any(name in str(node.target) for name in QUANTIZED_OPERATORS if node.op.startswith("call"))
 
 
 def is_opaque(tensor: torch.Tensor) -> bool:
