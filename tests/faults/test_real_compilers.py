@@ -19,7 +19,7 @@ NETS = """
 import torch
 
 def wide():
-    return torch.nn.Sequential(*(torch.nn.Linear(512, 512) for _ in range(8))), torch.ones(1, 512)
+    return torch.nn.Sequential(*(torch.nn.Linear(512, 512) for _ in range(8))), torch.ones(8, 512)
 """
 SURVIVOR = "identity"
 LIMITS = ("--ngraph-budget=3", "--ngraph-timeout=20")

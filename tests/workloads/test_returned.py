@@ -112,16 +112,51 @@ def test_samples_are_repeated_wherever_they_are() -> None:
     assert _sized(Built(Net(), (torch.ones(2, 4), torch.ones(2)))) == [(3, 4), (3,)]
 
 
-@pytest.mark.parametrize("shape", [(16, 1, 64), (1024, 3), (4, 3)], ids=str)
-def test_rows_that_may_be_no_samples_are_not_left_out(shape: tuple[int, ...]) -> None:
+class Points(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.max(0, keepdim=True).values
+
+
+class Steps(nn.Module):
+    """Its outputs alone look as if rows were samples: each step depends on those before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        outputs: torch.Tensor = self.lstm(x)[0]
+        return outputs
+
+
+class Tokens(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.scaled_dot_product_attention(x, x, x)
+
+
+@pytest.mark.parametrize(
+    ("module", "shape"),
+    [(Steps(), (16, 1, 8)), (nn.LSTM(8, 8), (16, 1, 8)), (Points(), (64, 3)), (Tokens(), (12, 8))],
+    ids=["steps", "lstm", "points", "tokens"],
+)
+def test_rows_that_belong_together_are_not_left_out(module: nn.Module, shape: tuple[int, ...]) -> None:
     for batch_size in (1, 3):
         with pytest.raises(
             UsageError,
-            match=rf"returned {shape[0]} rows in its input x, and the batch size is {batch_size}\. Nothing is left "
-            rf"out, .* Use batch_size={shape[0]} if its rows are samples, or return one sample\. Let the function take",
+            match=rf"returned {shape[0]} rows in its input [a-z]+, and the batch size is {batch_size}\. None can be "
+            rf"left out: .* Use batch_size={shape[0]}, or return one sample\. Let the function take batch_size",
         ) as refusal:
-            _sized(Built(Net(), (torch.ones(*shape),)), batch_size)
+            _sized(Built(module, (torch.randn(*shape),)), batch_size)
         assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 12])
+def test_samples_are_left_out(batch_size: int) -> None:
+    network = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Dropout(), nn.Flatten(), nn.Linear(144, 2))
+    built = Built(network, (torch.randn(8, 3, 8, 8),))
+    sized = at_batch_size(built, _case(batch_size), made_for_it=False)
+    assert torch.equal(sized.inputs[0], built.inputs[0].repeat(2, 1, 1, 1)[:batch_size])
+    assert network.training, "the user may keep it"
 
 
 def test_a_tensor_at_the_batch_size_stays_beside_single_samples() -> None:

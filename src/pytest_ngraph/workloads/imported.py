@@ -39,8 +39,9 @@ class Imported:
 
     It is called with the model arguments and the user's own sizes, and with `batch_size`, `depth` and `width` where it
     accepts them. A module alone gets images of (batch, 3, 224, 224). Inputs are used as given, but repeated along the
-    first axis to the batch size, unless the function made them for it; none is cut. The user's module is not changed,
-    if it can be copied. Random weights are seeded, whether the function draws them or its Python module does at import.
+    first axis to the batch size, unless the function made them for it; of more samples the first ones are taken. The
+    user's module is not changed, if it can be copied. Random weights are seeded, whether the function draws them or its
+    Python module does at import.
     """
 
     priority = 30

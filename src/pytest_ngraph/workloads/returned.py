@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import Built, structure
+from pytest_ngraph.workloads.copies import copied
 from pytest_ngraph.workloads.seeding import normal
+from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:
     import torch
 
+    from pytest_ngraph.artifact import Array
     from pytest_ngraph.case import Case
 
 IMAGE_SHAPE = (3, 224, 224)
@@ -19,6 +24,8 @@ FORMS = (
     "Return a torch.nn.Module, or a module with what it is called with: (module, tensor), (module, (args, ...)), "
     "(module, args, kwargs), (module, {name: tensor}), or pytest_ngraph.Built"
 )
+NEAR = 1e-3
+"""Relative to the largest output."""
 AT_SIZE = "Let the function take batch_size and return inputs of that size: they are used as they are"
 
 
@@ -108,8 +115,8 @@ def at_batch_size(built: Built, case: Case, *, made_for_it: bool) -> Built:
         made_for_it: the function was given the batch size.
 
     Raises:
-        UsageError: it is unclear which tensors, or which of their axes, are to be repeated, or there are more rows than
-            samples. The first axis may then be another one, such as the steps of a sequence.
+        UsageError: it is unclear which tensors, or which of their axes, are to be repeated; or there are more rows than
+            samples, and they belong together, such as the steps of a sequence.
     """
     size = case.batch_size
     lists = list(_lists_of_tensors((built.args, built.kwargs)))
@@ -132,13 +139,48 @@ def at_batch_size(built: Built, case: Case, *, made_for_it: bool) -> Built:
             f"samples to repeat to batch size {size}. {AT_SIZE}."
         )
     name, length = max(samples.items(), key=lambda item: item[1], default=("", 0))
-    if length > size:
+    if length > size and not _are_samples(built, length):
         raise UsageError(
-            f"{case.workload} returned {length} rows in its input {name}, and the batch size is {size}. Nothing is "
-            f"left out, because the first axis may be another one than the batch. Use batch_size={length} if its rows "
-            f"are samples, or return one sample. {AT_SIZE}."
+            f"{case.workload} returned {length} rows in its input {name}, and the batch size is {size}. None can be "
+            f"left out: a row alone gives other outputs than among the others, so that the first axis may be another "
+            f"one than the batch. Use batch_size={length}, or return one sample. {AT_SIZE}."
         )
     return built.with_inputs(_repeated(tensor, size) for tensor in built.inputs)
+
+
+def _are_samples(built: Built, length: int) -> bool:
+    """Return whether rows are samples: the first and the last one alone give what they give among all."""
+    import torch
+
+    parameters = {id(each): each for each in built.module.parameters()}
+    if any(map(torch.nn.parameter.is_lazy, parameters.values())):
+        return False
+    try:
+        module = copied(built.module, parameters)  # it may keep a state
+        module = module if built.as_is else module.eval()
+        with torch.no_grad():
+            every, first, last = (
+                flatten(module(*own.args, **own.kwargs))
+                for own in (built, *(_of_rows(built, rows) for rows in (slice(1), slice(length - 1, length))))
+            )
+    except Exception:  # the user's code may raise anything
+        return False
+    return bool(every) and all(
+        whole.shape[:1] == (length,) and _is_near(one, whole[:1]) and _is_near(other, whole[-1:])
+        for whole, one, other in zip(every, first, last, strict=True)
+    )
+
+
+def _of_rows(built: Built, rows: slice) -> Built:
+    """Return the workload with these rows of every input that has several."""
+    return built.with_inputs(each[rows] if each.ndim and len(each) > 1 else each for each in built.inputs)
+
+
+def _is_near(one: Array, other: Array) -> bool:
+    """Return whether outputs are equal but for rounding: other kernels may compute other numbers of rows."""
+    if one.shape != other.shape or one.dtype.kind not in "fc":
+        return np.array_equal(one, other)
+    return np.allclose(one, other, rtol=NEAR, atol=NEAR * np.abs(other).max(initial=0), equal_nan=True)
 
 
 def _lists_of_tensors(value: object) -> Iterator[list[object]]:
