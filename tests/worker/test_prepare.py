@@ -7,7 +7,7 @@ import os
 import stat
 from itertools import count
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -65,14 +65,21 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Counting:
 
 
 def run(
-    tmp_path: Path, cache: Cache | None, digest: str = "d", compiler: str = "counting"
+    tmp_path: Path,
+    cache: Cache | None,
+    digest: str = "d",
+    compiler: str = "counting",
+    *,
+    refused: str = "",
+    length: int = 3,
+    sizes: tuple[tuple[str, int], ...] = (),
 ) -> tuple[Prepared, Agreement]:
     folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
     folder.mkdir()
-    save_arrays(folder / "inputs.npz", [np.ones((2, 3))])
-    save_arrays(folder / "reference.npz", [2 * np.ones((2, 3))])
-    case = Case(workload="w", compiler=compiler, batch_size=2)
-    artifact = Artifact(folder=folder, case=case, digest=digest)
+    inputs_digest = save_arrays(folder / "inputs.npz", [np.ones((2, length))])
+    save_arrays(folder / "reference.npz", [2 * np.ones((2, length))])
+    case = Case(workload="w", compiler=compiler, batch_size=2, sizes=sizes)
+    artifact = Artifact(folder=folder, case=case, digest=digest, inputs_digest=inputs_digest, export_error=refused)
     ticks = count()
     work = folder / "work"
     work.mkdir()
@@ -101,6 +108,19 @@ def test_another_graph_is_compiled(compiler: Counting, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     run(tmp_path, cache, digest="d")
     run(tmp_path, cache, digest="e")
+    assert compiler.compiled == 2
+
+
+@pytest.mark.parametrize("other", [{"length": 5}, {"sizes": (("steps", 5),)}], ids=["inputs", "sizes"])
+def test_a_module_without_a_program_is_compiled_for_each_size(
+    other: dict[str, Any], compiler: Counting, tmp_path: Path
+) -> None:
+    """Its digest shows neither the inputs nor how often it runs a loop, which a trace repeats."""
+    cache = Cache(tmp_path / "cache")
+    run(tmp_path, cache, refused="it branches", sizes=(("steps", 3),))
+    run(tmp_path, cache, refused="it branches", **{"sizes": (("steps", 3),), **other})
+    assert compiler.compiled == 2
+    run(tmp_path, cache, refused="it branches", sizes=(("steps", 3),))
     assert compiler.compiled == 2
 
 
