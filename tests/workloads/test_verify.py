@@ -45,6 +45,46 @@ def test_a_mask_hides_no_error() -> None:
     assert not verify([floats(0.0, 1.0)], [floats(smallest, 1.0)], "fp32").agrees
 
 
+@pytest.mark.parametrize("mask", [-1e4, -1e9, 1e9])
+def test_large_values_that_repeat_hide_no_error(mask: float) -> None:
+    """As `logits.masked_fill(~allowed, -1e9)` has them."""
+    reference = floats(mask, 3.0, mask, -2.0)
+    assert verify([floats(mask, 3.00001, mask, -2.0)], [reference], "fp32").agrees
+    assert verify([floats(mask * 1.004, 3.0, mask, -2.01)], [reference], "bf16").agrees
+    for wrong in (floats(mask, 0.0, mask, 0.0), floats(mask, 3.0, 3.0, -2.0), floats(mask, 3.0, mask * 1.01, -2.0)):
+        assert not verify([wrong], [reference], "fp32").agrees
+
+
+@pytest.mark.parametrize(
+    ("reference", "error"),
+    [
+        (floats(-2e9, -1e9, -2e9, -1e9, 1.0), 0.1),
+        (floats(-1e4 - 3, -1e4, -1e4 + 5, 1.0), 0.1),  # added to logits
+        (floats(-1e4, 1.0, 2.0), 1e-5),  # a single one may be a value like any other
+        (floats(100, 100, 1.0), 1e-3),  # probabilities in percent
+        (floats(-1e4, -1e4, 1e3), 1e-5),  # nothing far below it
+    ],
+)
+def test_masks_are_told_from_the_largest_of_other_values(reference: Array, error: float) -> None:
+    output = reference.copy()
+    output[-1] += 0.1
+    assert verify([output], [reference], "fp32").error == pytest.approx(error, rel=1e-2)
+
+
+@given(
+    arrays(np.float32, st.integers(2, 20), elements=st.floats(-30, 30, width=32)),
+    st.lists(st.booleans(), min_size=20, max_size=20),
+)
+def test_a_mask_does_not_change_the_error_of_what_it_leaves(logits: Array, masked: list[bool]) -> None:
+    places = np.array(masked[: len(logits)])
+    if np.count_nonzero(places) < 2 or places.all():
+        return
+    wrong = logits + np.where(places, 0, 0.5).astype(np.float32)
+    left = verify([wrong[~places]], [logits[~places]], "fp32").error
+    filled = (np.where(places, np.float32(-1e9), array) for array in (wrong, logits))
+    assert verify([next(filled)], [next(filled)], "fp32").error == pytest.approx(left)
+
+
 def test_the_worst_output_is_reported() -> None:
     agreement = verify([floats(1.0), floats(1.1), floats(1.01)], [floats(1.0)] * 3, "fp32")
     assert agreement.error == pytest.approx(0.1)

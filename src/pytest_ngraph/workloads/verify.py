@@ -11,6 +11,7 @@ from pytest_ngraph.artifact import Array, Artifact
 from pytest_ngraph.case import Precision
 from pytest_ngraph.record import Agreement
 from pytest_ngraph.wording import counted
+from pytest_ngraph.workloads.comparing import compare, joined, other_form, without_finite
 from pytest_ngraph.workloads.order import in_order_of, undecided, without_ties
 
 TOLERANCES: dict[Precision, float] = {"fp32": 1e-4, "fp16": 1e-2, "bf16": 5e-2}
@@ -22,10 +23,6 @@ logarithmic scale. The others allow about ten roundings at the end of 11 (fp16) 
 QUANTIZED = 5e-2
 """Tolerance of a graph that rounds to eight bits: the last bit in fp32 decides to which of two steps a value is
 rounded, and a step is a 127th of the largest value."""
-KINDS = {"f": "floating-point", "c": "complex", "i": "integer", "u": "integer", "b": "Boolean"}
-MASK = 1e30
-"""Larger absolute values count as infinite. Some models mask with the most negative number instead of -inf; the error
-is relative to the largest value, so that a mask would hide all other errors."""
 
 
 def agreement(outputs: Sequence[Array], artifact: Artifact, precision: Precision) -> Agreement:
@@ -60,7 +57,7 @@ def verify(
     """Compare outputs with the reference, one by one, and report the worst.
 
     The error of an output is the largest absolute difference over the largest absolute reference value, so that
-    values near zero beside large ones do not count as wrong.
+    values near zero beside large ones do not count as wrong. A mask is no such value: it would hide all others.
 
     Args:
         outputs: the compiled model's outputs.
@@ -77,11 +74,11 @@ def verify(
     if len(outputs) != len(reference):
         problem = f"gave {counted(len(outputs), 'output')}, but eager gives {counted(len(reference), 'output')}"
         return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
-    outputs = [_joined(output, expected) for output, expected in zip(outputs, reference, strict=True)]
+    outputs = [joined(output, expected) for output, expected in zip(outputs, reference, strict=True)]
     if random:
         drawn = [index for index, name in enumerate(names) if name in random]
         for index in drawn:
-            if problem := _other_form(outputs[index], reference[index]):
+            if problem := other_form(outputs[index], reference[index]):
                 return Agreement(error=np.inf, tolerance=tolerance, problem=f"{names[index]} {problem}")
         kept = [index for index in range(len(names)) if index not in drawn]
         outputs, reference = ([arrays[index] for index in kept] for arrays in (outputs, reference))
@@ -105,7 +102,7 @@ def _without_undecided(
 ) -> Agreement:
     """Return the agreement of the outputs whose rows do not depend on rounding alone, if there are others, too."""
     tied = undecided(reference, outputs, names, agreement.tolerance)
-    if not tied or any(_other_form(outputs[index], reference[index]) for index in tied):
+    if not tied or any(other_form(outputs[index], reference[index]) for index in tied):
         return agreement
     kept = [index for index in range(len(names)) if index not in tied]
     given, expected = ([arrays[index] for index in kept] for arrays in (outputs, reference))
@@ -116,7 +113,7 @@ def _without_undecided(
 def differing(outputs: Sequence[Array], reference: Sequence[Array], names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the outputs that do not agree with the reference in fp32."""
     compared = zip(names, outputs, reference, strict=True)
-    return tuple(name for name, output, expected in compared if _compare(output, expected, TOLERANCES["fp32"])[1])
+    return tuple(name for name, output, expected in compared if compare(output, expected, TOLERANCES["fp32"])[1])
 
 
 def _other_number(outputs: Sequence[Array], reference: Sequence[Array], names: Sequence[str]) -> str:
@@ -132,7 +129,7 @@ def _other_number(outputs: Sequence[Array], reference: Sequence[Array], names: S
 
 def _worst(outputs: Sequence[Array], reference: Sequence[Array], tolerance: float, names: Sequence[str]) -> Agreement:
     """Compare the outputs one by one and return the greatest error with its problem."""
-    compared = [_compare(*pair, tolerance) for pair in zip(outputs, reference, strict=True)]
+    compared = [compare(*pair, tolerance) for pair in zip(outputs, reference, strict=True)]
     index, (error, problem) = max(enumerate(compared), key=lambda item: item[1][0], default=(0, (0.0, "")))
     return Agreement(error=error, tolerance=tolerance, problem=f"{_name(names, index)} {problem}" if problem else "")
 
@@ -158,7 +155,7 @@ def unverifiable(reference: Sequence[Array], names: Sequence[str] = ()) -> str:
 
     An output without a finite value cannot: what goes wrong on the way to it gives NaN or infinity again.
     """
-    found = ((index, _without_finite(array)) for index, array in enumerate(reference))
+    found = ((index, without_finite(array)) for index, array in enumerate(reference))
     index, what = next(((index, what) for index, what in found if what), (0, ""))
     if not what:
         return ""
@@ -167,94 +164,3 @@ def unverifiable(reference: Sequence[Array], names: Sequence[str] = ()) -> str:
 
 def _name(names: Sequence[str], index: int) -> str:
     return names[index] if names else f"output {index}"
-
-
-def _without_finite(array: Array) -> str:
-    """Return what a floating-point or complex array holds instead of finite values; empty where it holds some."""
-    kind = _kind(array)
-    if array.size == 0 or kind not in ("floating-point", "complex"):
-        return ""
-    values = _masked(_parts(array) if kind == "complex" else array)
-    if np.isfinite(values).any():
-        return ""
-    names = (("NaN", np.isnan(values)), ("infinite", np.isinf(values)))
-    return " or ".join(name for name, places in names if places.any())
-
-
-def _joined(output: Array, reference: Array) -> Array:
-    """Return complex values where an output has their two parts along a last axis, as ONNX has no complex numbers."""
-    if _kind(reference) == "complex" and _kind(output) == "floating-point" and output.shape == (*reference.shape, 2):
-        joined: Array = output[..., 0] + 1j * output[..., 1]
-        return joined
-    return output
-
-
-def _compare(output: Array, reference: Array, tolerance: float) -> tuple[float, str]:
-    """Return the error and the problem in words. The error is infinite if they cannot be compared."""
-    if problem := _other_form(output, reference):
-        return np.inf, problem
-    if reference.size == 0:
-        return 0.0, ""
-    if _kind(reference) == "complex":
-        output, reference = _parts(output), _parts(reference)
-    if _kind(reference) != "floating-point":
-        return _compare_exactly(output, reference)
-    output, reference = _masked(output), _masked(reference)
-    difference = _not_finite_elsewhere(output, reference)
-    if difference:
-        return np.inf, difference
-    error = _relative_error(output, reference)
-    if error > tolerance:
-        return error, f"differs by {error:.1e} relative to its largest value; at most {tolerance:.0e} is allowed"
-    return error, ""
-
-
-def _other_form(output: Array, reference: Array) -> str:
-    """Describe another shape or kind of values than the reference has; empty where both are the same."""
-    if output.shape != reference.shape:
-        return f"has shape {output.shape}, expected {reference.shape}"
-    if _kind(output) != _kind(reference):
-        return f"has {_kind(output)} values ({output.dtype}), expected {_kind(reference)} ({reference.dtype})"
-    return ""
-
-
-def _kind(array: Array) -> str:
-    return KINDS.get(array.dtype.kind, "other")
-
-
-def _parts(array: Array) -> Array:
-    """Return the real and imaginary parts of complex values as an array of floats."""
-    return np.stack([array.real, array.imag])
-
-
-def _compare_exactly(output: Array, reference: Array) -> tuple[float, str]:
-    wrong = int(np.count_nonzero(output != reference))
-    return (np.inf, f"differs in {wrong} of {reference.size} {_kind(reference)} values") if wrong else (0.0, "")
-
-
-def _masked(array: Array) -> Array:
-    return np.where(np.abs(array) >= MASK, np.copysign(np.inf, array), array)
-
-
-def _not_finite_elsewhere(output: Array, reference: Array) -> str:
-    """Describe NaN and infinities in other places than in the reference (masks may hold -inf)."""
-    for name, found, expected in (
-        ("NaN", np.isnan(output), np.isnan(reference)),
-        ("+inf", np.isposinf(output), np.isposinf(reference)),
-        ("-inf", np.isneginf(output), np.isneginf(reference)),
-    ):
-        if not np.array_equal(found, expected):
-            return f"has {int(found.sum())} {name} of {output.size} values, expected {int(expected.sum())} of them"
-    return ""
-
-
-def _relative_error(output: Array, reference: Array) -> float:
-    finite = np.isfinite(reference)
-    if not finite.any():
-        return 0.0
-    expected = reference[finite].astype(np.float64)
-    largest = float(np.max(np.abs(expected)))
-    difference = float(np.max(np.abs(output[finite].astype(np.float64) - expected)))
-    if largest == 0.0:  # the reference is zero everywhere: use the absolute error
-        return difference
-    return difference / largest

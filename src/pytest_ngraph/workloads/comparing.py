@@ -1,0 +1,125 @@
+"""Compare one output of a compiled model with the reference. Pure: arrays in, the error and what differs out.
+
+`verify.py` decides which outputs are compared, and what is allowed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pytest_ngraph.artifact import Array
+
+KINDS = {"f": "floating-point", "c": "complex", "i": "integer", "u": "integer", "b": "Boolean"}
+MASK = 1e30
+"""Larger absolute values count as infinite. Some models mask with the most negative number instead of -inf; the error
+is relative to the largest value, so that a mask would hide all other errors."""
+LARGE, GAP, ALIKE, MOST_MASKS = 1e3, 100.0, 0.01, 4
+"""Smaller masks, such as -1e9 and -1e4, are known by this: they are at least `LARGE`, at least two lie within a share
+`ALIKE` of each other, and every other value is `GAP` times smaller. Up to `MOST_MASKS` may stand above each other.
+Below `LARGE`, values of confident networks look the same: many probabilities of 1, the others next to 0."""
+
+
+def compare(output: Array, reference: Array, tolerance: float) -> tuple[float, str]:
+    """Return the error and the problem in words. The error is infinite if they cannot be compared."""
+    if problem := other_form(output, reference):
+        return np.inf, problem
+    if reference.size == 0:
+        return 0.0, ""
+    if kind(reference) == "complex":
+        output, reference = _parts(output), _parts(reference)
+    if kind(reference) != "floating-point":
+        return _compare_exactly(output, reference)
+    output, reference = _masked(output), _masked(reference)
+    difference = _not_finite_elsewhere(output, reference)
+    if difference:
+        return np.inf, difference
+    error = _relative_error(output, reference)
+    if error > tolerance:
+        return error, f"differs by {error:.1e} relative to its largest value; at most {tolerance:.0e} is allowed"
+    return error, ""
+
+
+def other_form(output: Array, reference: Array) -> str:
+    """Describe another shape or kind of values than the reference has; empty where both are the same."""
+    if output.shape != reference.shape:
+        return f"has shape {output.shape}, expected {reference.shape}"
+    if kind(output) != kind(reference):
+        return f"has {kind(output)} values ({output.dtype}), expected {kind(reference)} ({reference.dtype})"
+    return ""
+
+
+def without_finite(array: Array) -> str:
+    """Return what a floating-point or complex array holds instead of finite values; empty where it holds some."""
+    what = kind(array)
+    if array.size == 0 or what not in ("floating-point", "complex"):
+        return ""
+    values = _masked(_parts(array) if what == "complex" else array)
+    if np.isfinite(values).any():
+        return ""
+    names = (("NaN", np.isnan(values)), ("infinite", np.isinf(values)))
+    return " or ".join(name for name, places in names if places.any())
+
+
+def joined(output: Array, reference: Array) -> Array:
+    """Return complex values where an output has their two parts along a last axis, as ONNX has no complex numbers."""
+    if kind(reference) == "complex" and kind(output) == "floating-point" and output.shape == (*reference.shape, 2):
+        made: Array = output[..., 0] + 1j * output[..., 1]
+        return made
+    return output
+
+
+def kind(array: Array) -> str:
+    """Return what an array's values are, as a word for users."""
+    return KINDS.get(array.dtype.kind, "other")
+
+
+def _parts(array: Array) -> Array:
+    """Return the real and imaginary parts of complex values as an array of floats."""
+    return np.stack([array.real, array.imag])
+
+
+def _compare_exactly(output: Array, reference: Array) -> tuple[float, str]:
+    wrong = int(np.count_nonzero(output != reference))
+    return (np.inf, f"differs in {wrong} of {reference.size} {kind(reference)} values") if wrong else (0.0, "")
+
+
+def _masked(array: Array) -> Array:
+    return np.where(np.abs(array) >= MASK, np.copysign(np.inf, array), array)
+
+
+def _not_finite_elsewhere(output: Array, reference: Array) -> str:
+    """Describe NaN and infinities in other places than in the reference (masks may hold -inf)."""
+    for name, found, expected in (
+        ("NaN", np.isnan(output), np.isnan(reference)),
+        ("+inf", np.isposinf(output), np.isposinf(reference)),
+        ("-inf", np.isneginf(output), np.isneginf(reference)),
+    ):
+        if not np.array_equal(found, expected):
+            return f"has {int(found.sum())} {name} of {output.size} values, expected {int(expected.sum())} of them"
+    return ""
+
+
+def _relative_error(output: Array, reference: Array) -> float:
+    """Return the largest difference relative to the largest value; for masks, relative to the mask."""
+    finite = np.isfinite(reference)
+    if not finite.any():
+        return 0.0
+    expected = reference[finite].astype(np.float64)
+    sizes = np.abs(expected)
+    difference = np.abs(output[finite].astype(np.float64) - expected)
+    scale = _largest_unmasked(sizes) or 1.0  # the rest is zero everywhere: use the absolute error
+    return float(np.max(difference / np.maximum(sizes, scale)))
+
+
+def _largest_unmasked(sizes: Array) -> float:
+    """Return the largest of these absolute values that is no mask."""
+    largest = top = float(np.max(sizes))
+    below = sizes
+    for _ in range(MOST_MASKS):
+        rest = below[below < top * (1 - ALIKE)] if top >= LARGE else below
+        if rest.size == 0 or len(below) - len(rest) < 2:
+            break
+        mask, below, top = top, rest, float(np.max(rest))
+        if top * GAP <= mask:
+            largest = top
+    return largest
