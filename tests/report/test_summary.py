@@ -8,7 +8,7 @@ from pytest_ngraph.artifact import CAVEAT, Model
 from pytest_ngraph.costs import Costs
 from pytest_ngraph.gate import Threshold, check
 from pytest_ngraph.metrics import Metric, compute
-from pytest_ngraph.record import HIDDEN, Agreement, Contention, Record
+from pytest_ngraph.record import Agreement, Contention, Record
 from pytest_ngraph.report.lines import MARKUP, Line
 from pytest_ngraph.report.summary import LEGEND, summary
 from pytest_ngraph.stats import Estimate
@@ -92,20 +92,6 @@ def test_who_ran_fewer_rounds_because_the_goal_was_reached_is_no_doubt() -> None
     shown = texts(records, width=120)
     assert f"  fewer rounds of identity, tvm at batch size 1: {reason}, after 11 rounds" in shown
     assert not any("~" in line for line in shown[2:5])
-
-
-def test_what_the_outputs_do_not_show_is_named() -> None:
-    facts = {HIDDEN: "blocks.0.gamma, blocks.1.gamma, blocks.2.gamma, gate"}
-    records = [measured(case(compiler, 1), 0.02, facts=facts) for compiler in ("identity", "tvm")]
-    shown = " ".join(" ".join(texts(records, width=120)).split())
-    assert "error: blocks.0.gamma, blocks.1.gamma, blocks.2.gamma and 1 more next to 0: what they scale may" in shown
-    assert "error: " not in " ".join(texts([measured(case("tvm", 1), 0.02)]))
-
-
-def test_outputs_that_could_not_be_compared_are_named() -> None:
-    tied = Agreement(error=0.0, tolerance=1e-4, undecided="output[0]['boxes'], output[0]['labels']")
-    shown = " ".join(" ".join(texts([measured(case("tvm", 1), 0.02, agreement=tied)], width=120)).split())
-    assert "error: without output[0]['boxes'], output[0]['labels']: all scores tie" in shown
 
 
 def test_what_a_reader_must_know_of_how_a_model_ran_is_said_once() -> None:

@@ -79,6 +79,16 @@ def test_where_values_decide_sizes_the_reference_is_the_verified_models_own(fold
     assert answer["outputs"] == [["output[0]", "float32", "2 x 3"]]
 
 
+def test_the_reference_has_the_integers_of_the_verified_model(folders: Path) -> None:
+    """Rounding to bf16 may have changed them."""
+    ones = np.ones((2, 3), np.float32)
+    save_arrays(folders / "exported" / "reference.npz", [ones, np.array([1, 2]), ones > 0])
+    artifact = Artifact(folder=folders / "exported", case=CASE)
+    own = [ones + 1, np.array([1, 3]), ones < 0]
+    deploy(CASE, artifact, Target(), folders / "compiled", lambda: own, 1e-3, folders / "out")
+    assert arrays(folders / "out" / "reference.npz") == [[1.0] * 6, [1, 3], [0] * 6]
+
+
 @pytest.mark.parametrize(("precision", "dtype"), [("fp16", "float16"), ("bf16", "float32")])
 def test_inputs_have_the_type_that_the_model_takes_unless_numpy_lacks_it(
     folders: Path, precision: str, dtype: str

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pytest_ngraph.artifact import Array
+from pytest_ngraph.case import Precision
 from pytest_ngraph.workloads.verify import TOLERANCES, verify
 
 finite = st.floats(-1e6, 1e6, width=32)
@@ -103,6 +104,40 @@ def test_a_quantized_graph_may_differ_by_a_step() -> None:
     step = floats(1.0, 0.5 + 1 / 127)
     assert not verify([step], [floats(1.0, 0.5)], "fp32").agrees
     assert verify([step], [floats(1.0, 0.5)], "fp32", quantized=True).agrees
+
+
+LABELS = np.arange(100) % 21
+SOME, MANY = (np.where(np.arange(100) < count, 20 - LABELS, LABELS) for count in (9, 20))
+
+
+@pytest.mark.parametrize(
+    ("precision", "quantized"), [("bf16", False), ("fp16", False), ("fp32", True)], ids=["bf16", "fp16", "quantized"]
+)
+def test_some_integers_may_differ_where_rounding_decides_between_two(precision: Precision, quantized: bool) -> None:
+    """As `logits.argmax(1)` does where two logits are next to equal."""
+    agreement = verify([SOME, floats(1.0)], [LABELS, floats(1.0)], precision, quantized=quantized)
+    assert agreement.agrees
+    assert agreement.differing == 0.09
+    wrong = verify([MANY], [LABELS], precision, quantized=quantized)
+    assert wrong.problem == "output 0 differs in 19 of 100 integer values; at most 10 % may"
+    assert verify([SOME > 10], [LABELS > 10], precision, quantized=quantized).agrees
+    assert not verify([SOME], [LABELS], "fp32").agrees
+
+
+def test_integers_of_eight_bits_may_differ_by_a_step_in_a_quantized_graph() -> None:
+    reference = np.array([0, 255, 7, 128], np.uint8)
+    step = reference + np.array([1, 255, 0, 255], np.uint8)
+    assert verify([step], [reference], "fp32", quantized=True).agrees
+    assert not verify([step], [reference], "bf16").agrees
+    assert not verify([step.astype(np.int64)], [reference.astype(np.int64)], "fp32", quantized=True).agrees
+    wrong = verify([reference[::-1]], [reference], "fp32", quantized=True)
+    assert wrong.problem == "output 0 differs by more than a step in 4 of 4 integer values; at most 10 % may"
+
+
+def test_texts_are_equal_in_any_precision() -> None:
+    texts = np.array(["a"] * 100)
+    assert verify([texts], [texts.copy()], "bf16").agrees
+    assert not verify([np.where(np.arange(100) < 1, "b", texts)], [texts], "bf16").agrees
 
 
 def test_tolerances_widen_with_fewer_bits() -> None:

@@ -66,12 +66,14 @@ class Agreement:
         problem: what differs, in words; empty when the outputs agree.
         undecided: names of outputs of which only the form was compared: all scores tie, so that rounding alone chooses
             which rows they have.
+        differing: the largest share of an output's integers, or Booleans, that are not those of eager PyTorch in fp32.
     """
 
     error: float
     tolerance: float
     problem: str = ""
     undecided: str = ""
+    differing: float = 0.0
 
     @property
     def agrees(self) -> bool:

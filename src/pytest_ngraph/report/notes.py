@@ -72,6 +72,13 @@ def notes(measured: Sequence[Record], metrics: Metrics, columns: Sequence[Column
             f"error: without {names_of}: all scores tie, so that rounding chooses the rows. Load trained weights, and "
             "they are compared"
         )
+    rounded = [each for each in measured if each.agreement and each.agreement.differing]
+    if rounded:
+        share = max(each.agreement.differing for each in rounded if each.agreement)
+        yield (
+            f"error: without integers that rounding has changed, up to {100 * share:.2g} % of those of an output: "
+            + ", ".join(dict.fromkeys(each.case.compiler for each in rounded))
+        )
     cached = dict.fromkeys(
         each.case.compiler for each in measured if each.cached_at is not None and not each.lacks_compile_s
     )

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from pytest_ngraph.artifact import Array
@@ -19,24 +21,53 @@ LARGE, GAP, ALIKE, MOST_MASKS = 1e3, 100.0, 0.01, 4
 Below `LARGE`, values of confident networks look the same: many probabilities of 1, the others next to 0."""
 
 
-def compare(output: Array, reference: Array, tolerance: float) -> tuple[float, str]:
-    """Return the error and the problem in words. The error is infinite if they cannot be compared."""
+class Allowed(NamedTuple):
+    """What may differ.
+
+    Attributes:
+        error: the largest error of an output.
+        integers: the share of an output's integers, or Booleans, that may be others.
+        step: how far integers of eight bits may be off without being others.
+    """
+
+    error: float
+    integers: float = 0.0
+    step: int = 0
+
+
+class Compared(NamedTuple):
+    """How an output compares.
+
+    Attributes:
+        error: its error; infinite if it cannot be compared.
+        problem: what differs, in words; empty where it agrees.
+        differing: the share of its integers, or Booleans, that are others.
+    """
+
+    error: float
+    problem: str = ""
+    differing: float = 0.0
+
+
+def compare(output: Array, reference: Array, allowed: Allowed) -> Compared:
+    """Compare an output with the reference."""
     if problem := other_form(output, reference):
-        return np.inf, problem
+        return Compared(np.inf, problem)
     if reference.size == 0:
-        return 0.0, ""
+        return Compared(0.0)
     if kind(reference) == "complex":
         output, reference = _parts(output), _parts(reference)
     if kind(reference) != "floating-point":
-        return _compare_exactly(output, reference)
+        return _compare_exactly(output, reference, allowed)
     output, reference = _masked(output), _masked(reference)
     difference = _not_finite_elsewhere(output, reference)
     if difference:
-        return np.inf, difference
+        return Compared(np.inf, difference)
     error = _relative_error(output, reference)
-    if error > tolerance:
-        return error, f"differs by {error:.1e} relative to its largest value; at most {tolerance:.0e} is allowed"
-    return error, ""
+    if error > allowed.error:
+        most = f"at most {allowed.error:.0e} is allowed"
+        return Compared(error, f"differs by {error:.1e} relative to its largest value; {most}")
+    return Compared(error)
 
 
 def other_form(output: Array, reference: Array) -> str:
@@ -78,9 +109,19 @@ def _parts(array: Array) -> Array:
     return np.stack([array.real, array.imag])
 
 
-def _compare_exactly(output: Array, reference: Array) -> tuple[float, str]:
-    wrong = int(np.count_nonzero(output != reference))
-    return (np.inf, f"differs in {wrong} of {reference.size} {kind(reference)} values") if wrong else (0.0, "")
+def _compare_exactly(output: Array, reference: Array, allowed: Allowed) -> Compared:
+    what = kind(reference)
+    has_steps = what == "integer" and reference.dtype.itemsize == 1 and allowed.step > 0
+    if has_steps:
+        wrong = int(np.count_nonzero(np.abs(output.astype(np.int64) - reference.astype(np.int64)) > allowed.step))
+    else:
+        wrong = int(np.count_nonzero(output != reference))
+    share = wrong / reference.size
+    most = allowed.integers if what in ("integer", "Boolean") else 0.0
+    if share <= most:
+        return Compared(0.0, differing=share)
+    how = f"differs{' by more than a step' if has_steps else ''} in {wrong} of {reference.size} {what} values"
+    return Compared(np.inf, how + (f"; at most {100 * most:.0f} % may" if most else ""), share)
 
 
 def _masked(array: Array) -> Array:
