@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -11,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from pytest_ngraph import workloads
 from pytest_ngraph.compilers import CompiledModel, kinds, program, streams
-from pytest_ngraph.workloads import Built
+from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.wording import first_line
+from pytest_ngraph.workloads import Built, copies
 from pytest_ngraph.workloads.flat import flattened, takes_tensors
 from pytest_ngraph.workloads.tensors import module_in
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import torch
 
     from pytest_ngraph.artifact import Array, Artifact, Target
+    from pytest_ngraph.case import Case
 
 Run = Callable[..., object]
 Graph = Literal["auto", "module", "program"]
@@ -182,15 +184,28 @@ def rebuilt(artifact: Artifact, target: Target, *, copied: bool = False) -> Buil
             original and use it again.
 
     Raises:
-        Unsupported: the workload is an ONNX file.
+        Unsupported: the workload is an ONNX file, or its module must be copied and cannot be.
     """
     built = workloads.build(artifact.case)
     module = built.module
     moves, casts = kinds.device(target) != "cpu", target.precision != "fp32" and not built.as_is
     if copied or moves or casts:
-        module = copy.deepcopy(module)
+        module = _copied(module, artifact.case)
     if casts:
         module = module_in(module, target.precision)
     if moves:
         module = module.to(kinds.device(target))
     return replace(built.with_inputs(program.inputs(artifact, kinds.device(target))), module=module)
+
+
+def _copied(module: torch.nn.Module, case: Case) -> torch.nn.Module:
+    """Return a copy of a module that was just built; the module itself where there is none and nobody else has it."""
+    try:
+        return copies.copied(module)
+    except Exception as error:  # whatever the module holds
+        if not copies.is_same(module, workloads.build(case).module):
+            return module
+        raise Unsupported(
+            f"{case.workload} cannot be copied ({type(error).__name__}: {first_line(error)}), and precision, layout or "
+            "device change the module. Build a new one in each call, and it is changed itself."
+        ) from error

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pytest_ngraph.case import Precision
 
-LOCKS = {type(make()): make for make in (threading.Lock, threading.RLock)}
-"""How a lock of each type is made. `copy.deepcopy` refuses them; a copy gets new ones."""
+LOCKS = (type(threading.Lock()), type(threading.RLock()))
+"""The types of locks, which `copy.deepcopy` refuses. A copy shares them with the original."""
 
 
 def own(module: torch.nn.Module, precision: Precision | None) -> torch.nn.Module:
@@ -61,9 +61,15 @@ def copied(module: torch.nn.Module, instead: Mapping[int, Any] | None = None) ->
         instead: what takes the place of the module's own objects, by their identity. They are not copied.
     """
     computed = {id(tensor): tensor.detach().clone() for tensor in _computed(module)}
-    with _locks_copied():
+    with _locks_shared():
         made: torch.nn.Module = copy.deepcopy(module, {**computed, **(instead or {})})
     return made
+
+
+def is_same(first: torch.nn.Module, second: torch.nn.Module) -> bool:
+    """Return whether two modules share a part or a parameter, so that changing one changes the other."""
+    mine, others = ({id(each) for each in (*module.modules(), *module.parameters())} for module in (first, second))
+    return not mine.isdisjoint(others)
 
 
 def _has_closures(module: torch.nn.Module) -> bool:
@@ -81,19 +87,20 @@ def _computed(module: torch.nn.Module) -> Iterator[torch.Tensor]:
     import torch
 
     for part in module.modules():
-        for value in list(vars(part).values()):
+        for value in (*vars(part).values(), *part.buffers(recurse=False)):
             for each in value if isinstance(value, list | tuple) else (value,):
                 if isinstance(each, torch.Tensor) and not each.is_leaf:
                     yield each
 
 
 @contextmanager
-def _locks_copied() -> Iterator[None]:
-    added = [kind for kind in LOCKS if kind not in copyreg.dispatch_table]
-    for kind in added:
-        copyreg.dispatch_table[kind] = lambda lock: (LOCKS[type(lock)], ())
+def _locks_shared() -> Iterator[None]:
+    """Inside this context, `copy.deepcopy` gives a lock itself for its copy: what belongs together stays together."""
+    before = {kind: copyreg.dispatch_table[kind] for kind in LOCKS if kind in copyreg.dispatch_table}
+    copyreg.dispatch_table.update(dict.fromkeys(LOCKS, repr))  # a text stands for the object itself
     try:
         yield
     finally:
-        for kind in added:
+        for kind in LOCKS:
             del copyreg.dispatch_table[kind]
+        copyreg.dispatch_table.update(before)
