@@ -8,6 +8,7 @@ import pytest
 from compiled import CPU, Export, Load
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.verify import verify
 
 CONV = Case(workload="conv", compiler="identity", batch_size=1, width=16)
@@ -26,6 +27,29 @@ def test_channels_last_reaches_the_convolutions(load: Load) -> None:
     output = model()
     assert isinstance(output, torch.Tensor)
     assert output.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("graph", ["module", "program"])
+def test_channels_last_leaves_weights_of_five_dimensions_alone(graph: str, load: Load, exported: Export) -> None:
+    import torch
+
+    case = Case(workload="layouts:frames", compiler=f"identity:channels_last=true,graph={graph}", batch_size=1)
+    model = load(case)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    output = model()
+    assert isinstance(output, torch.Tensor)
+    assert output.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize(("workload", "width"), [("layouts:video", None), ("mha", 16)])
+def test_channels_last_is_for_networks_with_weights_of_four_dimensions(
+    workload: str, width: int | None, load: Load
+) -> None:
+    case = Case(workload=workload, compiler="identity:channels_last=true", batch_size=1, width=width)
+    with pytest.raises(
+        Unsupported, match=r"no weight of .* has 4 dimensions, so that channels_last=true changes nothing"
+    ):
+        load(case)
 
 
 def test_no_gradient_is_recorded(load: Load) -> None:

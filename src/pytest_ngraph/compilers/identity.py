@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -100,7 +100,7 @@ class Identity:
             built = Built(pytorch.program_module(artifact, target), program.inputs(artifact, kinds.device(target)))
         else:
             built = pytorch.rebuilt(artifact, target, copied=self.channels_last)
-        return _in_channels_last(built) if self.channels_last else built
+        return _in_channels_last(built, artifact.case.workload) if self.channels_last else built
 
 
 def _onnxruntime() -> OnnxRuntime:
@@ -110,9 +110,19 @@ def _onnxruntime() -> OnnxRuntime:
     return OnnxRuntime(optimization="none")
 
 
-def _in_channels_last(built: Built) -> Built:
+def _in_channels_last(built: Built, workload: str) -> Built:
+    """Return the workload with its weights and inputs of 4 dimensions in that layout.
+
+    Raises:
+        Unsupported: no weight has 4 dimensions.
+    """
     import torch
 
     layout = torch.channels_last
+    weights = [each for each in (*built.module.parameters(), *built.module.buffers()) if each.ndim == 4]
+    if not weights:
+        raise Unsupported(f"no weight of {workload} has 4 dimensions, so that channels_last=true changes nothing")
+    for weight in weights:  # not `Module.to`, which refuses this layout where another weight has 5
+        weight.data = weight.data.contiguous(memory_format=layout)
     moved = (tensor.contiguous(memory_format=layout) if tensor.ndim == 4 else tensor for tensor in built.inputs)
-    return replace(built.with_inputs(moved), module=built.module.to(memory_format=layout))
+    return built.with_inputs(moved)

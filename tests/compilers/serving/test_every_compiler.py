@@ -243,6 +243,11 @@ def test_a_model_that_a_library_builds(compiler: str, deploy: Deploy, check: Che
     assert "timm==" in (place / "requirements.txt").read_text()
 
 
+def test_channels_last_beside_weights_of_five_dimensions(check: Check) -> None:
+    done = check(Case(workload="layouts:frames", compiler="identity:channels_last=true", batch_size=1))
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("compiler", ["identity", "onnxruntime", "openvino"])
 def test_an_onnx_file(compiler: str, deploy: Deploy, tmp_path_factory: pytest.TempPathFactory) -> None:
     onnx = pytest.importorskip("onnx")

@@ -59,9 +59,12 @@ SCRIPT = """    module = torch.jit.load(HERE / "{file}", map_location="{device}"
 MODULE = """    model = {expression}.eval(){moved}
     model.load_state_dict(torch.load(HERE / "{file}", weights_only=True))
 """
+LAYOUT = """    for weight in (*model.parameters(), *model.buffers()):
+        if weight.ndim == 4:
+            weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+"""
 PROGRAM_FILE, WEIGHTS_FILE = "program.pt2", "weights.pt"
 QUANTIZED = "import torch.ao.quantization.fx._decomposed  # the operators of the quantized program"
-IN_CHANNELS_LAST = "memory_format=torch.channels_last"
 
 
 def deploy_package(artifact: Artifact, target: Target, package: Path, folder: Path) -> Serving:
@@ -99,7 +102,7 @@ def deploy_program(artifact: Artifact, target: Target, folder: Path, *, channels
     shutil.copyfile(program.file(artifact), folder / PROGRAM_FILE)
     imports = [QUANTIZED] * artifact.quantized
     read = f'torch.export.load(HERE / "{PROGRAM_FILE}")'
-    moved = _moved(target, [IN_CHANNELS_LAST] * channels_last)
+    moved = _moved(target, [])
     if target.kind == "cuda":
         imports.append("from torch.export.passes import move_to_device_pass")
         read = f'move_to_device_pass({read}, "cuda")'
@@ -117,7 +120,7 @@ def deploy_module(
     state = pytorch.rebuilt(artifact, target).module.state_dict()
     torch.save({name: value.cpu() for name, value in state.items()}, folder / WEIGHTS_FILE)
     changes = [] if target.precision == "fp32" else [str(dtype(target.precision))]
-    moved = _moved(target, changes + [IN_CHANNELS_LAST] * channels_last)
+    moved = _moved(target, changes)
     load = MODULE.format(expression=construction.expression, moved=moved, file=WEIGHTS_FILE)
     files = {WEIGHTS_FILE: f"the weights of {construction.expression}"}
     return _serving(artifact, target, load, files, imports=construction.imports, channels_last=channels_last)
@@ -158,7 +161,8 @@ def _serving(
         load, array = FULL_FP32 + load, array.replace("numpy()", "cpu().numpy()")
         tensors = tensors.replace(" for ", ".cuda() for ", 1)
     if channels_last:
-        given = f"*(each.contiguous({IN_CHANNELS_LAST}) if each.ndim == 4 else each for each in tensors)"
+        load += LAYOUT
+        given = "*(each.contiguous(memory_format=torch.channels_last) if each.ndim == 4 else each for each in tensors)"
     if takes_any:
         tensors = tensors.replace("(array)", "(array).contiguous()")
     lines = ("import torch", *imports, *(f"import {library}" for library in artifact.operators))
