@@ -22,7 +22,7 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch, streams, threads
 from pytest_ngraph.compilers.inductor import cpp_builds
-from pytest_ngraph.compilers.inductor.model import InductorModel, counts
+from pytest_ngraph.compilers.inductor.model import InductorModel
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import inductor as profiling
 from pytest_ngraph.compilers.serving import Serving
@@ -136,13 +136,10 @@ class Inductor:
         def instance(on: Target) -> CompiledModel:
             pytorch.set_up(on)
             model = InductorModel(run, built.args, on, source="module" if is_module else "program", **facts)
-            before = counts()
             try:
                 with _caching_in(folder), _on_all_cores(on), config.patch(options):
                     self._call_first(model, is_module=is_module)
-                compiled = model.compiled_since(before)
-                if is_module:
-                    model.facts |= compiled
+                model.note_compiled(built.module if is_module else None)
             except BaseException:
                 model.close()
                 raise
