@@ -95,7 +95,7 @@ class OnnxFile:
             values = onnx_inputs.fitted(model, source, given, batched)
             drawn = dict.fromkeys(given, f"given by {source}")
         else:
-            values, drawn = onnx_inputs.drawn(model, case)
+            values, drawn = onnx_inputs.drawn(model, case, open_axes[0], batched)
         if case.precision != FP32:
             _check_inputs(values, case)
         arrays = [array for value in values.values() for array in onnx_values.leaves(value)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,15 +131,21 @@ def fitted(model: Any, source: str, arrays: Mapping[str, Any], batched: Mapping[
     return values
 
 
-def drawn(model: Any, case: Case) -> tuple[dict[str, Value], dict[str, str]]:
+def drawn(
+    model: Any, case: Case, before: Iterable[Any], batched: Mapping[str, int]
+) -> tuple[dict[str, Value], dict[str, str]]:
     """Return inputs drawn at random, the same on every call, and for each integer or Boolean one what was drawn.
+
+    Args:
+        before: the graph's inputs as the file has them.
+        batched: the place of the batch among the axes of each input that has one.
 
     Raises:
         UsageError: nothing can be drawn for an input, because it is a sequence of any shape, or a map.
     """
     import numpy as np
 
-    generator, known = np.random.default_rng(SEED), roles(model)
+    generator, known = np.random.default_rng(SEED), roles(model, before, batched)
     values = {value.name: _draw(generator, value, known.get(value.name, Values()), case) for value in fed(model)}
     return values, {name: str(role) for name, role in known.items()}
 

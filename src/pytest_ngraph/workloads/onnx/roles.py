@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_ngraph.workloads.drawing import Fixed, Ids, Mask, Positions, Role, Values
+from pytest_ngraph.workloads.onnx.lengths import lengths
 from pytest_ngraph.workloads.onnx.nodes import Uses, fed, nodes_of, stored_tensors
 
 INDEXED = {"Gather": (0, 1), "GatherBlockQuantized": (0, 1)}
@@ -18,22 +19,29 @@ STORED_AS = ("Cast", "Identity", "DequantizeLinear")
 """Operators through which a table may go first."""
 
 
-def roles(model: Any) -> dict[str, Role]:
-    """Return the role of each integer and Boolean input, by name; `Values` where nothing is known."""
+def roles(model: Any, before: Iterable[Any] = (), batched: Mapping[str, int] | None = None) -> dict[str, Role]:
+    """Return the role of each integer and Boolean input, by name; `Values` where nothing is known.
+
+    Args:
+        model: the graph.
+        before: as in `lengths`.
+        batched: as in `lengths`.
+    """
     import onnx
 
     kinds = onnx.TensorProto
     counted = (kinds.INT8, kinds.INT16, kinds.INT32, kinds.INT64, kinds.UINT8, kinds.UINT16, kinds.UINT32, kinds.UINT64)
-    uses, tables = Uses.of(model.graph), _tables(model.graph)
+    uses, tables, known = Uses.of(model.graph), _tables(model.graph), lengths(model, before, batched)
     found: dict[str, Role] = {}
     for value in fed(model):
         tensor = value.type.tensor_type
         if value.type.HasField("tensor_type") and tensor.elem_type in (*counted, kinds.BOOL):
-            found[value.name] = _role(value.name, uses, tables, is_scalar=not len(tensor.shape.dim))
+            length = known.get(value.name) if tensor.elem_type != kinds.BOOL else None
+            found[value.name] = _role(value.name, uses, tables, length, is_scalar=not len(tensor.shape.dim))
     return found
 
 
-def _role(name: str, uses: Uses, tables: Mapping[str, Any], *, is_scalar: bool) -> Role:
+def _role(name: str, uses: Uses, tables: Mapping[str, Any], length: Role | None, *, is_scalar: bool) -> Role:
     readers = list(uses.after(name))
     indexed = sorted(_indexed(readers, tables))
     if "position" in name.lower():
@@ -43,6 +51,8 @@ def _role(name: str, uses: Uses, tables: Mapping[str, Any], *, is_scalar: bool) 
         return Ids(below, f"index {table}")
     if "mask" in name.lower():
         return Mask("by its name")
+    if length:
+        return length
     if why := next(filter(None, (_masks(node, place, tables) for node, place in readers)), ""):
         return Mask(why)
     compared = list(_compared(readers, tables))
