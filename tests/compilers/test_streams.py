@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from queue import SimpleQueue
 
 import numpy as np
 import pytest
 
-from pytest_ngraph.artifact import Array, Target
+from pytest_ngraph.artifact import Array, Artifact, Target
+from pytest_ngraph.case import Case
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import streams
 from pytest_ngraph.compilers.streams import AHEAD, THREAD, Streams
@@ -17,6 +20,7 @@ from pytest_ngraph.errors import NgraphError, Unsupported
 
 CORES = (0, 1)
 TARGET = Target(cores=CORES, objective="throughput")
+ARTIFACT = Artifact(folder=Path(), case=Case(workload="net", compiler="fake", batch_size=1))
 
 
 class Instance:
@@ -66,7 +70,7 @@ def stream_threads() -> list[threading.Thread]:
 
 def test_each_core_has_an_instance_that_one_thread_makes_and_calls() -> None:
     made = Made()
-    model = Streams(made, TARGET)
+    model = Streams(made, ARTIFACT, TARGET)
     model()
     model.outputs()
     model.close()
@@ -76,7 +80,7 @@ def test_each_core_has_an_instance_that_one_thread_makes_and_calls() -> None:
 
 
 def test_facts_show_the_streams_and_all_their_threads() -> None:
-    model = Streams(Made(), TARGET)
+    model = Streams(Made(), ARTIFACT, TARGET)
     assert model.facts == {"version": "1", "threads": "2", "streams": "2"}
     assert model.concurrency == 2
     model.close()
@@ -84,7 +88,7 @@ def test_facts_show_the_streams_and_all_their_threads() -> None:
 
 def test_the_stopwatch_waits_for_every_iteration() -> None:
     made = Made()
-    model = Streams(made, TARGET)
+    model = Streams(made, ARTIFACT, TARGET)
     before = made.calls
     model.stopwatch.start()
     for _ in range(10):
@@ -105,7 +109,7 @@ def test_a_stream_that_is_held_up_does_not_hold_up_the_other() -> None:
         else:
             ran.release()
 
-    model = Streams(Made(iterate), TARGET)
+    model = Streams(Made(iterate), ARTIFACT, TARGET)
     holding.set()
     for _ in range(AHEAD):
         model()
@@ -117,7 +121,7 @@ def test_a_stream_that_is_held_up_does_not_hold_up_the_other() -> None:
 
 def test_calls_do_not_run_far_ahead_of_the_streams() -> None:
     holding, allowed = threading.Event(), threading.Semaphore(0)
-    model = Streams(Made(lambda target: holding.is_set() and allowed.acquire()), TARGET)
+    model = Streams(Made(lambda target: holding.is_set() and allowed.acquire()), ARTIFACT, TARGET)
     holding.set()
     returned: SimpleQueue[int] = SimpleQueue()
 
@@ -143,7 +147,7 @@ def test_what_an_iteration_raises_is_raised_once() -> None:
         if failing.is_set():
             raise MemoryError("no more")
 
-    model = Streams(Made(iterate), TARGET)
+    model = Streams(Made(iterate), ARTIFACT, TARGET)
     failing.set()
     model()
     with pytest.raises(MemoryError, match="no more"):
@@ -164,14 +168,14 @@ def test_what_loading_raises_is_raised_and_the_streams_that_were_started_end() -
         return made(target)
 
     with pytest.raises(MemoryError, match="one is all"):
-        Streams(instance, TARGET)
+        Streams(instance, ARTIFACT, TARGET)
     assert made[0].is_closed
     assert not stream_threads()
 
 
 def test_closing_ends_the_threads_and_closes_the_instances() -> None:
     made = Made()
-    model = Streams(made, TARGET)
+    model = Streams(made, ARTIFACT, TARGET)
     assert len(stream_threads()) == len(CORES)
     model()
     model.close()
@@ -184,15 +188,41 @@ def test_streams_that_disagree_are_an_error() -> None:
         def outputs(self) -> Sequence[Array]:
             return [np.full(3, self.target.cores[0], np.float32)]
 
-    model = Streams(Wrong, TARGET)
+    model = Streams(Wrong, ARTIFACT, TARGET)
     with pytest.raises(NgraphError, match="of 2 disagrees with stream 0"):
         model.outputs()
     model.close()
 
 
+def test_streams_are_compared_as_with_eager_pytorch() -> None:
+    """What is drawn in each call, and what rounding to bf16 decides, differs from stream to stream."""
+
+    class Drawing(Instance):
+        def outputs(self) -> Sequence[Array]:
+            return [np.full(3, self.target.cores[0], np.float32), np.full(20, 1.0, np.float32)]
+
+    artifact = replace(ARTIFACT, output_names=("sample", "mean"), random=("sample",))
+    model = Streams(Drawing, artifact, TARGET)
+    assert [array.shape for array in model.outputs()] == [(3,), (20,)]
+    model.close()
+
+
+def test_facts_are_those_of_a_model_that_is_warm() -> None:
+    class Learning(Instance):
+        def outputs(self) -> Sequence[Array]:
+            self.facts["graphs"] = "9"
+            return super().outputs()
+
+    model = Streams(Learning, ARTIFACT, TARGET)
+    assert "graphs" not in model.facts
+    model.outputs()
+    assert (model.facts["graphs"], model.facts["streams"]) == ("9", "2")
+    model.close()
+
+
 def test_latency_is_one_instance_in_the_callers_thread() -> None:
     latency = Target(cores=CORES)
-    model = streams.load(Instance, latency)
+    model = streams.load(Instance, ARTIFACT, latency)
     assert isinstance(model, Instance)
     assert model.target == latency
     assert model.thread is threading.current_thread()
@@ -200,4 +230,4 @@ def test_latency_is_one_instance_in_the_callers_thread() -> None:
 
 def test_streams_on_a_gpu_are_refused() -> None:
     with pytest.raises(Unsupported, match="on cuda choose a larger batch size"):
-        streams.load(Instance, Target(kind="cuda", objective="throughput"))
+        streams.load(Instance, ARTIFACT, Target(kind="cuda", objective="throughput"))

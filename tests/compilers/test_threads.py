@@ -112,7 +112,7 @@ def test_a_stream_keeps_its_core_although_openmp_binds_it(torch_server: TorchSer
         f"        torch.set_num_threads({len(CORES)})\n"
         "        torch.ones(1 << 20).exp()\n"
         "    def close(self): pass\n"
-        f"model = Streams(lambda target: Instance(facts={{}}), Target(cores={CORES}, objective='throughput'))\n"
+        f"model = Streams(lambda on: Instance(facts={{}}), None, Target(cores={CORES}, objective='throughput'))\n"
         "masks.clear()\n"
         "for _ in range(20): model()\n"
         "model.close()\n"

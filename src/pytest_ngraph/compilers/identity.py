@@ -62,7 +62,7 @@ class Identity:
         run = pytorch.with_keywords(built.module, built.kwargs)
         facts = {"graph": self.graph, "channels_last": self.channels_last}
         load = pytorch.load_module if self.graph == "module" else pytorch.load
-        return load(run, built.args, target, precision=program.precision(artifact, target), **facts)
+        return load(run, built.args, artifact, target, precision=program.precision(artifact, target), **facts)
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         """Write the weights of a module that a library builds, or else the exported program."""

@@ -95,17 +95,17 @@ class PytorchModel:
         del self._run, self._args
 
 
-def load(run: Run, args: tuple[Any, ...], target: Target, **facts: object) -> CompiledModel:
+def load(run: Run, args: tuple[Any, ...], artifact: Artifact, target: Target, **facts: object) -> CompiledModel:
     """Return a PyTorch callable as a model for the target's objective. Its streams share weights and arguments."""
 
     def instance(on: Target) -> CompiledModel:
         set_up(on)  # in its own thread: PyTorch keeps the number of threads per calling thread
         return PytorchModel(run, args, on, **facts)
 
-    return streams.load(instance, target)
+    return streams.load(instance, artifact, target)
 
 
-def load_module(run: Run, args: tuple[Any, ...], target: Target, **facts: object) -> CompiledModel:
+def load_module(run: Run, args: tuple[Any, ...], artifact: Artifact, target: Target, **facts: object) -> CompiledModel:
     """Return the user's own module likewise. It is called once, because it may need more than a graph does."""
 
     def instance(on: Target) -> CompiledModel:
@@ -114,7 +114,7 @@ def load_module(run: Run, args: tuple[Any, ...], target: Target, **facts: object
         model.call_first()
         return model
 
-    return streams.load(instance, target)
+    return streams.load(instance, artifact, target)
 
 
 def set_up(target: Target) -> None:

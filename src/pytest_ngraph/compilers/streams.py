@@ -18,7 +18,7 @@ from pytest_ngraph.compilers import CompiledModel, threads
 from pytest_ngraph.errors import NgraphError, Unsupported
 
 if TYPE_CHECKING:
-    from pytest_ngraph.artifact import Array, Target
+    from pytest_ngraph.artifact import Array, Artifact, Target
     from pytest_ngraph.case import Precision
 
 Instance = Callable[["Target"], CompiledModel]
@@ -31,8 +31,11 @@ AHEAD = 2
 """Iterations queued per stream: one that runs and one that waits, so that no stream is idle."""
 
 
-def load(instance: Instance, target: Target) -> CompiledModel:
+def load(instance: Instance, artifact: Artifact, target: Target) -> CompiledModel:
     """Return one instance on all cores for latency, or one instance per core for throughput.
+
+    Args:
+        artifact: what the instances are made from.
 
     Raises:
         Unsupported: throughput on a GPU. One instance has the GPU to itself; a larger batch size fills it.
@@ -41,18 +44,24 @@ def load(instance: Instance, target: Target) -> CompiledModel:
         return instance(target)
     if target.kind != "cpu":
         raise Unsupported(f"throughput runs one model per CPU core; on {target.kind} choose a larger batch size")
-    return Streams(instance, target)
+    return Streams(instance, artifact, target)
 
 
-def common_outputs(of_streams: Sequence[Sequence[Array]], precision: Precision) -> Sequence[Array]:
-    """Return the outputs of the first stream. Raises `NgraphError` where those of another stream disagree."""
-    from pytest_ngraph.workloads.verify import verify  # here, because it needs numpy: test collection imports this file
+def common_outputs(of_streams: Sequence[Sequence[Array]], artifact: Artifact, precision: Precision) -> Sequence[Array]:
+    """Return the outputs of the first stream. Raises `NgraphError` where those of another stream disagree.
+
+    Args:
+        of_streams: the outputs of each stream.
+        artifact: what the streams' models are made from: its outputs are compared as with eager PyTorch's.
+        precision: what they are compiled for.
+    """
+    from pytest_ngraph.workloads.verify import agreement  # needs numpy, and test collection imports this file
 
     first, *others = of_streams
     for index, outputs in enumerate(others, start=1):
-        agreement = verify(outputs, first, precision)
-        if not agreement.agrees:
-            raise NgraphError(f"stream {index} of {len(of_streams)} disagrees with stream 0: {agreement.problem}")
+        found = agreement(outputs, artifact, precision, reference=first)
+        if not found.agrees:
+            raise NgraphError(f"stream {index} of {len(of_streams)} disagrees with stream 0: {found.problem}")
     return first
 
 
@@ -81,9 +90,9 @@ class Streams:
     waits for all iterations.
     """
 
-    def __init__(self, instance: Instance, target: Target) -> None:
+    def __init__(self, instance: Instance, artifact: Artifact, target: Target) -> None:
         self.concurrency = target.threads
-        self._precision = target.precision
+        self._artifact, self._target = artifact, target
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -97,7 +106,7 @@ class Streams:
             raise
         for _ in range(AHEAD * self.concurrency):
             self._ended.put(None)
-        self.facts = self._models[0].facts | {"threads": str(target.threads), "streams": str(self.concurrency)}
+        self.facts = self._facts()
 
     def __call__(self) -> object:
         for _ in range(self.concurrency):
@@ -116,7 +125,9 @@ class Streams:
         for _ in range(self.concurrency):
             self._submit(run)
         self._wait()
-        return common_outputs([outputs[id(model)] for model in self._models], self._precision)
+        self.facts = self._facts()  # a model may know more once it is warm
+        of_streams = [outputs[id(model)] for model in self._models]
+        return common_outputs(of_streams, self._artifact, self._target.precision)
 
     def close(self) -> None:
         for _ in self._threads:
@@ -127,6 +138,9 @@ class Streams:
             model.close()
         self._models.clear()
         del self.stopwatch
+
+    def _facts(self) -> dict[str, str]:
+        return self._models[0].facts | {"threads": str(self._target.threads), "streams": str(self.concurrency)}
 
     def _start(self, instance: Instance, target: Target) -> None:
         """Start a stream and return when its model is loaded. Raises what loading raises."""

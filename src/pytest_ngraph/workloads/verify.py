@@ -29,17 +29,20 @@ then change their order, or become equal. Between eager fp32 and bf16, up to 0.4
 segmentation networks get another class without trained weights, and 5 % of random vectors another of 512 codes."""
 
 
-def agreement(outputs: Sequence[Array], artifact: Artifact, precision: Precision) -> Agreement:
+def agreement(
+    outputs: Sequence[Array], artifact: Artifact, precision: Precision, reference: Sequence[Array] | None = None
+) -> Agreement:
     """Compare a compiled model's outputs with the reference of its artifact, whose own precisions count if it has any.
 
     Args:
         outputs: the compiled model's outputs.
         artifact: what it was compiled from.
         precision: what it was compiled for.
+        reference: other outputs of such a model, to compare with instead.
     """
     return verify(
         outputs,
-        artifact.reference(),
+        artifact.reference() if reference is None else reference,
         coarsest(artifact.precisions, otherwise=precision),
         quantized=artifact.quantized,
         names=artifact.output_names,

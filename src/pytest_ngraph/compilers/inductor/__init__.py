@@ -119,7 +119,7 @@ class Inductor:
         if ahead:
             facts |= _unfrozen(folder)
             inputs = program.inputs(artifact, kinds.device(target))
-            return pytorch.load(_run_package(folder / PACKAGE), inputs, target, source="program", **facts)
+            return pytorch.load(_run_package(folder / PACKAGE), inputs, artifact, target, source="program", **facts)
 
         import torch
         from torch._inductor import config
@@ -145,7 +145,7 @@ class Inductor:
                 raise
             return model
 
-        return streams.load(instance, target)
+        return streams.load(instance, artifact, target)
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         """Write the package. Raise `Unsupported` for what is compiled at its first call, which leaves none."""

@@ -133,10 +133,10 @@ class OnnxRuntime:
         if self.rewrite:
             facts["rewritten"] = (folder / REWRITTEN).read_text()
         if (values := onnx_values.load(artifact)) is not None:
-            return streams.load(lambda on: OnnxValuesModel(session, values, facts), target)
+            return streams.load(lambda on: OnnxValuesModel(session, values, facts), artifact, target)
         inputs = real(program.inputs(artifact, kinds.device(target)))
         # All streams run one session, which is safe from several threads: its weights are in memory once.
-        return streams.load(lambda on: OnnxSessionModel(session, inputs, on, facts), target)
+        return streams.load(lambda on: OnnxSessionModel(session, inputs, on, facts), artifact, target)
 
     def _refuse(self, target: Target) -> None:
         """Raise `Unsupported` for what the provider cannot run, or would run in another precision."""

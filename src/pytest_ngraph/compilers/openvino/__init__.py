@@ -79,7 +79,7 @@ class OpenVino:
             compiled = self._compiled(folder / FILE, target)
             kind = OpenVinoQueue if target.objective == "throughput" else OpenVinoModel
             source = {"source": "trace"} if self.runs_module(artifact) else {}
-            model = kind(compiled, inputs, target, self._facts(compiled, target) | source)
+            model = kind(compiled, inputs, artifact, target, self._facts(compiled, target) | source)
             model.outputs()  # the first run creates the threads, and binds them to the cores allowed at that time
             return model
 
@@ -186,7 +186,9 @@ class OpenVinoModel:
 
     concurrency = 1
 
-    def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], target: Target, facts: dict[str, str]) -> None:
+    def __init__(
+        self, compiled: Any, inputs: tuple[torch.Tensor, ...], artifact: Artifact, target: Target, facts: dict[str, str]
+    ) -> None:
         self._request = compiled.create_infer_request()
         self._inputs = inputs  # kept: the request reads their memory
         self._request.set_input_tensors(dict(enumerate(map(_share, inputs))))
@@ -211,14 +213,16 @@ class OpenVinoQueue:
     calls therefore keep every stream busy, as OpenVINO's own `benchmark_app` does.
     """
 
-    def __init__(self, compiled: Any, inputs: tuple[torch.Tensor, ...], target: Target, facts: dict[str, str]) -> None:
+    def __init__(
+        self, compiled: Any, inputs: tuple[torch.Tensor, ...], artifact: Artifact, target: Target, facts: dict[str, str]
+    ) -> None:
         import openvino
 
         self._queue = openvino.AsyncInferQueue(compiled)
         self._inputs = inputs
         for request in self._queue:
             request.set_input_tensors(dict(enumerate(map(_share, inputs))))
-        self._precision = target.precision
+        self._artifact, self._precision = artifact, target.precision
         self.concurrency = len(self._queue)
         self.facts = facts | {"requests": str(self.concurrency)}
         self.stopwatch = streams.DrainingStopwatch(self._queue.wait_all)
@@ -232,7 +236,8 @@ class OpenVinoQueue:
         self._queue.wait_all()  # so that the next call starts each request once
         self()
         self._queue.wait_all()
-        return streams.common_outputs([_read_outputs(request) for request in self._queue], self._precision)
+        of_requests = [_read_outputs(request) for request in self._queue]
+        return streams.common_outputs(of_requests, self._artifact, self._precision)
 
     def close(self) -> None:
         self._queue.wait_all()
