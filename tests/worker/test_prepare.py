@@ -71,6 +71,7 @@ def run(
     compiler: str = "counting",
     *,
     refused: str = "",
+    is_onnx: bool = False,
     length: int = 3,
     sizes: tuple[tuple[str, int], ...] = (),
 ) -> tuple[Prepared, Agreement]:
@@ -80,6 +81,8 @@ def run(
     save_arrays(folder / "reference.npz", [2 * np.ones((2, length))])
     case = Case(workload="w", compiler=compiler, batch_size=2, sizes=sizes)
     artifact = Artifact(folder=folder, case=case, digest=digest, inputs_digest=inputs_digest, export_error=refused)
+    if is_onnx:
+        artifact = dataclasses.replace(artifact, onnx=folder / "model.onnx")
     ticks = count()
     work = folder / "work"
     work.mkdir()
@@ -121,6 +124,14 @@ def test_a_module_without_a_program_is_compiled_for_each_size(
     run(tmp_path, cache, refused="it branches", **{"sizes": (("steps", 3),), **other})
     assert compiler.compiled == 2
     run(tmp_path, cache, refused="it branches", sizes=(("steps", 3),))
+    assert compiler.compiled == 2
+
+
+def test_an_onnx_file_is_compiled_for_each_size(compiler: Counting, tmp_path: Path) -> None:
+    """One whose branches fit only some sizes keeps its axes open, so that its digest shows none."""
+    cache = Cache(tmp_path / "cache")
+    for length in (3, 5, 3):
+        run(tmp_path, cache, is_onnx=True, length=length)
     assert compiler.compiled == 2
 
 

@@ -148,11 +148,13 @@ def cache_inputs(case: Case, artifact: Artifact, target: Target) -> dict[str, An
 
     Code counts with its paths: the compiler of another tree may go on to read other files beside it. The digest of a
     module without a program shows no inputs, nor what a size decides in its code, and a trace holds what the module did
-    for both.
+    for both. That of an ONNX file shows no sizes where branches keep its axes open.
     """
     known = provenance.of_compiling(case, target, artifact.digest)
     if artifact.export_error:
         known |= {"sizes": case.named_sizes, "inputs": artifact.inputs_digest}
+    elif artifact.onnx is not None:
+        known |= {"inputs": [f"{array.dtype} {array.shape}" for array in artifact.inputs()]}
     if artifact.export_error or artifact.calls_own_code:  # the digest does not show what the user's own code does
         known |= {"files": artifact.own_files}
     return known | {"variables": GIVEN, "code": source_files.code_at_start()}
