@@ -17,7 +17,7 @@ import served
 from pytest_ngraph.artifact import save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.serving import Serving
-from pytest_ngraph.serving.script import SUMS, script, throughput_in
+from pytest_ngraph.serving.script import MASK, SUMS, script, throughput_in
 
 CASE = Case(workload="net", compiler="mine", batch_size=4)
 CODE = """
@@ -33,14 +33,16 @@ ONE_SCREEN = 110
 """Lines of the longest script."""
 
 
-def written(folder: Path, expression: str = DOUBLED, streams: int = 1, reference: object = None) -> Path:
+def written(
+    folder: Path, expression: str = DOUBLED, streams: int = 1, reference: object = None, mask: float = MASK
+) -> Path:
     """Write a folder whose model doubles its input, unless the expression says otherwise."""
     x = np.linspace(-1, 1, 8, dtype=np.float32)
     serving = Serving(
         libraries=(), imports=("import threading",), code=CODE.format(expression), files={}, streams=streams
     )
     (folder / "factor.txt").write_text("2")
-    (folder / "serve.py").write_text(script(CASE, serving, [x], 2, 1e-4))
+    (folder / "serve.py").write_text(script(CASE, serving, [x], 2, 1e-4, mask))
     save_arrays(folder / "inputs.npz", [x])
     save_arrays(folder / "reference.npz", [2 * x if reference is None else np.asarray(reference)])
     sums = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.name}\n" for p in folder.iterdir()]
@@ -78,6 +80,12 @@ def test_wrong_outputs_fail_the_check(tmp_path: Path, expression: str, reference
     done = run(written(tmp_path, expression, reference=reference), "--check")
     assert done.returncode == 1
     assert problem in done.stderr.splitlines()[-1]
+
+
+def test_a_mask_hides_no_error(tmp_path: Path) -> None:
+    reference = np.array([-1e9, 3, -1e9])
+    folder = written(tmp_path, "np.array([-1e9 - 64, 2.9, -1e9])", reference=reference, mask=5e8)
+    assert "differ from the reference by 3.3e-02" in run(folder, "--check").stderr
 
 
 @pytest.mark.parametrize(

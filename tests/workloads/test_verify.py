@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from pytest_ngraph.artifact import Array
 from pytest_ngraph.case import Precision
+from pytest_ngraph.workloads.comparing import MASK, smallest_mask
 from pytest_ngraph.workloads.verify import TOLERANCES, verify
 
 finite = st.floats(-1e6, 1e6, width=32)
@@ -84,6 +85,19 @@ def test_a_mask_does_not_change_the_error_of_what_it_leaves(logits: Array, maske
     left = verify([wrong[~places]], [logits[~places]], "fp32").error
     filled = (np.where(places, np.float32(-1e9), array) for array in (wrong, logits))
     assert verify([next(filled)], [next(filled)], "fp32").error == pytest.approx(left)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "mask"),
+    [
+        ([floats(-1e9, 3, -1e9, np.nan), floats(-2e4, -2e4, 1, 3e38, 3e38), floats()], 1e4),
+        ([floats(-1e4, 3, -1e4), floats(2e4)], MASK),
+        ([floats(3, -np.inf, 3e38), np.array([10**9, 10**9, 1]), np.array(["a"])], MASK),
+    ],
+    ids=["above", "between others", "none"],
+)
+def test_masks_of_several_outputs_are_told_from_all_other_values(outputs: list[Array], mask: float) -> None:
+    assert smallest_mask(outputs) == mask
 
 
 def test_the_worst_output_is_reported() -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SCRIPT, SUMS = "serve.py", "SHA256SUMS"
 INPUTS, REFERENCE = "inputs.npz", "reference.npz"
+MASK = 1e30
+"""Larger values are masks in any output."""
 STANDARD = ("import sys", "import time", "from pathlib import Path")
 POOL = "from concurrent.futures import ThreadPoolExecutor"
 TEXT = '''\
@@ -45,8 +47,8 @@ def arrays(name):
 
 
 def mask(array):
-    """Return 0 for values up to 1e30, the sign of larger ones, which are masks, and NaN for NaN."""
-    return np.where(np.abs(array) < 1e30, 0, np.sign(array))
+    """Return 0 for values up to {mask:g}, the sign of larger ones, which are masks, and NaN for NaN."""
+    return np.where(np.abs(array) < {mask:g}, 0, np.sign(array))
 
 
 def difference(output, expected):
@@ -142,13 +144,16 @@ def throughput_in(checked: str) -> float:
     return float(checked.rpartition(" samples/s")[0].splitlines()[-1])
 
 
-def script(case: Case, serving: Serving, inputs: Sequence[Array], threads: int, tolerance: float) -> str:
+def script(
+    case: Case, serving: Serving, inputs: Sequence[Array], threads: int, tolerance: float, mask: float = MASK
+) -> str:
     """Return the text of `serve.py`.
 
     Args:
         inputs: the sample inputs.
         threads: threads that the case was measured with.
         tolerance: largest relative difference from the reference that is allowed.
+        mask: what masks are at least, among the outputs; all other values are smaller.
     """
     in_streams = serving.streams > 1
     code = serving.code.strip("\n")
@@ -164,6 +169,7 @@ def script(case: Case, serving: Serving, inputs: Sequence[Array], threads: int, 
         threads=serving.threads or threads,
         streams=streams if in_streams else "",
         tolerance=tolerance,
+        mask=mask,
         takes=TAKES.format(takes=[(each.dtype.name, each.shape) for each in inputs]) if serving.takes_any else "",
         gap="\n" if code.startswith("def ") else "",
         code=code,

@@ -14,6 +14,7 @@ from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.serving.requirements import FILE, elsewhere, install_bytes, requirements
 from pytest_ngraph.serving.script import INPUTS, REFERENCE, SCRIPT, script
+from pytest_ngraph.workloads.comparing import smallest_mask
 
 Outputs = Callable[[], Sequence[Array]]
 
@@ -56,7 +57,7 @@ def _deploy(
     save_arrays(folder / INPUTS, inputs)
     save_arrays(folder / REFERENCE, reference)
     modules = ["numpy", *found.libraries]
-    (folder / SCRIPT).write_text(script(case, found, inputs, target.threads, tolerance))
+    (folder / SCRIPT).write_text(script(case, found, inputs, target.threads, tolerance, mask=smallest_mask(reference)))
     (folder / FILE).write_text(requirements(modules))
     return {
         "serving": found.to_dict(),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +98,18 @@ def joined(output: Array, reference: Array) -> Array:
         made: Array = output[..., 0] + 1j * output[..., 1]
         return made
     return output
+
+
+def smallest_mask(outputs: Sequence[Array]) -> float:
+    """Return what all masks of some outputs are above, and all their other values below: `MASK` where that is none."""
+    masks, others = MASK, 0.0
+    for array in outputs:
+        sizes = np.abs(array) if kind(array) in ("floating-point", "complex") else np.zeros(0)
+        sizes = sizes[sizes < MASK]
+        if sizes.size:
+            largest = _largest_unmasked(sizes)
+            masks, others = min(masks, float(sizes[sizes > largest].min(initial=MASK))), max(others, largest)
+    return masks / 2 if 2 * others < masks < MASK else MASK
 
 
 def kind(array: Array) -> str:
