@@ -12,6 +12,7 @@ import torch
 from pytest_ngraph import workloads
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.worker.worker import Worker
 from pytest_ngraph.workloads import torch_settings
 from pytest_ngraph.workloads.export import export
 
@@ -152,3 +153,12 @@ def test_what_was_set_again_since_is_not_taken_back() -> None:
     torch_settings.undo()
     assert torch.get_default_dtype() is torch.bfloat16
     assert torch.is_grad_enabled()
+
+
+def test_a_worker_keeps_no_settings_of_what_it_has_measured() -> None:
+    before = torch_settings._read()
+    worker = Worker(lambda phase: None)
+    workloads.build(_case("sets"))
+    assert torch_settings._read() != before
+    worker.close()
+    assert torch_settings._read() == before

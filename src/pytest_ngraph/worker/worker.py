@@ -33,7 +33,7 @@ from pytest_ngraph.worker.measure import time_calls, time_pipelined, time_quad, 
 from pytest_ngraph.worker.prepare import prepare
 from pytest_ngraph.worker.score import score
 from pytest_ngraph.worker.usage import with_usage
-from pytest_ngraph.workloads import modules_of
+from pytest_ngraph.workloads import modules_of, torch_settings
 from pytest_ngraph.workloads.export import export
 
 Answer = dict[str, Any]
@@ -273,7 +273,7 @@ class Worker:
         return peaks
 
     def close(self) -> None:
-        """Free what is held, if anything, and return to the working folder, which a compiler may have changed."""
+        """Free what is held, if anything, and undo what others changed: the working folder, PyTorch's settings."""
         models, self._models = self._models, {}
         profiled, self._profiled = self._profiled, {}
         folders, self._folders = self._folders, []
@@ -282,6 +282,7 @@ class Worker:
             for folder in folders:
                 last.callback(shutil.rmtree, folder, ignore_errors=True)
             last.callback(memory.give_back)
+            last.callback(torch_settings.undo)
             held: list[CompiledModel | ProfiledModel] = [*models.values(), *profiled.values()]
             for model in held:
                 last.callback(model.close)  # every model, even if closing another raises
