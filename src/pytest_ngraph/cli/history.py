@@ -24,7 +24,9 @@ def declare(commands: Any) -> None:
     add_store(parser)
     parser.add_argument("--case", default="", metavar="PATTERN", help="a part of the case's id, or a pattern with *")
     parser.add_argument("--branch", default="", metavar="NAME", help="only nights of this branch")
-    parser.add_argument("--since", type=_age, metavar="7d", help="only steps since then: 12h, 7d, 4w")
+    parser.add_argument(
+        "--since", type=_age, metavar="7d", help="only steps that became known in that time: 12h, 7d, 4w"
+    )
     parser.add_argument("--fail", action="store_true", help="exit with status 1 if there is a step to slower")
     parser.add_argument(
         "--level", type=share, default=0.01, metavar="SHARE", help="chance of a false step; default: 1%%"
@@ -52,7 +54,8 @@ def _run(parsed: argparse.Namespace) -> int:
 
     with Index(parsed.store) as index:
         index.update()
-        found = series.load(index, parsed.case, parsed.branch, parsed.level)
+        since = time.time() - parsed.since if parsed.since else 0.0
+        found = series.load(index, parsed.case, parsed.branch, parsed.level, since)
         known = series.load(index) if not found and (parsed.case or parsed.branch) else found
         if not known:
             raise UsageError(NONE.format(store=parsed.store))
@@ -61,7 +64,6 @@ def _run(parsed: argparse.Namespace) -> int:
             if parsed.branch and parsed.branch not in branches:
                 raise UsageError.unknown("branch", parsed.branch, branches)
             raise UsageError.unknown("case", parsed.case, [each.case_id for each in known][:20])
-        since = time.time() - parsed.since if parsed.since else 0.0
         if parsed.json:
             print(json.dumps(texts.as_data(found), indent=1))
         elif parsed.output is not None:
@@ -69,9 +71,9 @@ def _run(parsed: argparse.Namespace) -> int:
 
             print(page.write(found, index, parsed.output))
         else:
-            for line in texts.in_lines(found, since):
+            for line in texts.in_lines(found):
                 print(line)
-    beside = [step for each in found if each.unit == "ratio" for step in each.steps if step.when >= since]
+    beside = [step for each in found if each.unit == "ratio" for step in each.steps]
     is_worse = any(step.ratio.value > 1 + parsed.margin for step in beside)
     return 1 if parsed.fail and is_worse else 0
 

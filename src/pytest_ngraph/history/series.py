@@ -105,7 +105,7 @@ def _options(parts: Mapping[str, Any]) -> list[str]:
     return asked + [f"--size={name}={value}" for name, value in parts.get("sizes", {}).items()]
 
 
-def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL) -> list[Series]:
+def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL, since: float = 0.0) -> list[Series]:
     """Return the series of all cases that have one, with their steps.
 
     Cases measured beside an anchor have ratios. Imported results have seconds.
@@ -115,13 +115,41 @@ def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL
         pattern: a part of the case's id, or a pattern with `*` and `?`; empty for all cases.
         branch: only nights of this branch; empty for all.
         level: chance that any of all series of a unit shows a step that is none.
+        since: seconds since the epoch. Steps are left out that the nights before showed, too. A step is known some
+            nights after it began, so that its beginning does not say whether it is new.
     """
     cases, parts = _glob(pattern), index.cases()
     beside = _by_case((row for row in index.rows(cases, anchored=True) if row.ratio), branch)
     imported = _by_case((row for row in index.rows(cases, run=f"{IMPORTED}*") if _has_seconds(row)), branch)
-    ratios = [_ratios(case_id, parts[case_id], rows) for case_id, rows in beside.items()]
-    seconds = [_seconds(case_id, parts[case_id], rows) for case_id, rows in imported.items()]
-    return [*_with_steps(ratios, index, level), *_with_steps(seconds, index, level)]
+    found: list[Series] = []
+    for make, by_case in ((_ratios, beside), (_seconds, imported)):
+        made = _with_steps([make(case_id, parts[case_id], rows) for case_id, rows in by_case.items()], index, level)
+        if since:
+            earlier = {case_id: [row for row in rows if row.started_at < since] for case_id, rows in by_case.items()}
+            cut = [make(case_id, parts[case_id], rows) for case_id, rows in earlier.items() if rows]
+            known = {each.case_id: each for each in _with_steps(cut, index, level)}
+            made = [_without_known(each, known[each.case_id]) if each.case_id in known else each for each in made]
+        found += made
+    return found
+
+
+def _without_known(series: Series, before: Series) -> Series:
+    """Return a series without the steps that an earlier part of it shows, too, in the same direction and place."""
+    left = list(series.steps)
+    for known in before.steps:
+        same = [each for each in left if each.is_slower == known.is_slower and _overlap(series, each, before, known)]
+        if same:
+            left.remove(min(same, key=lambda each: abs(each.when - known.when)))
+    return replace(series, steps=tuple(left))
+
+
+def _overlap(series: Series, step: Found, before: Series, known: Found) -> bool:
+    """Return whether two steps may lie at the same night."""
+    (first, last), (early, late) = (
+        (of.rows[each.step.earliest].started_at, of.rows[each.step.latest].started_at)
+        for of, each in ((series, step), (before, known))
+    )
+    return first <= late and early <= last
 
 
 def _glob(pattern: str) -> str:

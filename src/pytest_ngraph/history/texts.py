@@ -17,14 +17,9 @@ SHORT = 10
 MOST_CHANGES = 6
 
 
-def in_lines(found: Sequence[Series], since: float = 0.0) -> Iterator[str]:
-    """Yield the steps that began since a time, the largest first, then what they were looked for in.
-
-    Args:
-        found: the series.
-        since: seconds since the epoch.
-    """
-    steps = [(series, step) for series in found for step in series.steps if step.when >= since]
+def in_lines(found: Sequence[Series]) -> Iterator[str]:
+    """Yield the steps, the largest first, then what they were looked for in."""
+    steps = [(series, step) for series in found for step in series.steps]
     for series, step in sorted(steps, key=lambda pair: (pair[0].unit, -abs(pair[1].step.change.value))):
         yield from _step(series, step)
     nights = max((len(series.rows) for series in found), default=0)
