@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pytest_ngraph.against.interpreter import OWN, FromInterpreter
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.revision import source_of
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.gate.rule import LOOKS
 from pytest_ngraph.system.installed import library_versions
 
 OPTIONS = GateOptions(history=True)
@@ -82,6 +84,21 @@ def test_it_is_decided_by_how_sure_the_ratio_is_and_not_by_what_it_is(
         assert not beside.is_decided(nights.compared(ratio, noise=0.2))
     monkeypatch.setattr(anchor, "is_spent", lambda launches, rule: True)
     assert beside.is_decided(nights.compared(1.0, noise=0.2))
+
+
+def test_where_the_compiler_searches_it_is_decided_by_fresh_launches(repository: Repository) -> None:
+    """One launch with the searches of the cache shows their luck, and all later nights would have the same."""
+    beside = Anchor(revision(repository), "main", OPTIONS)
+    sure = nights.compared(1.0, noise=0.001)
+    cached, fresh = sure.launches
+    for count in range(LOOKS[0]):
+        searched = dataclasses.replace(sure, searched=True, launches=(cached, *[fresh] * count))
+        assert not beside.is_decided(searched)
+        assert beside.is_decided(dataclasses.replace(searched, searched=False))
+    enough = [fresh] * LOOKS[0]
+    assert beside.is_decided(dataclasses.replace(sure, searched=True, launches=(cached, *enough)))
+    unlike = nights.compared(1.3, noise=0.001).launches[0]
+    assert beside.is_decided(dataclasses.replace(sure, searched=True, launches=(unlike, *enough)))
 
 
 def test_nothing_fails() -> None:

@@ -14,7 +14,7 @@ from pytest_ngraph.against.origin import Found, Origin
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.gate.decision import weigh
+from pytest_ngraph.gate.decision import drawn, lacks_searches, weigh
 from pytest_ngraph.gate.rule import is_spent
 from pytest_ngraph.history.facts import digest
 from pytest_ngraph.history.row import Row
@@ -87,8 +87,10 @@ class Anchor(LiveBase):
 
         How long a case is measured must not depend on how its ratio turns out, or the ratio would be biased.
         """
+        if lacks_searches(comparison):
+            return False
         rule = self.rule.applied_to(comparison)
-        evidence = weigh(comparison.launches, rule, comparison.placement)
+        evidence = weigh(drawn(comparison), rule, comparison.placement)
         if evidence is None:
             return is_spent(comparison.launches, rule)
         pooled = evidence.everything

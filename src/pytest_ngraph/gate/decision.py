@@ -122,12 +122,25 @@ def is_regressed(comparison: Comparison, rule: Rule) -> bool:
 
 
 def is_enough(comparison: Comparison, rule: Rule) -> bool:
-    """Return whether the cell is decided, or no further launch may be taken.
-
-    If its compiler searches, the first launch decides nothing: it has one draw of each arm, and the next may differ.
-    """
+    """Return whether the cell is decided, or no further launch may be taken."""
     launches = comparison.launches
-    if comparison.searched and sum(launch.fresh for launch in launches) < LOOKS[0]:
+    if lacks_searches(comparison):
         return False
     decision = decide(launches, rule.applied_to(comparison), comparison.placement)
     return is_spent(launches, rule) or decision != "undecided"
+
+
+def lacks_searches(comparison: Comparison) -> bool:
+    """Return whether the compiler searches, and too few launches have compiled for themselves to decide anything.
+
+    The first launch has one draw of each arm, and the next may differ.
+    """
+    return comparison.searched and sum(launch.fresh for launch in comparison.launches) < LOOKS[0]
+
+
+def drawn(comparison: Comparison) -> Sequence[Launch]:
+    """Return the launches that show what others would: where the compiler searches, those that compiled by themselves.
+
+    The first one may have found its searches in the cache, where later runs find the same.
+    """
+    return [each for each in comparison.launches if each.fresh or not comparison.searched]

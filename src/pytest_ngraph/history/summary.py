@@ -20,7 +20,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.gate import Rule
-from pytest_ngraph.gate.decision import weigh
+from pytest_ngraph.gate.decision import drawn, weigh
 from pytest_ngraph.metrics.between import TAIL
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate, intervals_of_rounds, without_infinities
@@ -141,15 +141,21 @@ def _latencies(records: Sequence[Record]) -> list[Estimate | None]:
 
 
 def ratio_of(comparison: Comparison) -> Ratio | None:
-    """Return head's time over the base's, from all launches; None where the two could not be compared.
+    """Return head's time over the base's; None where the two could not be compared.
 
-    What is known beforehand of launches is the same for every machine (`gate.rule.PRIORS`), so that a series does not
-    jump where a machine is calibrated.
+    Of a case that is compared in two ways, the modules' ratio counts: it has what changed in Python, too, and is the
+    only one where the graphs are equal. What is known beforehand of launches is the same for every machine
+    (`gate.rule.PRIORS`), so that a series does not jump where a machine is calibrated.
     """
     if comparison.same:
         return Ratio(0.0, 0.0, 0.0, 0.0)
-    evidence = weigh(comparison.launches, Rule(), comparison.placement) if comparison.launches else None
-    if evidence is None or comparison.lost or comparison.new:
+    if comparison.lost or comparison.new:
+        return None
+    if comparison.module is not None:
+        return ratio_of(comparison.module)
+    launches = drawn(comparison)
+    evidence = weigh(launches, Rule(), comparison.placement) if launches else None
+    if evidence is None:
         return None
     pooled = evidence.everything
     found = Ratio(pooled.mean, pooled.standard_error, pooled.low(TAIL), pooled.high(TAIL))
