@@ -11,6 +11,9 @@ from pytest_ngraph.system.command import run
 
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 """Runs no hook and starts no daemon: the worktrees made here are removed after a minute."""
+PLAIN = ("-c", "log.showSignature=false", "-c", "i18n.logOutputEncoding=UTF-8")
+"""Takes back what a user may have set and what would change output that is read here: no lines about signatures between
+commits, and names in UTF-8. Colours, dates, renames and paths are asked for in full where they are read."""
 OF_OUTER_GIT = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_GRAFT_FILE",
     "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
@@ -39,7 +42,7 @@ def git(folder: Path, *arguments: str) -> str:
         UsageError: git is not installed.
     """
     try:
-        status, output, said = run(["git", *QUIET, *arguments], folder, _environment())
+        status, output, said = run(["git", *QUIET, *PLAIN, *arguments], folder, _environment())
     except FileNotFoundError:
         raise UsageError(
             "git is not installed, or not on PATH. Comparing with a revision needs it: install git 2.20 or later."
