@@ -161,20 +161,6 @@ def test_whatever_fails_the_run_is_told() -> None:
     assert f"### What also fails the run\n\n- {escaped(mistake)}\n" in page(failing)
 
 
-def test_since_which_commit_a_case_is_slower_and_how_to_find_it() -> None:
-    slow = judged("regressed", "slow", 1.05)
-    alone = page(result(slow, commits=["5d6e7f8 Widen *the* layers"]))
-    assert "Since 5d6e7f8 Widen &#42;the&#42; layers, the only commit that the base does not have.\n" in alone
-    command = "pytest benchmarks/ --device=cpu --ngraph-against=main --junitxml=gate.xml -k 'slow or not'"
-    several = page(result(slow, commits=["1111111 one", "2222222 two"], command=command))
-    assert (
-        "Since one of 2 commits. This finds which:\n\n```sh\npytest-ngraph bisect '1111111^' 2222222 --case " in several
-    )
-    assert "--case slow-openvino-b8-xeon -- benchmarks/ --device=cpu -k 'slow or not'\n```" in several
-    assert several.index("### Regressed") < several.index("Since one") < several.index("<details>")
-    assert "Since" not in page(result(judged("unchanged", "same", 1.0), commits=["5d6e7f8 Widen"]))
-
-
 def test_a_case_leads_to_its_history() -> None:
     lines = page(result(judged("regressed", "a b", 1.05), history="https://example.org/history.html"))
     assert "| [`a b-openvino-b8-xeon`](https://example.org/history.html#a%20b-openvino-b8-xeon) | +5.0% |" in lines

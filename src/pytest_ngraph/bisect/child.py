@@ -22,12 +22,6 @@ from pytest_ngraph.system.command import running
 MODULE = "pytest_ngraph.plugin.bisect_step"
 PATIENCE_S = 20.0
 """How long an interrupted pytest may take to remove what it made."""
-CLASHING = (
-    "--ngraph-against", "--ngraph-against-python", "--ngraph-calibrate", "--ngraph-compare", "--ngraph-level",
-    "--ngraph-margin", "--ngraph-launches", "--ngraph-resume", "--ngraph-save", "--ngraph-scheduler",
-    "--ngraph-two-sided",
-)  # fmt: skip
-"""Options of pytest that a bisection sets itself, or cannot do with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ngraph.bisect.child import CLASHING
 from pytest_ngraph.bisect.question import Question
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.report.since import CLASHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,7 @@ def publish(config: pytest.Config) -> None:
         result,
         head=str(head) if head else "",
         command=command,
-        commits=commits_since(gate.against, started.dir) if gate.against and not gate.history else (),
+        **(commits_since(gate.against, started.dir)._asdict() if gate.against and not gate.history else {}),
         history=str(config.getoption("ngraph_history_url") or config.getini("ngraph_history_url") or ""),
     )
     config.stash[PROBLEMS] = destinations.write(whole)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
@@ -18,6 +17,7 @@ from pytest_ngraph.report.lines import shortened
 from pytest_ngraph.report.markdown import LEFT, RIGHT, code, escaped, fenced, folded, table
 from pytest_ngraph.report.metric_comparison import metrics_by_severity
 from pytest_ngraph.report.result import RunResult
+from pytest_ngraph.report.since import since
 from pytest_ngraph.wording import counted
 
 MEASURED = {
@@ -37,7 +37,7 @@ def page(result: RunResult) -> str:
     lines = [f"**{escaped(headline(result))}**", ""]
     lines += _explained("Lost", result, "lost")
     lines += _compared("Regressed", result, "regressed")
-    lines += _since(result)
+    lines += since(result, list(dict.fromkeys(verdict.case.id for verdict in _named(result, "regressed"))))
     lines += _metrics("Metrics regressed", result, "regressed")
     lines += _explained("Inconclusive", result, "inconclusive")
     lines += _metrics("Metrics inconclusive", result, "inconclusive")
@@ -102,29 +102,6 @@ def _compared(title: str, result: RunResult, name: VerdictName) -> list[str]:
     rows = _measured_table(result, name)
     whys = [f"- {_case(v, result)}: {_reason(v.why)}" for v in _named(result, name) if v.why]
     return [f"### {title}", "", *rows, *whys, *([""] if whys else [])] if rows else []
-
-
-def _since(result: RunResult) -> list[str]:
-    """Return since which commit cases are slower: the only one there is, or how to find it."""
-    slower = list(dict.fromkeys(verdict.case.id for verdict in _named(result, "regressed")))
-    if not (slower and result.commits):
-        return []
-    if len(result.commits) == 1:
-        return [f"Since {escaped(result.commits[0])}, the only commit that the base does not have.", ""]
-    newest = result.commits[-1].partition(" ")[0]
-    base = f"{result.commits[0].partition(' ')[0]}^"
-    chosen = [word for case in slower for word in ("--case", case)]
-    command = shlex.join(["pytest-ngraph", "bisect", base, newest, *chosen, "--", *_selecting(result.command)])
-    return [f"Since one of {len(result.commits)} commits. This finds which:", "", *fenced(command)]
-
-
-def _selecting(command: str) -> list[str]:
-    """Return the arguments of a pytest that select cases and how they are measured, without what a bisection sets.
-
-    Args:
-        command: as in `RunResult`: the values of our options are behind a `=`.
-    """
-    return [word for word in shlex.split(command)[1:] if not word.startswith(("--ngraph-", "--junit"))]
 
 
 def _linked(case: str, result: RunResult) -> str:

@@ -45,8 +45,11 @@ class RunResult:
         saved: what became of the run as a stored baseline, in a sentence; empty where it was to be none.
         head: revision that was measured (`feature at 5d6e7f8`); empty where it is not known.
         command: shell command that repeats the run, the values of our options behind a `=`.
-        commits: the head's commits that its base does not have, oldest first, each as `5d6e7f8 Widen the layers`. Empty
-            where that is not known.
+        commits: the head's commits that its base does not have, without merges, oldest first, each as
+            `5d6e7f8 Widen the layers`. Empty where that is not known.
+        merges: how many merges the head has besides.
+        lacking: how many commits the base has that the head does not have.
+        ends: the commits of base and head; empty where they are not known.
         history: address of the page that `pytest-ngraph history` writes; empty for none.
     """
 
@@ -64,6 +67,9 @@ class RunResult:
     head: str = ""
     command: str = ""
     commits: Sequence[str] = ()
+    merges: int = 0
+    lacking: int = 0
+    ends: Sequence[str] = ()
     history: str = ""
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from repository import Repository
 
-from pytest_ngraph.against.revision import head_of, resolve
+from pytest_ngraph.against.revision import commits_since, head_of, resolve
 from pytest_ngraph.errors import UsageError
 
 
@@ -175,3 +175,28 @@ def test_a_repository_that_git_cannot_read_has_no_head(repository: Repository) -
     assert head_of(repository.root) is not None
     (repository.root / ".git" / "index").write_bytes(b"damaged")
     assert head_of(repository.root) is None
+
+
+def test_how_a_branch_and_its_base_went_apart(repository: Repository) -> None:
+    left = repository.git("rev-parse", "HEAD")
+    repository.git("checkout", "--quiet", "-b", "feature")
+    typo = repository.commit("Fix a typo")
+    assert commits_since("main", repository.root) == ((f"{typo[:7]} Fix a typo",), 0, 0, (left[:7], typo[:7]))
+    repository.git("checkout", "--quiet", "main")
+    later = repository.commit("Make it faster")
+    repository.git("checkout", "--quiet", "feature")
+    assert commits_since("main", repository.root).lacking == 1
+    assert commits_since("main...", repository.root).lacking == 0
+    repository.git("merge", "--quiet", "--no-edit", "main")
+    found = commits_since("main", repository.root)
+    assert (found.commits, found.merges, found.lacking) == ((f"{typo[:7]} Fix a typo",), 1, 0)
+    assert found.ends == (later[:7], repository.git("rev-parse", "--short=7", "HEAD"))
+    repository.write("nets.py", "REVISION = 'not committed'\n")
+    assert commits_since("main", repository.root) == ((), 0, 0, ())
+    assert commits_since("nope", repository.root) == ((), 0, 0, ())
+
+
+def test_branches_without_a_common_commit_name_none(repository: Repository) -> None:
+    repository.git("checkout", "--quiet", "--orphan", "other")
+    repository.commit("another start")
+    assert commits_since("main", repository.root) == ((), 0, 0, ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.store.run import BRANCH, COMMIT
@@ -99,28 +100,44 @@ def head_of(folder: Path) -> Head | None:
         return None
 
 
-def commits_since(text: str, folder: Path) -> list[str]:
-    """Return the commits of HEAD that a revision does not have, oldest first: `5d6e7f8 Widen the layers`.
+class Since(NamedTuple):
+    """How HEAD and a revision have gone apart. All is empty where that is not known.
 
-    Nothing where git cannot say, or where HEAD has no part in what was measured, because it has uncommitted changes.
+    Attributes:
+        commits: HEAD's commits that the revision does not have, without merges, oldest first, each as
+            `5d6e7f8 Widen the layers`.
+        merges: how many merges HEAD has besides.
+        lacking: how many commits the revision has that HEAD does not have.
+        ends: the first digits of both commits, the revision's first.
+    """
+
+    commits: tuple[str, ...] = ()
+    merges: int = 0
+    lacking: int = 0
+    ends: tuple[str, ...] = ()
+
+
+def commits_since(text: str, folder: Path) -> Since:
+    """Return how HEAD and a revision have gone apart.
+
+    Nothing where git cannot say, where the two have no commit in common (the clone may be shallow), or where HEAD has
+    no part in what was measured, because it has uncommitted changes.
     """
     try:
         revision = resolve(text, folder)
+        root, base, head = revision.root, revision.sha, revision.head
+        if head.dirty or answers(root, "merge-base", base, head.sha) is None:
+            return Since()
+        order = ("--reverse", "--topo-order", "--no-merges")
+        listed = git(root, "log", *order, f"--abbrev={SHORT}", "--format=%h %s", f"{base}..{head.sha}")
+        return Since(
+            commits=tuple(listed.splitlines()),
+            merges=int(git(root, "rev-list", "--count", "--merges", f"{base}..{head.sha}")),
+            lacking=int(git(root, "rev-list", "--count", f"{head.sha}..{base}")),
+            ends=tuple(git(root, "rev-parse", f"--short={SHORT}", each) for each in (base, head.sha)),
+        )
     except (GitFailed, UsageError):
-        return []
-    if revision.head.dirty:
-        return []
-    listed = answers(
-        revision.root,
-        "log",
-        "--reverse",
-        "--topo-order",
-        "--no-merges",
-        f"--abbrev={SHORT}",
-        "--format=%h %s",
-        f"{revision.sha}..HEAD",
-    )
-    return (listed or "").splitlines()
+        return Since()
 
 
 def source_of(folder: Path) -> dict[str, str]:
