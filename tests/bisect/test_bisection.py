@@ -128,6 +128,8 @@ def test_points_that_stay_unanswered_leave_a_range() -> None:
     (found,) = outcome.ranges
     assert list(found.points) == points[4:7]
     assert found.reason == "1 cannot be built or run, 1 stayed undecided"
+    assert found.reasons == {"untestable": "by chance", "undecided": "by chance"}
+    assert outcome.to_dict()["ranges"][0]["reasons"] == found.reasons
 
 
 def test_nothing_worse_is_no_search() -> None:

@@ -80,3 +80,30 @@ def test_why_nothing_was_found_is_shown() -> None:
         "No case became slower by more than the margin: of 2 cases, 1 are not, 1 cannot be compared.",
         "  b: it does not build",
     ]
+
+
+def test_where_nothing_could_be_compared_the_headline_says_so() -> None:
+    total = {"a": Answer(found="untestable", reason="no such file: w.pt"), "b": Answer(found="untestable", reason="x")}
+    assert lines.of_outcome(Outcome(good="v1", bad="HEAD", total=total), name, "commit", improved=False) == [
+        "Nothing could be compared: of 2 cases, 2 cannot be compared.",
+        "  a: no such file: w.pt",
+        "  b: x",
+    ]
+
+
+def test_why_most_points_of_a_range_could_not_be_built_is_shown() -> None:
+    found = Range(
+        case="b",
+        base="v1",
+        tip="def",
+        points=["def"],
+        reason="3 cannot be built or run",
+        answer=SLOWER,
+        reasons={"untestable": "no such file: w.pt"},
+    )
+    outcome = Outcome(good="v1", bad="HEAD", total={"b": SLOWER}, ranges=[found])
+    assert lines.of_outcome(outcome, name, "commit", improved=False)[:3] == [
+        "b became slower in 1 commit, and it is not known in which: 3 cannot be built or run.",
+        "  altogether 3.1 % slower (99.9 % interval 2.6 to 3.6 %)",
+        "  cannot be built or run: no such file: w.pt",
+    ]

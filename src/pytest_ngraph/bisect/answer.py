@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +13,8 @@ from pytest_ngraph.stats import Estimate
 Found = Literal["worse", "fine", "undecided", "untestable"]
 """`worse` is what is looked for: surely slower than the base by more than the margin, or surely faster with
 `--improved`. `fine` is surely not. `undecided` is neither. `untestable`: it cannot be built, run or found there."""
+UNANSWERED: Mapping[Found, str] = {"untestable": "cannot be built or run", "undecided": "stayed undecided"}
+"""Answers that tell nothing, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,3 +44,13 @@ class Answer:
     def from_dict(cls, data: dict[str, Any]) -> Answer:
         """Return the answer from the data of `to_dict`."""
         return cls(**data | {"ratio": Estimate(*data["ratio"]) if data["ratio"] else None})
+
+
+def usual_reasons(answers: Collection[Answer]) -> dict[Found, str]:
+    """Return the most frequent reason for each kind of answer that tells nothing; of several, the first."""
+    found: dict[Found, str] = {}
+    for kind in UNANSWERED:
+        reasons = Counter(answer.reason for answer in answers if answer.found == kind and answer.reason)
+        if reasons:
+            found[kind] = reasons.most_common(1)[0][0]
+    return found

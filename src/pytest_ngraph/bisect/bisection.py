@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from pytest_ngraph.bisect.answer import Answer
+from pytest_ngraph.bisect.answer import UNANSWERED, Answer, Found, usual_reasons
 from pytest_ngraph.bisect.graph import Graph, Point
 from pytest_ngraph.bisect.outcome import Culprit, Outcome, Range
 from pytest_ngraph.bisect.question import Gate, Purpose, Question, Reply
@@ -111,7 +111,7 @@ class Bisection:
         asked = [search for search in searches if point in search.open]
         answers = self._ask("search", point, asked[0].base, [search.case for search in asked])
         for search in asked:
-            search.learn(point, answers[search.case].found)
+            search.learn(point, answers[search.case])
 
     def _conclude(self, ended: Sequence[Search]) -> list[Search]:
         """Accuse, or give a range, at the end of searches from one base. Return searches for what came after."""
@@ -119,7 +119,9 @@ class Bisection:
             self._accuse(tip, searches)
         for search in ended:
             if not search.is_found:
-                self._ranges.append(self._range(search, search.candidates, _in_vain(search)))
+                in_vain = [search.unanswered[point] for point in search.candidates if point in search.unanswered]
+                found = self._range(search, search.candidates, _in_vain(in_vain), usual_reasons(in_vain))
+                self._ranges.append(found)
         again: list[Search] = []
         for tip, searches in self._by(ended, lambda search: search.tip).items():
             again += self._after(tip, searches)
@@ -164,7 +166,9 @@ class Bisection:
             return whole.low / own.high < 1 / (1 + self._margin)
         return whole.high / own.low > 1 + self._margin
 
-    def _range(self, search: Search, points: Collection[Point], reason: str) -> Range:
+    def _range(
+        self, search: Search, points: Collection[Point], reason: str, reasons: Mapping[Found, str] = {}
+    ) -> Range:
         order = self._graph.order
         return Range(
             case=search.case,
@@ -172,6 +176,7 @@ class Bisection:
             tip=search.tip,
             points=sorted(points, key=order.__getitem__),
             reason=reason,
+            reasons=reasons,
             answer=self._answers[search.case, search.tip, search.base],
         )
 
@@ -226,8 +231,7 @@ def _halvings(count: int) -> int:
     return math.ceil(math.log2(count)) if count > 1 else 0
 
 
-def _in_vain(search: Search) -> str:
+def _in_vain(answers: Collection[Answer]) -> str:
     """Return why a search ended before one candidate was left."""
-    found = [search.unanswered[point] for point in search.candidates if point in search.unanswered]
-    kinds = {"untestable": "cannot be built or run", "undecided": "stayed undecided"}
-    return ", ".join(f"{found.count(kind)} {text}" for kind, text in kinds.items() if kind in found)
+    found = [answer.found for answer in answers]
+    return ", ".join(f"{found.count(kind)} {text}" for kind, text in UNANSWERED.items() if kind in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
-from pytest_ngraph.bisect.answer import Answer
+from pytest_ngraph.bisect.answer import UNANSWERED, Answer
 from pytest_ngraph.bisect.bisection import Step
 from pytest_ngraph.bisect.graph import Point
 from pytest_ngraph.bisect.outcome import Culprit, Outcome, Range
@@ -83,7 +83,10 @@ def _nothing(outcome: Outcome, word: str) -> Iterator[str]:
     words = {"fine": "are not", "undecided": "stayed undecided", "untestable": "cannot be compared"}
     counts = ", ".join(f"{found.count(kind)} {text}" for kind, text in words.items() if kind in found)
     details = "" if set(found) == {"fine"} else f": of {counted(len(found), 'case')}, {counts}"
-    yield f"No case became {word} by more than the margin{details}."
+    if set(found) == {"untestable"}:
+        yield f"Nothing could be compared{details}."
+    else:
+        yield f"No case became {word} by more than the margin{details}."
     reasons = dict.fromkeys(f"{case}: {each.reason}" for case, each in outcome.total.items() if each.found != "fine")
     yield from (f"  {reason}" for reason in list(reasons)[:MOST_POINTS])
 
@@ -102,6 +105,7 @@ def _range(found: Range, name: Name, noun: str, word: str) -> Iterator[str]:
     count = counted(len(found.points), noun)
     yield f"{found.case} became {word} in {count}, and it is not known in which: {found.reason}."
     yield f"  altogether {_change(found.answer)}"
+    yield from (f"  {UNANSWERED[kind]}: {reason}" for kind, reason in found.reasons.items())
     yield from (f"  {name(point)}" for point in found.points[:MOST_POINTS])
     if len(found.points) > MOST_POINTS:
         yield f"  and {len(found.points) - MOST_POINTS} more"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_ngraph.bisect.answer import Answer
+from pytest_ngraph.bisect.answer import Answer, Found
 from pytest_ngraph.bisect.graph import Point
 
 
@@ -33,6 +33,7 @@ class Range:
         tip: the first point where it was worse.
         points: one of these it was, or several of them together, oldest first.
         reason: why it is not narrower.
+        reasons: of points that could not be answered, the most frequent reason for each kind of answer.
         answer: of the comparison of `tip` with the base.
     """
 
@@ -42,6 +43,7 @@ class Range:
     points: Sequence[Point]
     reason: str
     answer: Answer
+    reasons: Mapping[Found, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +98,7 @@ class Outcome:
                     "until": each.tip,
                     "commits": list(each.points),
                     "narrowed": each.reason,
+                    "reasons": dict(each.reasons),
                 }
                 | each.answer.to_dict()
                 for each in self.ranges

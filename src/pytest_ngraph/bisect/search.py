@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pytest_ngraph.bisect.answer import Found
+from pytest_ngraph.bisect.answer import Answer
 from pytest_ngraph.bisect.graph import Graph, Point
 
 GOLDEN = 0.618034
@@ -31,22 +31,22 @@ class Search:
     tip: Point
     graph: Graph
     candidates: frozenset[Point]
-    unanswered: dict[Point, Found] = field(default_factory=dict)
+    unanswered: dict[Point, Answer] = field(default_factory=dict)
 
     @classmethod
     def start(cls, case: str, graph: Graph, base: Point, tip: Point) -> Search:
         """Return the search after the base was seen to be fine and the tip to be worse."""
         return cls(case, base, tip, graph, graph.between(base, tip))
 
-    def learn(self, point: Point, found: Found) -> None:
+    def learn(self, point: Point, answer: Answer) -> None:
         """Take in what was answered about the case at a candidate."""
         contained = self.graph.ancestry[point]
-        if found == "worse":
+        if answer.found == "worse":
             self.tip, self.candidates = point, self.candidates & contained
-        elif found == "fine":
+        elif answer.found == "fine":
             self.candidates -= contained
         else:
-            self.unanswered[point] = found
+            self.unanswered[point] = answer
 
     @property
     def open(self) -> frozenset[Point]:
