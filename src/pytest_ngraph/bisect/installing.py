@@ -31,7 +31,8 @@ def build(folder: Path, good: Interpreter, made: Iterable[Change], find_links: S
         CannotInstall: a package cannot be had, or not be installed.
         UsageError: there is no installer.
     """
-    _run([good.python, "-m", "venv", "--without-pip", str(folder)])
+    system = ["--system-site-packages"] if good.sees_system else []
+    _run([good.python, "-m", "venv", "--without-pip", *system, str(folder)])
     python = str(folder / "bin" / "python")
     target = _run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip()
     for packages in good.folders:

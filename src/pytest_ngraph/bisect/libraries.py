@@ -20,7 +20,7 @@ class Package:
 
     Attributes:
         requires: its requirements, as its metadata have them.
-        url: the file that it was installed from; empty for the index.
+        url: the file, or the commit of a repository, that it was installed from; empty for the index.
         files: digest of the list of its files; with it, two builds of one version differ.
         fixed: whether it is installed from a folder, so that it cannot be installed again as it was.
     """
@@ -177,4 +177,5 @@ def _version(packages: Packages, name: str) -> str:
     if name not in packages:
         return "none"
     package = packages[name]
-    return f"{package.version} ({package.url.rpartition('/')[2]})" if package.url else package.version
+    place = package.url.partition("#")[0].rpartition("/")[2]
+    return f"{package.version} ({place})" if place else package.version
