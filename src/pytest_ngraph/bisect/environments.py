@@ -15,24 +15,28 @@ from pytest_ngraph.bisect.gate import ChildGate
 from pytest_ngraph.bisect.graph import Graph, Point
 from pytest_ngraph.bisect.installing import CannotInstall, build
 from pytest_ngraph.bisect.interpreter import Interpreter, described
-from pytest_ngraph.bisect.libraries import Change, after, changes, conflict
+from pytest_ngraph.bisect.libraries import OWN, Change, after, changes, conflict
 from pytest_ngraph.bisect.options import Asked
 from pytest_ngraph.bisect.question import Question, Reply
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import counted
 
 GOOD = "the good environment"
+BAD = "the bad environment"
 PREFIX = "ngraph-environment-"
 
 
 class Environments:
-    """The good environment, and those that follow when one change after another is made. The last is the bad one.
+    """The good environment, copies of it in which one change after another is made, and the bad environment.
 
-    A point is named like the change that leads to it.
+    A copy with all changes need not be like the bad environment, which may have another interpreter or other native
+    libraries. So the bad environment is a point of its own, after the last change; that change is accused only where
+    the copy is worse. A point is named like the change that leads to it.
     """
 
     noun = "change"
     good = GOOD
+    bad = BAD
 
     def __init__(self, asked: Asked) -> None:
         """Ask both interpreters. Raise `UsageError` if nothing differs, or what cannot be changed."""
@@ -43,12 +47,11 @@ class Environments:
                 f"{asked.good} is {self.first.version}, {asked.bad} is {self.last.version}: there is no environment in "
                 "between. Compare environments of one Python version first."
             )
-        fixed = {name for each in (self.first, self.last) for name, own in each.packages.items() if own.fixed}
-        self.changes = changes(_without(self.first, fixed), _without(self.last, fixed))
+        self.fixed = {name for each in (self.first, self.last) for name, own in each.packages.items() if own.fixed}
+        self.changes = changes(_without(self.first, self.fixed), _without(self.last, self.fixed))
         if not self.changes:
             raise UsageError(f"{asked.good} and {asked.bad} have the same packages: there is nothing to find.")
-        self.graph = Graph.chain(GOOD, [change.text for change in self.changes])
-        self.bad = self.changes[-1].text
+        self.graph = Graph.chain(GOOD, [*(change.text for change in self.changes), BAD])
 
     @property
     def ends(self) -> Mapping[str, str]:
@@ -61,7 +64,7 @@ class Environments:
         return "\n".join([f"{counted(len(self.changes), 'change')}:", *(f"  {each.text}" for each in self.changes)])
 
     def made(self, point: Point) -> list[Change]:
-        """Return the changes that lead to a point."""
+        """Return the changes that lead to the good environment or to a copy of it."""
         count = 0 if point == GOOD else [change.text for change in self.changes].index(point) + 1
         return self.changes[:count]
 
@@ -71,11 +74,18 @@ class Environments:
 
     def name(self, point: Point) -> str:
         """Return a point as users know it."""
-        return point
+        if point != BAD:
+            return point
+        one, other = self.first.patch, self.last.patch
+        interpreter = "the interpreter" if one == other else f"Python {one} -> {other}"
+        folders = [f"{name} installed from a folder" for name in sorted(self.fixed - {OWN})]
+        others = ", ".join([interpreter, "native libraries", "files changed in place", *folders])
+        return f"{BAD} itself (what is not a package that can be changed: {others})"
 
     def described(self, point: Point) -> dict[str, Any]:
         """Return a point as JSON-ready data."""
-        return {"packages": [name for change in self.made(point)[-1:] for name in change.names]}
+        changed = [] if point == BAD else self.made(point)[-1:]
+        return {"packages": [name for change in changed for name in change.names]}
 
     def clean(self) -> None:
         """Do nothing: what a killed run has left behind lies among the temporary files."""
@@ -120,7 +130,7 @@ class EnvironmentGate(ChildGate):
     def _python(self, point: Point, places: list[Path]) -> str:
         """Return the interpreter of a point. An environment that is built for it is added to `places`."""
         between = self._environments
-        if point in (GOOD, between.bad):
+        if point in (GOOD, BAD):
             return (between.first if point == GOOD else between.last).python
         made = between.made(point)
         good, bad = between.first, between.last

@@ -37,7 +37,7 @@ version = ".".join(platform.python_version_tuple()[:2])
 config = pathlib.Path(sys.prefix, "pyvenv.cfg")
 settings = [line.partition("=") for line in (config.read_text() if config.exists() else "").splitlines()]
 print(json.dumps({{"version": platform.python_implementation() + " " + version, "packages": packages,
-    "folders": [sysconfig.get_path(name) for name in ("purelib", "platlib")],
+    "patch": platform.python_version(), "folders": [sysconfig.get_path(name) for name in ("purelib", "platlib")],
     "sees_system": any(name.strip() == "include-system-site-packages" and value.strip().lower() == "true"
         for name, _, value in settings)}}))
 """
@@ -50,6 +50,7 @@ class Interpreter:
 
     Attributes:
         version: `CPython 3.11`.
+        patch: `3.11.7`.
         folders: where it has its packages.
         sees_system: whether it is an environment that has the packages of the interpreter that it was made from, too.
     """
@@ -58,6 +59,7 @@ class Interpreter:
     version: str
     packages: dict[str, Package]
     folders: tuple[str, ...]
+    patch: str = ""
     sees_system: bool = False
 
 
@@ -90,6 +92,7 @@ def described(python: str, option: str) -> Interpreter:
         version=found["version"],
         packages=packages,
         folders=tuple(dict.fromkeys(found["folders"])),
+        patch=found["patch"],
         sees_system=found["sees_system"],
     )
 
