@@ -36,6 +36,7 @@ class Request:
         only: of all cases, those whose id contains one of these texts; empty for all.
         known: `{"case", "side", "point"}`: what was answered of a case that is built so.
         instead_of: its copy of a repository, and the repository itself; None where it measures the repository.
+        renamed: the place there of each file that the bad point has elsewhere, by that place moved there.
     """
 
     path: Sequence[str] | None
@@ -45,6 +46,7 @@ class Request:
     only: Sequence[str] = ()
     known: Sequence[Mapping[str, Any]] = ()
     instead_of: tuple[str, str] | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

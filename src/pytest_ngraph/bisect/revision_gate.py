@@ -75,7 +75,8 @@ class RevisionGate(ChildGate):
             for (case, base, point), (side, _) in answered
             if base == question.base and (question.cases is None or case in question.cases)
         ]
-        return dataclasses.replace(request, known=known, instead_of=(str(tree.root), str(self._bad.root)))
+        places = (str(tree.root), str(self._bad.root))
+        return dataclasses.replace(request, known=known, instead_of=places, renamed=tree.renamed(self._bad.sha))
 
     def _revision(self, sha: str) -> Revision:
         return dataclasses.replace(self._bad, name=sha, sha=sha)

@@ -8,6 +8,7 @@ that are asked about. Into the request's file goes a JSON line for each case: `{
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import signal
 import sys
@@ -21,6 +22,7 @@ from pytest_ngraph.against.pairing import BaseCase, Collection, pair
 from pytest_ngraph.against.revision.untracked import bring_untracked
 from pytest_ngraph.case import Case
 from pytest_ngraph.plugin.assembly import SESSION
+from pytest_ngraph.plugin.case_writer import node, selection, whole_files
 from pytest_ngraph.plugin.items import case_of, measures
 from pytest_ngraph.plugin.options.reading import lines
 from pytest_ngraph.system.child import die_with_parent
@@ -37,11 +39,18 @@ class BisectStep:
     def __init__(self, request: Mapping[str, Any]) -> None:
         self._request = request
         self._places = tuple(map(Path, request["instead_of"])) if request["instead_of"] else None
+        self._renamed = {Path(new): Path(old) for new, old in request["renamed"].items()}
+        self._nodes: dict[str, str] = {}
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         if self._places is not None:
             copy, original = self._places
             bring_untracked(lines(config, "ngraph_untracked"), original, copy)
+            self._nodes = {node(old, config.rootpath): node(new, config.rootpath) for new, old in self._renamed.items()}
+            are_paths = config.args_source == pytest.Config.ArgsSource.ARGS and not config.option.pyargs
+            if are_paths and self._request["cases"] is not None:
+                self._follow(config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -54,6 +63,17 @@ class BisectStep:
         kept = [own[here] for here in asked.values() if here.id in measured]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
+
+    def _follow(self, config: pytest.Config) -> None:
+        """Have whole files collected, where they lie here, also at the base, which is given the same arguments.
+
+        An earlier commit may have other tests and parameters in them, and pytest refuses a file or test that is
+        missing. Only the cases that are asked about are measured all the same.
+        """
+        started, given = config.invocation_params, set(config.args)
+        config.args = whole_files(selection(config, self._renamed))
+        others = [each for each in started.args if str(each) not in given]
+        config.invocation_params = dataclasses.replace(started, args=(*others, *config.args))
 
     def _at_home(self, case: Case) -> Case:
         """Return the case with the paths of the repository, which all its copies share."""
@@ -68,8 +88,13 @@ class BisectStep:
             parts = self._request["only"]
             return {case: at for case, at in here.items() if not parts or any(part in case.id for part in parts)}
         heads = [(each["nodeid"], Case.from_dict(each["data"])) for each in self._request["cases"]]
-        found = Collection(tuple(BaseCase(own[at].nodeid, case) for case, at in here.items()))
+        found = Collection(tuple(BaseCase(self._nodeid(own[at]), case) for case, at in here.items()))
         return {case: here[paired] for case, paired in pair(heads, found).bases.items()}
+
+    def _nodeid(self, item: pytest.Item) -> str:
+        """Return an item's node id with the place that its file has at the bad point."""
+        file, colons, name = item.nodeid.partition("::")
+        return f"{self._nodes.get(file, file)}{colons}{name}"
 
     def _built(self, cases: Any, config: pytest.Config) -> Mapping[Case, Side | Unbuilt]:
         if self._places is None:

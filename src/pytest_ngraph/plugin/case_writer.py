@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -48,7 +48,7 @@ class CaseWriter(CacheKey):
         for name, value in INERT.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
-        self._nodes = {_node(old, config.rootpath): _node(new, config.rootpath) for new, old in self._renamed.items()}
+        self._nodes = {node(old, config.rootpath): node(new, config.rootpath) for new, old in self._renamed.items()}
         if not config.option.pyargs:
             self._widen(config)
 
@@ -76,16 +76,8 @@ class CaseWriter(CacheKey):
         Another revision may have other tests and parameters in them, and pytest refuses a file or test that is
         missing. A file that has another place here is among them.
         """
-        folder = config.invocation_params.dir
-        asked = [argument.partition("::") for argument in config.args]
-        places = [((folder / path).resolve(), name) for path, _, name in asked]
-        self._selection = places + [
-            (old, name)
-            for path, name in places
-            for new, old in self._renamed.items()
-            if new.is_relative_to(path) and not any(old.is_relative_to(other) for other, _ in places)
-        ]
-        config.args = list(dict.fromkeys(str(path) for path, _ in self._selection if path.exists()))
+        self._selection = selection(config, self._renamed)
+        config.args = whole_files(self._selection)
 
     def _asked_for(self, item: pytest.Item) -> bool:
         """Whether one of the arguments includes this test, as far as this process can know."""
@@ -112,7 +104,30 @@ class CaseWriter(CacheKey):
         self._out.flush()
 
 
-def _node(file: Path, root: Path) -> str:
+def selection(config: pytest.Config, renamed: Mapping[Path, Path]) -> list[tuple[Path, str]]:
+    """Return the files and folders that the arguments mean, each with the name behind its `::`.
+
+    Args:
+        renamed: the place here of each file that has another place where the arguments come from, by that place.
+    """
+    folder = config.invocation_params.dir
+    asked = [argument.partition("::") for argument in config.args]
+    places = [((folder / path).resolve(), name) for path, _, name in asked]
+    return places + [
+        (old, name)
+        for path, name in places
+        for new, old in renamed.items()
+        if new.is_relative_to(path) and not any(old.is_relative_to(other) for other, _ in places)
+    ]
+
+
+def whole_files(selected: Iterable[tuple[Path, str]]) -> list[str]:
+    """Return as arguments those of these files and folders that exist."""
+    return list(dict.fromkeys(str(path) for path, _ in selected if path.exists()))
+
+
+def node(file: Path, root: Path) -> str:
+    """Return the node id of a file."""
     return os.path.relpath(file, root).replace(os.sep, "/")
 
 

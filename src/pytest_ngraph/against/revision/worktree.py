@@ -85,12 +85,16 @@ class Worktree:
         """Return an absolute path in this worktree as the same path in the working tree; the inverse of `to_base`."""
         return moved(text, self.root, self.revision.root)
 
-    def renamed(self) -> dict[str, str]:
+    def renamed(self, until: str = "") -> dict[str, str]:
         """Return the place here of each Python file that was renamed since, by its later place moved here.
 
         Git finds a renamed file by its content, and looks only at files that it tracks. Empty where git cannot say.
+
+        Args:
+            until: the commit that has the later places; empty for the working tree.
         """
-        options = ("--name-status", "--find-renames", "--diff-filter=R", "-z", self.revision.sha, "--", "*.py")
+        commits = filter(None, (self.revision.sha, until))
+        options = ("--name-status", "--find-renames", "--diff-filter=R", "-z", *commits, "--", "*.py")
         fields = (answers(self.revision.root, "diff", *options) or "").split("\0")
         return {
             str(self.root / new): str(self.root / old) for old, new in zip(fields[1::3], fields[2::3], strict=False)
