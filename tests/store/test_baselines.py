@@ -153,3 +153,19 @@ def test_a_damaged_run_is_not_kept(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="1 damaged line"):
         baselines.keep(tmp_path, "v1", run)
     assert baselines.names(tmp_path) == []
+
+
+def test_latest_is_the_last_run_that_was_measured_without_a_base(kept: Path) -> None:
+    """A run of the gate or of a history is measured under other conditions: nothing could be compared with it."""
+    run_of(kept, "20260103-000000-1", measured(CASE, 1.0, comparison=Comparison()), failed(OTHER))
+    run_of(kept, "20260104-000000-1", failed(CASE))
+    for found in (baselines.read(kept, "latest"), baselines.outlined(kept, "latest")[0]):
+        assert [run.id for run in found.runs] == ["20260102-000000-1"]
+    run_of(kept, "20260105-000000-1", failed(CASE), measured(OTHER, 1.0))
+    assert baselines.read(kept, "latest").label == "run 20260105-000000-1"
+
+
+def test_without_such_a_run_latest_is_a_mistake(tmp_path: Path) -> None:
+    run_of(tmp_path, "20260103-000000-1", measured(CASE, 1.0, comparison=Comparison()))
+    with pytest.raises(UsageError, match=r"no run .* was measured without a base.*Run pytest once without"):
+        baselines.read(tmp_path, "latest")

@@ -19,11 +19,13 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Outline, Run
+from pytest_ngraph.store.lines import lines as lines_of
 from pytest_ngraph.system.files import make_private, write_whole
 from pytest_ngraph.wording import counted
 
 LATEST = store.LATEST
-"""The last run of the store, whether kept as a baseline or not, except the run that is being compared."""
+"""The last run of the store that was measured without a base, whether kept as a baseline or not, except the run that is
+being compared."""
 FOLDER = "baselines"
 ANCHOR = ".anchored"
 """The file that marks a baseline as anchored."""
@@ -87,7 +89,7 @@ def read(folder: Path, name: str, own: str = "") -> Baseline:
 
     Args:
         folder: the store.
-        name: the baseline, or `LATEST` for the last run that is not `own`.
+        name: the baseline, or `LATEST` for the last run that was measured without a base and is not `own`.
         own: the run to be compared.
 
     Raises:
@@ -119,7 +121,21 @@ def _runs(folder: Path, name: str, own: str) -> tuple[Path, list[str]]:
         raise UsageError(
             f"there is no run before {own} to compare with, as {LATEST} asks for. Compare with a baseline by name."
         )
-    return folder, earlier[-1:] or [LATEST]
+    if not earlier:
+        return folder, [LATEST]
+    last = next((run for run in reversed(earlier) if _has_times(folder, run)), None)
+    if last is None:
+        raise UsageError(
+            f"no run in {folder} was measured without a base, as {LATEST} asks for: beside a base, times are others. "
+            "Run pytest once without --ngraph-against and --ngraph-history, or compare with a baseline by name."
+        )
+    return folder, [last]
+
+
+def _has_times(folder: Path, run: str) -> bool:
+    """Return whether a run has a record that `Baseline.measured` keeps. Reads no further than to the first."""
+    found = (line.data or {} for line in lines_of(folder / (run + store.SUFFIX)))
+    return any(data.get("outcome") == "measured" and data.get("comparison") is None for data in found)
 
 
 def check_open(folder: Path, name: str) -> None:

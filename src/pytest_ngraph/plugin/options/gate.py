@@ -121,7 +121,8 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-compare",
         "ngraph_compare",
-        "Compare with stored baselines, or with the last run, and fail tests that became slower by more than chance",
+        "Compare with stored baselines, or with the last run without a base, and fail tests that became slower by more "
+        "than chance",
         metavar="NAME[,NAME...]|latest",
         **ONE,
     )
