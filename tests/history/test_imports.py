@@ -129,10 +129,84 @@ def test_results_of_asv_have_a_series_for_each_combination(tmp_path: Path) -> No
     assert list(found) == ["bench.Suite.time_plain", "bench.Suite.time_sizes(1, 'a')", "bench.Suite.time_sizes(2, 'b')"]
     (row,) = found["bench.Suite.time_plain"].rows
     assert row.latency == (0.012, 0.011, 0.013)
-    assert (row.commit, row.started_at) == ("d" * 40, 1_700_000_100.0)
+    assert (row.commit, row.started_at) == ("d" * 40, 1_700_000_000.0), "the time of the commit, not of measuring it"
     assert found["bench.Suite.time_plain"].parts["device"] == "lab"
     with Index(store) as index:
-        assert index.facts(row.libraries) == {"numpy": "1.26", "python": "3.11"}
+        assert index.facts(row.libraries) == {"numpy": "1.26", "python": "3.11", "environment": "virtualenv-py3.11"}
+
+
+def of_asv(night: int, seconds: float, machine: str = "lab", environment: str = "py3.11") -> dict[str, Any]:
+    """Return what asv writes of the commit of a night, which it measured in the opposite order."""
+    row = [[seconds], [], "v", 1_790_000_000_000 - night]
+    return ASV | {
+        "commit_hash": f"{night:040d}",
+        "date": 1_700_000_000_000 + night * 86_400_000,
+        "env_name": environment,
+        "params": {"machine": machine},
+        "results": {"bench.time_it": row},
+    }
+
+
+def imported(store: Path, *results: dict[str, Any]) -> list[Series]:
+    """Import these results and return all series."""
+    files = [put(store.parent / f"{number}.json", each) for number, each in enumerate(results)]
+    assert main(["history", "import", *map(str, files), f"--store={store}"]) == 0
+    return loaded(store)
+
+
+def test_commits_that_asv_measured_newest_first_are_in_the_order_of_their_dates(tmp_path: Path) -> None:
+    """As `asv run v1..main` fills in the past: a regression was shown as an improvement."""
+    nights = [of_asv(night, (0.010 if night < 20 else 0.012) * (1 + 0.001 * (night % 3))) for night in range(30)]
+    (found,) = imported(tmp_path / "store", *reversed(nights))
+    (step,) = found.steps
+    assert (step.is_slower, step.step.place) == (True, 20)
+
+
+def test_machines_and_environments_that_take_turns_are_series_of_their_own(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    (alone,) = imported(store, *(of_asv(night, 0.010) for night in range(4)))
+    assert (alone.case_id, alone.parts["device"]) == ("bench.time_it", "lab")
+    found = imported(store, *(of_asv(night, 0.020, machine="ci") for night in range(4)))
+    assert {each.case_id: each.parts["device"] for each in found} == {
+        "bench.time_it (lab)": "lab",
+        "bench.time_it (ci)": "ci",
+    }
+    assert [[row.latency.value for row in each.rows if row.latency] for each in found] == [[0.010] * 4, [0.020] * 4]
+    found = imported(store, *(of_asv(night, 0.015, environment="py3.12") for night in range(4)))
+    assert [each.case_id for each in found] == [
+        "bench.time_it (lab, py3.11)", "bench.time_it (ci, py3.11)", "bench.time_it (lab, py3.12)",
+    ]  # fmt: skip
+    for pattern, count in (("time_it (ci, py3.11)", 1), ("time_it", 3), ("py3.11", 2)):
+        with Index(store) as index:
+            assert len(series.load(index, pattern)) == count
+
+
+def test_an_upgrade_and_a_new_machine_go_on_with_the_series(tmp_path: Path) -> None:
+    nights = [benchmark(night, 0.01) for night in range(12)]
+    for each in nights[4:]:
+        each["machine_info"] = each["machine_info"] | {"python_version": "3.12.1"}
+    for each in nights[8:]:
+        each["machine_info"] = each["machine_info"] | {"node": "newer"}
+    (found,) = imported(tmp_path / "store", *nights)
+    assert (found.case_id, len(found.rows)) == ("test_it.py::test_sort[8]", 12)
+
+
+def test_containers_that_are_named_anew_every_time_are_no_machines(tmp_path: Path) -> None:
+    nights = [benchmark(night, 0.01) for night in range(12)]
+    for number, each in enumerate(nights):
+        each["machine_info"] = each["machine_info"] | {"node": f"fv-az{number % 11}"}
+    (found,) = imported(tmp_path / "store", *nights)
+    assert len(found.rows) == 12
+
+
+def test_versions_of_python_that_take_turns_are_series_of_their_own(tmp_path: Path) -> None:
+    nights = [benchmark(night, 0.01) for night in range(8)]
+    for each in nights[1::2]:
+        each["machine_info"] = each["machine_info"] | {"python_version": "3.12.1"}
+    found = imported(tmp_path / "store", *nights)
+    assert [each.case_id for each in found] == [
+        f"test_it.py::test_sort[8] (Python {version})" for version in ("3.11", "3.12")
+    ]
 
 
 @pytest.mark.parametrize(

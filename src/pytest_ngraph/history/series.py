@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
-from pytest_ngraph.history import facts, steps
+from pytest_ngraph.history import facts, places, steps
 from pytest_ngraph.history.chain import Link, chained
 from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.levels import Chain
+from pytest_ngraph.history.places import Place
 from pytest_ngraph.history.row import Row
 from pytest_ngraph.history.steps import LEVEL, Step
 from pytest_ngraph.stats import Estimate
 
+FactsOf = Callable[[str], dict[str, str]]
 Unit = Literal["ratio", "seconds"]
 """Times over those of an anchor that was measured beside them; or seconds, which drift with the machine."""
 IMPORTED = "import-"
@@ -118,16 +122,22 @@ def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL
         since: seconds since the epoch. Steps are left out that the nights before showed, too. A step is known some
             nights after it began, so that its beginning does not say whether it is new.
     """
-    cases, parts = _glob(pattern), index.cases()
+    cases, parts, facts_of = _glob(pattern), index.cases(), cache(index.facts)
     beside = _by_case((row for row in index.rows(cases, anchored=True) if row.ratio), branch)
-    imported = _by_case((row for row in index.rows(cases, run=f"{IMPORTED}*") if _has_seconds(row)), branch)
+    imported: dict[str, list[Row]] = {}
+    every = _by_case((row for row in index.rows(run=f"{IMPORTED}*") if _has_seconds(row)), branch)
+    for name, rows in every.items():
+        for own in places.separated(name, rows, lambda row: Place.of(facts_of(row.machine) | facts_of(row.libraries))):
+            if _is_chosen(name, cases) or _is_chosen(own.name, cases):
+                imported[own.name] = own.rows
+                parts[own.name] = parts[name] | ({"device": own.machine} if own.machine else {})
     found: list[Series] = []
     for make, by_case in ((_ratios, beside), (_seconds, imported)):
-        made = _with_steps([make(case_id, parts[case_id], rows) for case_id, rows in by_case.items()], index, level)
+        made = _with_steps([make(case_id, parts[case_id], rows) for case_id, rows in by_case.items()], facts_of, level)
         if since:
             earlier = {case_id: [row for row in rows if row.started_at < since] for case_id, rows in by_case.items()}
             cut = [make(case_id, parts[case_id], rows) for case_id, rows in earlier.items() if rows]
-            known = {each.case_id: each for each in _with_steps(cut, index, level)}
+            known = {each.case_id: each for each in _with_steps(cut, facts_of, level)}
             made = [_without_known(each, known[each.case_id]) if each.case_id in known else each for each in made]
         found += made
     return found
@@ -156,6 +166,10 @@ def _glob(pattern: str) -> str:
     return pattern if any(sign in pattern for sign in "*?") else f"*{pattern}*"
 
 
+def _is_chosen(name: str, pattern: str) -> bool:
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
+
+
 def _by_case(rows: Iterable[Row], branch: str) -> dict[str, list[Row]]:
     """Return rows by case. Those of an unknown branch belong to every one."""
     found: dict[str, list[Row]] = defaultdict(list)
@@ -182,14 +196,7 @@ def _has_seconds(row: Row) -> bool:
     return row.latency is not None and 0 < row.latency.value < math.inf
 
 
-def _with_steps(found: Sequence[Series], index: Index, level: float) -> list[Series]:
-    known: dict[str, dict[str, str]] = {}
-
-    def facts_of(digest: str) -> dict[str, str]:
-        if digest not in known:
-            known[digest] = index.facts(digest)
-        return known[digest]
-
+def _with_steps(found: Sequence[Series], facts_of: FactsOf, level: float) -> list[Series]:
     def explained(series: Series, step: Step) -> Found:
         before, after = series.rows[step.earliest - 1], series.rows[step.latest]
         return Found(

@@ -12,6 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.history.places import ENVIRONMENT
 from pytest_ngraph.history.summary import Origin, Summary, case_named
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.store.run import COMMIT
@@ -28,7 +29,10 @@ def wrote(data: Mapping[str, Any]) -> bool:
 
 
 def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summary]]:
-    """Yield the results of a file; all are of one commit and one machine."""
+    """Yield the results of a file; all are of one commit and one machine.
+
+    Their time is that of the commit: `asv run v1..main` measures older commits after newer ones.
+    """
     if data.get("version") != VERSION:
         raise ValueError(f"version {data.get('version')} of asv's format, not {VERSION}; `asv update` converts it")
     about = dict(data.get("params") or {})
@@ -36,7 +40,8 @@ def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summa
     libraries = {str(name): str(text) for name, text in (data.get("requirements") or {}).items() if text}
     facts = {name: str(about[key]) for key, name in OF_MACHINE.items() if about.get(key)}
     python = {"python": str(data["python"])} if data.get("python") else {}
-    origin = Origin(run="", environment=facts | python | libraries, source={COMMIT: str(data["commit_hash"])})
+    named = {ENVIRONMENT: str(data["env_name"])} if data.get("env_name") else {}
+    origin = Origin(run="", environment=facts | python | libraries | named, source={COMMIT: str(data["commit_hash"])})
     columns = list(data["result_columns"])
     for name, row in data["results"].items():
         if not name.rpartition(".")[2].startswith(OF_TIME):
@@ -47,7 +52,7 @@ def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summa
                 case_id=label,
                 case=case_named(label, machine),
                 outcome="measured",
-                started_at=float(found.get("started_at") or data.get("date") or 0) / 1000,
+                started_at=float(data.get("date") or found.get("started_at") or 0) / 1000,
                 latency=latency,
             )
             yield origin, summary

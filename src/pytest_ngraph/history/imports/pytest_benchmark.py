@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pytest_ngraph.history.places import ENVIRONMENT
 from pytest_ngraph.history.summary import Origin, Summary, case_named
 from pytest_ngraph.stats import Estimate, median_interval
 from pytest_ngraph.store.run import BRANCH, COMMIT
@@ -65,12 +66,14 @@ def _latency(stats: Mapping[str, Any]) -> Estimate | None:
 
 def _environment(machine: Mapping[str, Any]) -> dict[str, str]:
     cpu = machine.get("cpu") or {}
+    implementation = machine.get("python_implementation") or "CPython"
     facts = {
         "fingerprint": machine.get("node"),
         "processor": cpu.get("brand_raw") or machine.get("processor"),
         "architecture": machine.get("machine"),
         "system": f"{machine.get('system', '')} {machine.get('release', '')}".strip(),
         "python": machine.get("python_version"),
+        ENVIRONMENT: None if implementation == "CPython" else implementation,
     }
     return {name: str(text) for name, text in facts.items() if text}
 
