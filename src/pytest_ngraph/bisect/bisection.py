@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from pytest_ngraph.bisect.answer import UNANSWERED, Answer, Found, usual_reasons
-from pytest_ngraph.bisect.graph import Graph, Point
+from pytest_ngraph.bisect.graph import Bits, Graph, Point
 from pytest_ngraph.bisect.outcome import Culprit, Outcome, Range
 from pytest_ngraph.bisect.question import Gate, Purpose, Question, Reply
 from pytest_ngraph.bisect.search import Search, next_point
@@ -108,7 +110,7 @@ class Bisection:
     def _narrow(self, searches: Sequence[Search]) -> None:
         """Ask about the point that helps most."""
         point = next_point(searches)
-        asked = [search for search in searches if point in search.open]
+        asked = [search for search in searches if search.open & self._graph.bit(point)]
         answers = self._ask("search", point, asked[0].base, [search.case for search in asked])
         for search in asked:
             search.learn(point, answers[search.case])
@@ -119,8 +121,7 @@ class Bisection:
             self._accuse(tip, searches)
         for search in ended:
             if not search.is_found:
-                in_vain = [search.unanswered[point] for point in search.candidates if point in search.unanswered]
-                found = self._range(search, search.candidates, _in_vain(in_vain), usual_reasons(in_vain))
+                found = self._range(search, search.candidates, _in_vain(search.in_vain), usual_reasons(search.in_vain))
                 self._ranges.append(found)
         again: list[Search] = []
         for tip, searches in self._by(ended, lambda search: search.tip).items():
@@ -166,15 +167,13 @@ class Bisection:
             return whole.low / own.high < 1 / (1 + self._margin)
         return whole.high / own.low > 1 + self._margin
 
-    def _range(
-        self, search: Search, points: Collection[Point], reason: str, reasons: Mapping[Found, str] = {}
-    ) -> Range:
+    def _range(self, search: Search, points: Bits, reason: str, reasons: Mapping[Found, str] = {}) -> Range:
         order = self._graph.order
         return Range(
             case=search.case,
             base=search.base,
             tip=search.tip,
-            points=sorted(points, key=order.__getitem__),
+            points=sorted(self._graph.points(points), key=order.__getitem__),
             reason=reason,
             reasons=reasons,
             answer=self._answers[search.case, search.tip, search.base],
@@ -211,12 +210,12 @@ class Bisection:
     def _step(self, question: Question) -> Step:
         opened = [search for search in self._searches if search.open]
         bases = self._by(self._searches, lambda search: search.base).values()
-        halvings = [max(_halvings(len(search.candidates)) for search in of_base) for of_base in bases]
+        halvings = [max(_halvings(search.candidates.bit_count()) for search in of_base) for of_base in bases]
         left = sum(halvings) + len(bases) if self._searches else 2 + _halvings(len(self._graph.order))
         measured = [reply.seconds for reply in self._replies if reply.measured]
         seconds = left * sum(measured) / len(measured) if measured else None
-        points = frozenset().union(*(search.candidates for search in opened)) if opened else self._graph.order.keys()
-        return Step(len(self._replies) + 1, question, left, len(points), seconds)
+        points = reduce(or_, (search.candidates for search in opened)).bit_count() if opened else len(self._graph.order)
+        return Step(len(self._replies) + 1, question, left, points, seconds)
 
     @staticmethod
     def _by(searches: Iterable[Search], key: Callable[[Search], Point]) -> dict[Point, list[Search]]:

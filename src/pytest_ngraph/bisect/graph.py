@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import compress
 
 Point = str
 """A commit's full hash, or an environment's name."""
+Bits = int
+"""A set of points: the bit of each has its number in `Graph.numbers`. Thousands of sets of thousands of points are then
+small, and quick to intersect and to count."""
 
 
 class Graph:
@@ -33,29 +37,46 @@ class Graph:
         """Return the point that this one was made from; None for the first commit of a repository."""
         return next(iter(self._parents[point]), None)
 
-    def between(self, start: Point, end: Point) -> frozenset[Point]:
+    def between(self, start: Point, end: Point) -> Bits:
         """Return the points that `end` contains and `start` does not, `end` included."""
-        contained: frozenset[Point] = self.ancestry.get(start, frozenset())
-        return self.ancestry[end] - contained
+        return self.ancestry[end] & ~self.ancestry.get(start, 0)
+
+    def points(self, bits: Bits) -> list[Point]:
+        """Return the points of a set."""
+        return list(compress(self.numbers, map(int, reversed(f"{bits:b}"))))
+
+    def bit(self, point: Point) -> Bits:
+        """Return the set of one point."""
+        return 1 << self.numbers[point]
 
     @cached_property
-    def ancestry(self) -> dict[Point, frozenset[Point]]:
-        """For each point, all points that it contains: itself, its parents, theirs and so on."""
-        found: dict[Point, frozenset[Point]] = {}
+    def numbers(self) -> dict[Point, int]:
+        """A number for each point, in the order of the numbers: after those of all points that it contains."""
+        found: dict[Point, int] = {}
         waiting = list(self._parents)
         while waiting:
             point = waiting[-1]
-            parents = [parent for parent in self._parents[point] if parent in self._parents]
-            missing = [parent for parent in parents if parent not in found]
+            missing = [each for each in self._parents[point] if each in self._parents and each not in found]
             if missing:
                 waiting += missing
                 continue
             waiting.pop()
-            found.setdefault(point, frozenset({point}).union(*(found[parent] for parent in parents)))
+            found.setdefault(point, len(found))
+        return found
+
+    @cached_property
+    def ancestry(self) -> dict[Point, Bits]:
+        """For each point, all points that it contains: itself, its parents, theirs and so on."""
+        found: dict[Point, Bits] = {}
+        for point, number in self.numbers.items():
+            contained = 1 << number
+            for parent in self._parents[point]:
+                contained |= found.get(parent, 0)
+            found[point] = contained
         return found
 
     @cached_property
     def order(self) -> dict[Point, int]:
         """The points, each after all points that it contains."""
-        by_size = sorted(self.ancestry, key=lambda point: (len(self.ancestry[point]), point))
+        by_size = sorted(self.ancestry, key=lambda point: (self.ancestry[point].bit_count(), point))
         return {point: number for number, point in enumerate(by_size)}

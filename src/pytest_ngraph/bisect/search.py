@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pytest_ngraph.bisect.answer import Answer
-from pytest_ngraph.bisect.graph import Graph, Point
+from pytest_ngraph.bisect.graph import Bits, Graph, Point
 
 GOLDEN = 0.618034
 """Multiples of it, modulo 1, spread evenly however many there are."""
@@ -30,7 +31,7 @@ class Search:
     base: Point
     tip: Point
     graph: Graph
-    candidates: frozenset[Point]
+    candidates: Bits
     unanswered: dict[Point, Answer] = field(default_factory=dict)
 
     @classmethod
@@ -44,31 +45,27 @@ class Search:
         if answer.found == "worse":
             self.tip, self.candidates = point, self.candidates & contained
         elif answer.found == "fine":
-            self.candidates -= contained
+            self.candidates &= ~contained
         else:
             self.unanswered[point] = answer
 
     @property
-    def open(self) -> frozenset[Point]:
+    def open(self) -> Bits:
         """The candidates that can still be asked about. Without any, the search is over."""
-        return self.candidates - self.unanswered.keys() - {self.tip}
+        closed = self.graph.bit(self.tip)
+        for point in self.unanswered:
+            closed |= self.graph.bit(point)
+        return self.candidates & ~closed
 
     @property
     def is_found(self) -> bool:
         """Whether one candidate is left: the first that is worse."""
-        return self.candidates == {self.tip}
+        return self.candidates == self.graph.bit(self.tip)
 
     @property
-    def in_vain(self) -> int:
-        """How many candidates were tried in vain."""
-        return len(self.unanswered.keys() & self.candidates)
-
-    def gain(self, point: Point) -> int:
-        """Return how many candidates an answer about this point rules out at least; 0 where it is not asked for."""
-        if point not in self.open:
-            return 0
-        contained = len(self.candidates & self.graph.ancestry[point])
-        return min(contained, len(self.candidates) - contained)
+    def in_vain(self) -> list[Answer]:
+        """What came of the candidates that were tried in vain."""
+        return [answer for point, answer in self.unanswered.items() if self.candidates & self.graph.bit(point)]
 
 
 def next_point(searches: Iterable[Search]) -> Point:
@@ -77,9 +74,26 @@ def next_point(searches: Iterable[Search]) -> Point:
     After a try in vain, the next lies away from the middle: points around one that does not build often do not build.
     """
     searches = list(searches)
-    order = searches[0].graph.order
-    points = frozenset().union(*(search.open for search in searches))
-    gains = {point: sum(search.gain(point) for search in searches) for point in points}
-    ranked = sorted(points, key=lambda point: (-gains[point], order[point]))
-    in_vain = max(search.in_vain for search in searches)
+    order, gains = searches[0].graph.order, _gains(searches)
+    ranked = sorted(gains, key=lambda point: (-gains[point], order[point]))
+    in_vain = max(len(search.in_vain) for search in searches)
     return ranked[int(len(ranked) * ((in_vain * GOLDEN) % 1.0) ** AWAY)]
+
+
+def _gains(searches: Sequence[Search]) -> dict[Point, int]:
+    """Return how many candidates answers about each point rule out at least, all searches that ask for it together."""
+    graph = searches[0].graph
+    alike: dict[Bits, Counter[Bits]] = defaultdict(Counter)
+    for search in searches:
+        alike[search.candidates][search.open] += 1
+    gains: dict[Point, int] = defaultdict(int)
+    for candidates, opened in alike.items():
+        count = candidates.bit_count()
+        split: dict[Point, int] = {}
+        for bits, times in opened.items():
+            for point in graph.points(bits):
+                if point not in split:
+                    contained = (candidates & graph.ancestry[point]).bit_count()
+                    split[point] = min(contained, count - contained)
+                gains[point] += times * split[point]
+    return gains
