@@ -45,8 +45,8 @@ def declare(commands: Any) -> None:
         metavar="DIR",
         help="folder of wheels that packages are installed from, instead of the index; repeatable",
     )
-    parser.add_argument("--level", type=share, default=0.01, metavar="SHARE", help="chance of a false accusation; 1%%")
-    parser.add_argument("--margin", type=share, default=0.01, metavar="SHARE", help="slowdown that is tolerated; 1%%")
+    parser.add_argument("--level", type=share, metavar="SHARE", help="chance of a false accusation; 1%%")
+    parser.add_argument("--margin", type=share, metavar="SHARE", help="slowdown that is tolerated; 1%%")
     parser.add_argument(
         "--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with one that was interrupted"
     )
@@ -103,6 +103,7 @@ def _asked(parsed: argparse.Namespace) -> Any:
         )
     if not (libraries or parsed.good):
         raise UsageError("nothing to bisect. Give the good revision, and the bad one where that is not HEAD.")
+    shares = {name: getattr(parsed, name) for name in ("level", "margin")}
     return Asked(
         good=parsed.python or parsed.good,
         bad=parsed.against_python or parsed.bad or "HEAD",
@@ -110,14 +111,25 @@ def _asked(parsed: argparse.Namespace) -> Any:
         only=tuple(parsed.case),
         improved=parsed.improved,
         first_parent=parsed.first_parent,
-        level=parsed.level,
-        margin=parsed.margin,
         libraries=libraries,
         find_links=tuple(str(Path(each).absolute()) if Path(each).is_dir() else each for each in parsed.find_links),
+        **{name: value for name, value in shares.items() if value is not None},
     )
 
 
 def _refuse_others(parsed: argparse.Namespace) -> None:
     """Raise `UsageError` for what a bisection that goes on was asked for before."""
-    if parsed.good or parsed.python or parsed.against_python or parsed.arguments or parsed.case:
-        raise UsageError("--resume goes on with what was asked before: leave out revisions, cases and arguments.")
+    given = {
+        "GOOD": parsed.good,
+        "--case": parsed.case,
+        "--improved": parsed.improved,
+        "--first-parent": parsed.first_parent,
+        "--python": parsed.python,
+        "--against-python": parsed.against_python,
+        "--find-links": parsed.find_links,
+        "--level": parsed.level is not None,
+        "--margin": parsed.margin is not None,
+        "pytest's arguments": parsed.arguments,
+    }
+    if others := [name for name, value in given.items() if value]:
+        raise UsageError(f"--resume goes on with what was asked before: leave out {', '.join(others)}.")
