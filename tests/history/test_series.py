@@ -204,6 +204,21 @@ def since(night: float) -> str:
     return f"--since={age_s / 86400:.3f}d"
 
 
+def test_a_step_by_uncommitted_changes_has_no_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bisection between a commit and the same one with changes would end in "are the same commit"."""
+    committed = nights.commit(7)
+    for first, mark, ratio in ((0, "", 1.0), (10, "+", 1.04)):
+        nights.write(tmp_path, {nights.CASE: [ratio] * 10}, first=first, head=committed + mark)
+    assert main(["history", f"--store={tmp_path}"]) == 0
+    shown = capsys.readouterr().out
+    short = committed[:10]
+    assert f"  between {short} and {short} with uncommitted changes\n" in shown
+    assert "bisect" not in shown
+    (found,) = loaded(tmp_path)
+    other = dataclasses.replace(found.steps[0], good=f"{nights.commit(3)}+")
+    assert other.bisect("a", {}) == f"pytest-ngraph bisect {'0' * 12} {'0' * 12} --case a"
+
+
 def test_improvements_fail_nothing(tmp_path: Path) -> None:
     nights.write(tmp_path, {nights.CASE: [1.0] * 10 + [0.95] * 8})
     assert main(["history", f"--store={tmp_path}", "--fail"]) == 0

@@ -64,12 +64,16 @@ def write(
     first: int = 0,
     anchor: str = "v1.0",
     anchor_commit: str = "a" * 40,
+    head: str = "",
 ) -> list[str]:
-    """Write a run for each night, and return their ids. The commit of night n is n as a number of 40 digits."""
+    """Write a run for each night, and return their ids.
+
+    Every night has the commit `head`; without it, night n has n as a number of 40 digits.
+    """
     runs = []
     for place in range(len(next(iter(ratios.values())))):
         night = first + place
-        source = {"commit": commit(night), "branch": "main", "anchor": anchor, "anchor commit": anchor_commit}
+        source = {"commit": head or commit(night), "branch": "main", "anchor": anchor, "anchor commit": anchor_commit}
         journal = Journal(store, dict(environment), now=partial(_begun, night), source=source)
         for of, of_nights in ratios.items():
             if not math.isnan(of_nights[place]):

@@ -61,10 +61,12 @@ class Found:
     def bisect(self, case_id: str, parts: Mapping[str, Any]) -> str:
         """Return the command that finds the commit; empty where the commits are not known, or are the same.
 
+        Uncommitted changes take no part in a bisection.
+
         Args:
             parts: of the case, as in `Summary.case`.
         """
-        if not (self.good and self.bad) or self.good == self.bad:
+        if not (self.good and self.bad) or self.good.rstrip("+") == self.bad.rstrip("+"):
             return ""
         words = ["pytest-ngraph", "bisect", self.good[:12], self.bad[:12], "--case", case_id]
         words += [] if self.is_slower else ["--improved"]

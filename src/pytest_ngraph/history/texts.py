@@ -36,15 +36,19 @@ def _step(series: Series, found: Found) -> Iterator[str]:
     if series.unit == "seconds":
         yield "  in seconds, which were not measured beside an anchor: it may be the machine"
     if found.good and found.bad and found.good != found.bad:
-        yield f"  between {found.good[:SHORT]} and {found.bad[:SHORT]}"
+        yield f"  between {_short(found.good)} and {_short(found.bad)}"
     elif found.bad:
-        yield f"  at the same commit, {found.bad[:SHORT]}"
+        yield f"  at the same commit, {_short(found.bad)}"
     if found.libraries:
         yield f"  libraries: {listed(found.libraries, MOST_CHANGES)}"
     if found.machine:
         yield f"  machine: {listed(found.machine, MOST_CHANGES)}"
     if command := found.bisect(series.case_id, series.parts):
         yield f"  {command}"
+
+
+def _short(commit: str) -> str:
+    return commit[:SHORT] + (" with uncommitted changes" if commit.endswith("+") else "")
 
 
 def as_data(found: Sequence[Series]) -> list[dict[str, Any]]:
