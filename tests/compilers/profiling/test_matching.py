@@ -46,6 +46,28 @@ def test_what_follows_in_a_fusion_is_found_where_its_beginning_is_named() -> Non
     }
 
 
+def test_a_kernel_that_is_whole_gets_no_other_operation() -> None:
+    nodes = [
+        node("relu_1", "before", "relu"),
+        node("conv_2", "block.conv", "conv2d", ["relu_1"]),
+        node("conv_3", "block.shortcut", "conv2d", ["relu_1"]),
+        node("add", "block", "add", ["conv_2", "conv_3"]),
+    ]
+
+    def found(*, whole: bool) -> dict[str, tuple[str, ...]]:
+        return complete(
+            {
+                "relu": Known(nodes=("relu_1",), whole=whole),
+                "both": Known(nodes=("conv_2",), inputs=("relu",)),
+                "add": Known(nodes=("add",), inputs=("both",), whole=whole),
+            },
+            nodes,
+        )
+
+    assert found(whole=False)["both"] == ("conv_2",)
+    assert found(whole=True) == {"relu": ("relu_1",), "both": ("conv_2", "conv_3"), "add": ("add",)}
+
+
 def test_layout_changes_are_looked_through() -> None:
     known = {
         "first": Known(nodes=("conv_1",)),

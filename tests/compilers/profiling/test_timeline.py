@@ -70,6 +70,13 @@ def test_an_operator_that_does_not_report_itself_has_the_time_up_to_the_next() -
     )
 
 
+def test_a_step_that_reports_itself_and_begins_nothing_is_whole() -> None:
+    steps = [Step(name, (name,), ("",), (), (name,), True) for name in ("conv2d", "relu", "mul")]
+    nodes = [node("conv2d_1", "conv", "conv2d"), node("relu_1", "act", "relu", ["conv2d_1"])]
+    known = torchscript.known(steps, nodes)
+    assert {name: each.whole for name, each in known.items()} == {"conv2d": False, "relu": True, "mul": False}
+
+
 def test_the_first_run_of_a_session_does_not_count() -> None:
     def event(name: str, at: int, microseconds: int, category: str = "Node") -> dict[str, Any]:
         described = {"op_name": "Conv", "provider": "CPUExecutionProvider"}

@@ -32,11 +32,13 @@ class Known:
         nodes: names of the operations that it names.
         inputs: names of the kernels that it reads.
         layout: whether it only changes a layout or a type. What is on both sides of it is next to each other.
+        whole: whether no other operations went into it than those that it names.
     """
 
     nodes: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     layout: bool = False
+    whole: bool = False
 
 
 def complete(known: Mapping[str, Known], nodes: Sequence[Node]) -> dict[str, tuple[str, ...]]:
@@ -142,7 +144,9 @@ class _Matching:
         fitting = [
             kernel
             for kernel in above | near
-            if above <= self._inputs[kernel] | {kernel} and below <= self._reached[kernel]
+            if not self._known[kernel].whole
+            and above <= self._inputs[kernel] | {kernel}
+            and below <= self._reached[kernel]
         ]
         if not fitting:
             return None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ngraph.compilers.profiling.matching import Known, aligned, located
+from pytest_ngraph.compilers.profiling.matching import Known, aligned, begins_kernel, located
 from pytest_ngraph.compilers.profiling.pytorch import recorded_calls
 from pytest_ngraph.compilers.profiling.timeline import Span
 from pytest_ngraph.explain.profile import Kernel
@@ -129,14 +129,19 @@ def _joined(first: Step, second: Step) -> Step:
 
 
 def known(steps: Sequence[Step], nodes: Sequence[Node]) -> dict[str, Known]:
-    """Return what is known of each step: its operations, where parameters or the order show them."""
+    """Return what is known of each step: its operations, where parameters or the order show them.
+
+    Freezing folds others only into convolutions and products, which begin a step.
+    """
     made_by = {value: step.name for step in steps for value in step.makes}
+    begin = {node.name for node in nodes if begins_kernel(node)}
     matched = _matched(steps, nodes)
     return {
         step.name: Known(
             nodes=tuple(matched.get(step.name, ())),
             inputs=tuple(dict.fromkeys(made_by[value] for value in step.reads if value in made_by)),
             layout=step.operators[0] in LAYOUT and step.name not in matched,
+            whole=step.reports and step.name in matched and begin.isdisjoint(matched[step.name]),
         )
         for step in steps
     }
