@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CALL, MODULE, NODE = "ngraph call", "ngraph module ", "ngraph node "
 """Our spans: the name of one around a call, and the prefixes of those around modules and nodes."""
+COMPILED = "_compiled_call_impl"
+"""What a module is called by instead of its `forward`, once its `compile` was called."""
 PROFILED = ("cpu", "cuda")
 """Kinds of devices whose work PyTorch's profiler reports."""
 MOVING = frozenset(
@@ -76,12 +78,13 @@ class ProfiledModule:
 
 
 def _parts(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the path and the module of each part that Python calls: of a ScriptModule, the whole alone."""
-    script = None
+    """Yield the path and the module of each part that Python calls: of one that is compiled, the whole alone."""
+    compiled = None
     for path, part in module.named_modules():
-        if script is not None and is_within(path, script):
+        if compiled is not None and is_within(path, compiled):
             continue
-        script = path if pytorch.is_script(part) else None
+        in_place = getattr(part, COMPILED, None) is not None
+        compiled = path if in_place or pytorch.is_script(part) or "_orig_mod" in part._modules else None
         yield path, part
 
 
@@ -92,17 +95,18 @@ def _spans_around(parts: Sequence[tuple[str, torch.nn.Module]]) -> Iterator[None
     Each has another `forward` meanwhile. With hooks it would compute otherwise: PyTorch has kernels for whole layers,
     and takes them only where no part has hooks.
     """
-    before = [vars(part).get("forward") for _, part in parts]
+    names = [COMPILED if getattr(part, COMPILED, None) else "forward" for _, part in parts]
+    before = [vars(part).get(name) for name, (_, part) in zip(names, parts, strict=True)]
     try:
-        for path, part in parts:
-            vars(part)["forward"] = _with_span(MODULE + path, part.forward)
+        for name, (path, part) in zip(names, parts, strict=True):
+            vars(part)[name] = _with_span(MODULE + path, getattr(part, name))
         yield
     finally:
-        for (_, part), own in zip(parts, before, strict=True):
+        for name, (_, part), own in zip(names, parts, before, strict=True):
             if own is None:
-                vars(part).pop("forward", None)
+                vars(part).pop(name, None)
             else:
-                vars(part)["forward"] = own
+                vars(part)[name] = own
 
 
 def _with_span(name: str, forward: Callable[..., object]) -> Callable[..., object]:
