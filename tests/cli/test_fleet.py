@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pytest
 from cluster.devices import ORIN
@@ -12,6 +16,10 @@ from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.quotas import Quotas
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.health import Health
+
+if TYPE_CHECKING:
+    from pytest_ngraph.cluster.client.link import Link
+    from pytest_ngraph.cluster.presence import JoinedDevice
 
 START = ["device", "start", "--name=orin", "--scheduler=localhost"]
 
@@ -70,3 +78,40 @@ def test_devices_are_chosen_by_their_name_or_their_pools() -> None:
     assert fleet.chosen([ORIN, other], ["orin-2"]) == [other]
     with pytest.raises(UsageError, match="unknown device 'orni'"):
         fleet.chosen([ORIN, other], ["orni"])
+
+
+class Fleet:
+    """A link to one device, which answers what the test says."""
+
+    user = "anna@head"
+    unreadable: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, answer: Any = None) -> None:
+        self._answer = answer
+
+    def present(self) -> list[JoinedDevice]:
+        return [ORIN]
+
+    def run(self, *arguments: Any, on: Sequence[str]) -> dict[str, Any]:
+        return dict.fromkeys(on, self._answer)
+
+
+def ran(link: Fleet, *arguments: str) -> int:
+    """Run `pytest-ngraph device` with these arguments, connected to this link."""
+    asked = argparse.ArgumentParser()
+    commands = asked.add_subparsers()
+
+    def add(name: str, function: Callable[[argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=about)
+        command.set_defaults(run=function)
+        return command
+
+    fleet.declare(add, lambda parsed, role: nullcontext(cast("Link", link)))
+    parsed = asked.parse_args(arguments)
+    return int(parsed.run(parsed))
+
+
+@pytest.mark.parametrize("answer", [7, ["anna"], {"by": "anna@head"}, {"by": "anna@head", "until": float("inf")}])
+def test_a_device_that_answers_anything_is_named(capsys: pytest.CaptureFixture[str], answer: Any) -> None:
+    assert ran(Fleet(answer), "reserve", "orin", "--for=2h") == 1
+    assert capsys.readouterr().out.startswith("orin-1 answers what cannot be read: ")

@@ -3,71 +3,26 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from cluster.fake_dispatch import Way, fails, rows
+from cluster.remote_bench import ROOT, Heard, bench
 from distributed.scheduler import KilledWorker
 from synthetic import case, measured
 
-from pytest_ngraph.bench.asked import NOTHING, Asked
-from pytest_ngraph.bench.progress import Silent
-from pytest_ngraph.bench.work_order import WorkOrder
+from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Task
 from pytest_ngraph.cluster.client.dispatch import Arrival
-from pytest_ngraph.cluster.client.errands import Errands, SentGroup
-from pytest_ngraph.cluster.client.local_project import LocalProject
-from pytest_ngraph.cluster.client.remote import TRIES, RemoteBench
-from pytest_ngraph.cluster.plain import NOT_READ
-from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.client.errands import SentGroup
+from pytest_ngraph.cluster.client.remote import TRIES
 from pytest_ngraph.errors import DeviceAway, NgraphError
-from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.machine.machine import CXX
-from pytest_ngraph.record import Phase, Record
-from pytest_ngraph.settings import Settings
+from pytest_ngraph.record import Record
 
-ROOT = Path("/home/somebody/project")
-KNOWN = {"fingerprint": "f", "torch": "2.6", CXX: "g++ 12"}
 ONE, TWO = case("identity"), case("identity", batch_size=2)
 LOST = KilledWorker("measure", None, 1)  # type: ignore[arg-type]  # the scheduler's own state of a worker
-
-
-class Heard(Silent):
-    def __init__(self) -> None:
-        self.phases: list[tuple[Case, Phase]] = []
-        self.waits: list[str] = []
-
-    def waiting(self, reason: str) -> None:
-        self.waits.append(reason)
-
-    def phase(self, case: Case, phase: Phase) -> None:
-        self.phases.append((case, phase))
-
-
-def bench(
-    way: Any,
-    *groups: list[Case],
-    heard: Heard | None = None,
-    devices: list[str] | None = None,
-    asked: Asked = NOTHING,
-    again: dict[Case, str] | None = None,
-) -> RemoteBench:
-    described = [] if devices is None else devices
-    work = WorkOrder(
-        settings=Settings(),
-        profiles=BUILT_IN,
-        groups=groups,
-        progress=heard or Heard(),
-        run_id=lambda: "run",
-        enter=lambda case, phase: None,
-        describe_device=lambda device, environment: described.append(f"{device} {environment['fingerprint']}"),
-        asked=asked,
-        measured_again=({} if again is None else again).__setitem__,
-    )
-    project = LocalProject(root=ROOT, folder=".", path=(), packed=Packed(digest="d", content=b""))
-    return RemoteBench(way, Errands(work, "client", project), work, lambda device: KNOWN)
 
 
 def test_everything_is_sent_out_at_once_and_taken_as_it_comes() -> None:
@@ -223,37 +178,6 @@ def test_a_device_without_room_fails_what_it_cannot_take() -> None:
     assert record.failure.message == "device xeon: the project cannot be unpacked: no space left"
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (b"\x80\x04.", "its answer cannot be read: it is no text, but bytes"),
-        (NOT_READ, "its answer cannot be read: Expecting value"),
-        ("[1]", "its answer cannot be read: it is a list, not an object"),
-        ('{"rows": 7}', "its records cannot be read"),
-        ('{"rows": [[0, {}]]}', "its records cannot be read"),
-        ('{"rows": [[99, {}]]}', "its records cannot be read: IndexError"),
-        (json.dumps({"rows": [[0, measured(TWO, 0.1).to_dict()]]}), f"it sent the record of {TWO.id} for {ONE.id}"),
-        ('{"needs": 7, "worker": "tcp://xeon"}', "does not say which projects it lacks"),
-        ('{"failed": ["odd"]}', "odd"),
-        ('{"reserved": {"by": "anna@head", "left_s": Infinity}}', "it does not say for how long it is reserved"),
-    ],
-)
-def test_an_answer_that_makes_no_sense_fails_its_cases_and_names_the_device(answer: Any, reason: str) -> None:
-    way = Way(lambda errand: Arrival(errand, answer))
-    found = {record.case: record for record in bench(way, [ONE]).run([ONE])}
-    failure = found[ONE].failure
-    assert failure is not None
-    assert failure.message.startswith("device xeon: ")
-    assert reason in failure.message
-
-
-def test_messages_that_make_no_sense_are_left_out() -> None:
-    way, heard = Way(), Heard()
-    odd: list[Any] = [{}, {"group": 99, "case": 0}, {"group": 0, "case": "x", "phase": "compile"}, {"case": 0}]
-    way.messages.extend(odd)
-    assert [record.outcome for record in bench(way, [ONE], heard=heard).run([ONE])] == ["measured"]
-
-
 def test_a_device_gets_its_next_groups_only_as_it_measures() -> None:
     way, cases = Way(), [case("identity", batch_size=size) for size in range(1, 7)]
     ours = bench(way, *([each] for each in cases))
@@ -262,12 +186,6 @@ def test_a_device_gets_its_next_groups_only_as_it_measures() -> None:
     assert [errand.number for errand in way.sent] == [0, 1, 2]
     list(records)
     assert sorted(errand.number for errand in way.sent) == [0, 1, 2, 3, 4, 5]
-
-
-def test_a_device_that_refuses_is_given_up_with_its_reason() -> None:
-    way = Way(lambda errand: Arrival(errand, json.dumps({"refused": "91 °C, more than 85 °C"})))
-    with pytest.raises(DeviceAway, match=r"device xeon refuses to measure: 91 °C, more than 85 °C\. .*--ngraph-resume"):
-        list(bench(way, [ONE]).run([ONE]))
 
 
 def test_a_reserved_device_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
@@ -22,6 +22,8 @@ Connect = Callable[["argparse.Namespace", "Role"], "AbstractContextManager[Link]
 UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 NOTABLE_SKEW_S = 5.0
 """Clocks that differ by less are not worth a word: messages take their time, too."""
+SHOWN = 80
+"""How much of an answer that cannot be read is shown."""
 
 
 def declare(add: Callable[..., argparse.ArgumentParser], connect: Connect) -> None:
@@ -99,9 +101,16 @@ def _reserve(parsed: argparse.Namespace, connect: Connect) -> int:
         if device.address not in answers:
             print(f"{device.name} does not answer")
             continue
-        found = answers[device.address] or own
-        print(f"{device.name} is reserved for {found['by']} until {_minute(found['until'])}")
+        print(f"{device.name} {_reserved(answers[device.address] or own)}")
     return int(any(answers.get(device.address, own) for device in devices))
+
+
+def _reserved(found: Any) -> str:
+    """Return in words who a device is reserved for. It may answer anything."""
+    try:
+        return f"is reserved for {found['by']} until {_minute(found['until'])}"
+    except (LookupError, TypeError, ValueError, ArithmeticError, OSError):
+        return f"answers what cannot be read: {repr(found)[:SHOWN]}"
 
 
 def _release(parsed: argparse.Namespace, connect: Connect) -> int:

@@ -12,6 +12,7 @@ import pytest
 from cluster.devices import ORIN
 
 from pytest_ngraph.cluster.client.remote_host import RemoteHost
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.installed import is_importable
 
 
@@ -68,3 +69,10 @@ def test_files_of_the_project_are_read_here_and_others_there(tmp_path: Path) -> 
     assert found[str(ours)]
     assert found["/var/weights.pt"] == "d2"
     assert [arguments for _, arguments in device.asked] == [("/var/weights.pt",)]
+
+
+@pytest.mark.parametrize("answer", [None, 7, "x", ["d2"], {"/var/weights.pt": 2}])
+def test_an_answer_of_another_kind_is_one_message(answer: Any) -> None:
+    host = Device(answer).host()
+    with pytest.raises(UsageError, match=r"what device orin-1 answers cannot be read \(digests: .* start it again"):
+        host.digests(["/var/weights.pt"])

@@ -11,6 +11,7 @@ from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import Assignment, BaseAssignment, Task
+from pytest_ngraph.cluster.client import shapes
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.project import Packed, pack
 from pytest_ngraph.record import Record
@@ -107,13 +108,14 @@ class Errands:
         place = message.get("case")
         return None if place is None else self._made[message["group"]].cases[place]
 
-    def record(self, errand: SentGroup, place: int, data: dict[str, Any]) -> Record:
+    def record(self, errand: SentGroup, place: int, data: Any) -> Record:
         """Return the record that a device sent, with this machine's paths.
 
         Raises:
-            ValueError: it is the record of another case. Other exceptions: it is no record.
+            ValueError: it is no record, one with impossible values, or that of another case.
+            LookupError, TypeError: the group has no case of this index.
         """
-        case, record = errand.cases[place], Record.from_dict(data)
+        case, record = errand.cases[place], shapes.record(data)
         if record.case != self._project.away(case):
             raise ValueError(f"it sent the record of {record.case.id} for {case.id}")
         follows_from = dict(record.follows_from)

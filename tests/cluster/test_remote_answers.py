@@ -1,0 +1,56 @@
+"""What the remote bench makes of answers that are no records."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from cluster.fake_dispatch import Way
+from cluster.remote_bench import Heard, bench
+from synthetic import case, measured
+
+from pytest_ngraph.cluster.client.dispatch import Arrival
+from pytest_ngraph.cluster.plain import NOT_READ
+from pytest_ngraph.errors import DeviceAway
+
+ONE, TWO = case("identity"), case("identity", batch_size=2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"\x80\x04.", "its answer cannot be read: it is no text, but bytes"),
+        (NOT_READ, "its answer cannot be read: Expecting value"),
+        ("[1]", "its answer cannot be read: it is a list, not an object"),
+        ('{"rows": 7}', "its records cannot be read"),
+        ('{"rows": [[0, {}]]}', "its records cannot be read"),
+        ('{"rows": [[99, {}]]}', "its records cannot be read: IndexError"),
+        (json.dumps({"rows": [[0, measured(ONE, 0.1, cpu_percent="x").to_dict()]]}), "it sent no record, or one with"),
+        (json.dumps({"rows": [[0, measured(ONE, 0.1).to_dict() | {"rounds": [[1, "x"]]}]]}), "it sent no record, or"),
+        (json.dumps({"rows": [[0, measured(TWO, 0.1).to_dict()]]}), f"it sent the record of {TWO.id} for {ONE.id}"),
+        ('{"needs": 7, "worker": "tcp://xeon"}', "does not say which projects it lacks"),
+        ('{"failed": ["odd"]}', "odd"),
+        ('{"reserved": {"by": "anna@head", "left_s": Infinity}}', "it does not say for how long it is reserved"),
+    ],
+)
+def test_an_answer_that_makes_no_sense_fails_its_cases_and_names_the_device(answer: Any, reason: str) -> None:
+    way = Way(lambda errand: Arrival(errand, answer))
+    found = {record.case: record for record in bench(way, [ONE]).run([ONE])}
+    failure = found[ONE].failure
+    assert failure is not None
+    assert failure.message.startswith("device xeon: ")
+    assert reason in failure.message
+
+
+def test_messages_that_make_no_sense_are_left_out() -> None:
+    way, heard = Way(), Heard()
+    odd: list[Any] = [{}, {"group": 99, "case": 0}, {"group": 0, "case": "x", "phase": "compile"}, {"case": 0}]
+    way.messages.extend(odd)
+    assert [record.outcome for record in bench(way, [ONE], heard=heard).run([ONE])] == ["measured"]
+
+
+def test_a_device_that_refuses_is_given_up_with_its_reason() -> None:
+    way = Way(lambda errand: Arrival(errand, json.dumps({"refused": "91 °C, more than 85 °C"})))
+    with pytest.raises(DeviceAway, match=r"device xeon refuses to measure: 91 °C, more than 85 °C\. .*--ngraph-resume"):
+        list(bench(way, [ONE]).run([ONE]))
