@@ -10,6 +10,7 @@ import pytest
 from cryptography import x509
 
 from pytest_ngraph.cluster import certificate, certs
+from pytest_ngraph.cluster.issued import INDEX
 from pytest_ngraph.cluster.revocation import Revoked
 from pytest_ngraph.cluster.roles import ROLES
 from pytest_ngraph.errors import UsageError
@@ -113,11 +114,56 @@ def test_revoked_certificates_stay_revoked(tmp_path: Path) -> None:
     assert not known.has(read(tmp_path / "one.pem").serial_number)
 
 
+def test_every_certificate_of_a_name_is_revoked(tmp_path: Path) -> None:
+    def issued() -> int:
+        certs.issue(tmp_path, ["orin"], ["measure"])
+        return read(tmp_path / "orin.pem").serial_number
+
+    leaked, newest = issued(), issued()
+    certs.issue(tmp_path, ["nano"], ["measure"])
+    revoked = certs.revoke(tmp_path, ["orin"])
+    assert [each.serial for each in revoked.certificates] == [leaked, newest]
+    assert re.fullmatch(f"orin: serial {leaked:X}, valid until [0-9-]{{10}}", str(revoked.certificates[0]))
+    known = Revoked(tmp_path / certs.CA)
+    assert known.has(leaked)
+    assert known.has(newest)
+    assert not known.has(read(tmp_path / "nano.pem").serial_number)
+
+
+def test_a_certificate_that_an_earlier_version_issued_is_revoked_too(tmp_path: Path) -> None:
+    certs.issue(tmp_path, ["orin"], ["measure"])
+    leaked = read(tmp_path / "orin.pem").serial_number
+    (tmp_path / INDEX).unlink()
+    certs.issue(tmp_path, ["orin"], ["measure"])
+    (tmp_path / "orin.pem").unlink()  # moved to its machine
+    certs.revoke(tmp_path, ["orin"])
+    assert Revoked(tmp_path / certs.CA).has(leaked)
+
+
+def test_a_certificate_that_has_expired_need_not_be_revoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certs, "CLOCKS_DIFFER", datetime.timedelta(days=9))
+    monkeypatch.setattr(certs, "CERTIFICATE_DAYS", -1)
+    certs.issue(tmp_path, ["orin"], ["measure"])
+    monkeypatch.undo()
+    certs.issue(tmp_path, ["orin"], ["measure"])
+    assert [each.serial for each in certs.revoke(tmp_path, ["orin"]).certificates] == [
+        read(tmp_path / "orin.pem").serial_number
+    ]
+
+
+def test_an_index_that_cannot_be_read_is_one_message(tmp_path: Path) -> None:
+    certs.issue(tmp_path, ["orin"], ["measure"])
+    with (tmp_path / INDEX).open("a") as index:
+        index.write('{"name": "orin", "ser')
+    with pytest.raises(UsageError, match=r"line 2 of .*issued\.jsonl cannot be read .* Mend it, or remove it"):
+        certs.revoke(tmp_path, ["orin"])
+
+
 def test_a_list_that_another_authority_signed_is_refused(tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for folder in (ours, theirs):
         certs.issue(folder, ["one"], ["measure"])
-    shutil.copy(certs.revoke(theirs, ["one"]), ours)
+    shutil.copy(certs.revoke(theirs, ["one"]).path, ours)
     with pytest.raises(UsageError, match="is not signed by the authority"):
         Revoked(ours / certs.CA)
     with pytest.raises(UsageError, match="two has no certificate in"):

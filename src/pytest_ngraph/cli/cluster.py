@@ -66,8 +66,9 @@ def declare(commands: Any) -> None:
     revoke = actions.add_parser(
         "revoke",
         help="declare certificates no longer valid",
-        description="Declare the certificates of some machines no longer valid. A head whose ca.pem is in this folder "
-        "refuses them at once; other machines need a copy of crl.pem beside their ca.pem.",
+        description="Declare all certificates that were made for some machines no longer valid, also those that were "
+        "replaced since. A head whose ca.pem is in this folder refuses them at once; other machines need a copy of "
+        "crl.pem beside their ca.pem.",
     )
     revoke.add_argument("folder", type=path, metavar="DIR", help="the authority's folder")
     revoke.add_argument("names", nargs="+", metavar="HOST", help="names for which certificates were made")
@@ -104,7 +105,10 @@ def _revoke(parsed: argparse.Namespace) -> int:
     check_libraries()
     from pytest_ngraph.cluster import certs
 
-    print(certs.revoke(parsed.folder, parsed.names, _known_passphrase(parsed.folder)))
+    revoked = certs.revoke(parsed.folder, parsed.names, _known_passphrase(parsed.folder))
+    for each in revoked.certificates:
+        print(each)
+    print(revoked.path)
     return 0
 
 

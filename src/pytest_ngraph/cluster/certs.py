@@ -8,13 +8,16 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from pytest_ngraph.cluster import issued
 from pytest_ngraph.cluster.certificate import expiry
+from pytest_ngraph.cluster.issued import Issued
 from pytest_ngraph.cluster.revocation import CRL, serials
 from pytest_ngraph.cluster.roles import Role
 from pytest_ngraph.errors import UsageError
@@ -25,6 +28,18 @@ CERTIFICATE_DAYS = 730
 BOTH_ENDS = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
 CLOCKS_DIFFER = datetime.timedelta(days=1)
 """Certificates are valid from this long ago on, for machines whose clock is behind."""
+
+
+class Revocation(NamedTuple):
+    """What was revoked.
+
+    Attributes:
+        path: the folder's list of revoked certificates.
+        certificates: those that were added to it, or were on it already.
+    """
+
+    path: Path
+    certificates: list[Issued]
 
 
 def issue(folder: Path, names: Sequence[str], roles: Sequence[Role], passphrase: bytes | None = None) -> list[Path]:
@@ -53,27 +68,39 @@ def issue(folder: Path, names: Sequence[str], roles: Sequence[Role], passphrase:
         raise UsageError(f"cannot write certificates into {folder}: {error.strerror}. Give another folder.") from None
 
 
-def revoke(folder: Path, names: Sequence[str], passphrase: bytes | None = None) -> Path:
-    """Add the certificates of these names to the folder's list of revoked ones.
+def revoke(folder: Path, names: Sequence[str], passphrase: bytes | None = None) -> Revocation:
+    """Add all certificates of these names that are still valid to the folder's list of revoked ones.
 
     Returns:
-        The list. A head reads it again whenever it changes; other machines need a copy beside their `ca.pem`.
+        The list, and what is on it now of these names. A head reads it again whenever it changes; other machines need
+        a copy beside their `ca.pem`.
 
     Raises:
         UsageError: a name has no certificate here, the folder cannot be written or its authority cannot be read.
     """
     authority = _Authority(folder, passphrase)
-    added = []
-    for name in names:
-        _check_name(name)
-        try:
-            added.append(x509.load_pem_x509_certificate((folder / f"{name}.pem").read_bytes()).serial_number)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{name} has no certificate in {folder} that can be read: {error}.") from None
+    added = [each for name in names for each in _issued(folder, name)]
     try:
-        return authority.revoke(added)
+        return Revocation(authority.revoke([each.serial for each in added]), added)
     except OSError as error:
         raise UsageError(f"cannot write {folder / CRL}: {error.strerror}.") from None
+
+
+def _issued(folder: Path, name: str) -> list[Issued]:
+    """Return every certificate of a name that is still valid. Raises `UsageError` if there is none."""
+    _check_name(name)
+    found = issued.unexpired(folder, name)
+    try:
+        newest = _newest(folder, name)
+    except (OSError, ValueError) as error:
+        if not found:
+            raise UsageError(f"{name} has no certificate in {folder} that can be read: {error}.") from None
+        return found
+    return found if newest.serial in {each.serial for each in found} else [*found, newest]
+
+
+def _newest(folder: Path, name: str) -> Issued:
+    return issued.of(name, x509.load_pem_x509_certificate((folder / f"{name}.pem").read_bytes()))
 
 
 def is_encrypted(folder: Path) -> bool:
@@ -128,7 +155,18 @@ class _Authority:
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
             .sign(self._key, hashes.SHA256())
         )
+        for each in (*self._before(name), issued.of(name, certificate)):
+            issued.note(self._folder, each)
         return _write(self._folder, f"{name}.pem", f"{name}-key.pem", certificate, key)
+
+    def _before(self, name: str) -> list[Issued]:
+        """Return the certificate that is replaced, if an earlier version has issued it and so has not noted it."""
+        try:
+            before = _newest(self._folder, name)
+        except (OSError, ValueError):
+            return []
+        noted = {each.serial for each in issued.unexpired(self._folder, name)}
+        return [] if before.serial in noted else [before]
 
 
 def _make_authority(folder: Path, passphrase: bytes | None) -> list[Path]:
