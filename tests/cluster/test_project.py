@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import tarfile
 from pathlib import Path
 
@@ -52,6 +53,35 @@ def test_without_git_all_but_by_products_travel(tmp_path: Path) -> None:
     write(tmp_path, "nets.py", "data/weights.npz", ".hidden/x", "__pycache__/y", "env/pyvenv.cfg", "env/lib/z", ".env")
     write(tmp_path, "cache/CACHEDIR.TAG")
     assert names(pack(tmp_path)) == {"nets.py", "data/weights.npz"}
+
+
+@pytest.mark.parametrize("trouble", ["another owner", "damaged index", "no git"])
+def test_if_git_fails_nothing_is_sent(repository: Repository, monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
+    repository.write(".gitignore", "ignored.txt\n")
+    repository.commit("ignore")
+    write(repository.root, "ignored.txt")
+    if trouble == "another owner":
+        monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        said = "git does not trust .* git config --global --add safe.directory"
+    elif trouble == "damaged index":
+        (repository.root / ".git" / "index").write_bytes(b"x" * 100)
+        said = "the repository of .* cannot be used. git ls-files.*: bad index file|bad signature|index file"
+    else:
+        monkeypatch.setenv("PATH", "")
+        said = "is a git repository, and git is not installed.* Install git"
+    with pytest.raises(UsageError, match=said):
+        pack(repository.root)
+    if trouble != "damaged index":
+        with pytest.raises(UsageError, match=said):
+            top(repository.root / "tests")
+
+
+def test_where_git_ignores_all_nothing_is_sent(repository: Repository) -> None:
+    repository.git("rm", "-r", "--quiet", ".")
+    repository.write(".gitignore", "*\n")
+    write(repository.root, "ignored.txt")
+    assert names(pack(repository.root)) == set()
 
 
 SECRETS = [".env", "deploy/.env.prod", ".aws/config", "ci/id_ed25519", "tls/server.key", ".npmrc", "store.P12"]

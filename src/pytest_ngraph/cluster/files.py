@@ -8,17 +8,18 @@ from functools import cache
 from pathlib import Path
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.git import answers
+from pytest_ngraph.system.git import GitFailed, git, unusable
 
 BY_PRODUCTS = ("__pycache__", "node_modules")
 
 
 def top(folder: Path) -> Path:
-    """Return the top folder of a project: that of git's working tree, else the folder itself."""
-    try:
-        found = answers(folder, "rev-parse", "--show-toplevel")
-    except UsageError:  # no git
-        found = None
+    """Return the top folder of a project: that of git's working tree, else the folder itself.
+
+    Raises:
+        UsageError: there is a repository, and git cannot read it.
+    """
+    found = _git(folder, "rev-parse", "--show-toplevel")
     return Path(found) if found else folder
 
 
@@ -26,10 +27,13 @@ def project_files(root: Path) -> set[Path]:
     """Return the files and links below `root`, without by-products that git does not track.
 
     With git these are the tracked files, and those that are neither tracked nor ignored; without git, all.
+
+    Raises:
+        UsageError: there is a repository, and git cannot read it, so that nobody knows what it ignores.
     """
     tracked = _listed(root, "--cached")
     untracked = _listed(root, "--others", "--exclude-standard")
-    if not tracked and not untracked:
+    if tracked is None or untracked is None:
         return set(_walked(root))
 
     @cache
@@ -40,13 +44,41 @@ def project_files(root: Path) -> set[Path]:
     return {*_present(root, tracked), *new}
 
 
-def _listed(root: Path, *which: str) -> list[str]:
-    """Return the paths that git lists, relative to `root`; none outside of a working tree."""
+def _listed(root: Path, *which: str) -> list[str] | None:
+    """Return the paths that git lists, relative to `root`; None outside of a working tree."""
+    listed = _git(root, "ls-files", "-z", *which)
+    return None if listed is None else [name for name in listed.split("\0") if name]
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """Return git's output; None outside of a repository. Raises `UsageError` if git cannot read the one that is there.
+
+    What `.gitignore` excludes may be secret: a failure of git must not have it sent.
+    """
     try:
-        listed = answers(root, "ls-files", "-z", *which)
-    except UsageError:  # no git
-        return []
-    return [name for name in (listed or "").split("\0") if name]
+        return git(folder, *arguments)
+    except (GitFailed, UsageError) as error:
+        repository = _repository(folder)
+        if repository is None:
+            return None
+        if isinstance(error, GitFailed):
+            raise unusable(repository, error) from None
+        raise UsageError(
+            f"{repository} is a git repository, and git is not installed, so that it is not known which files are "
+            "ignored and must not be sent. Install git."
+        ) from None
+
+
+def _repository(folder: Path) -> Path | None:
+    """Return the nearest folder at or above this one that has a `.git`, as far up as git looks; None without one."""
+    ceilings = os.environ.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep)
+    device = folder.stat().st_dev
+    for place in (folder, *folder.parents):
+        if place != folder and (str(place) in ceilings or place.stat().st_dev != device):
+            return None
+        if os.path.lexists(place / ".git"):
+            return place
+    return None
 
 
 def _present(root: Path, names: list[str]) -> Iterator[Path]:

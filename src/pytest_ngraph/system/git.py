@@ -31,6 +31,16 @@ class GitFailed(NgraphError):
         self.said = said
 
 
+def unusable(folder: Path, error: GitFailed) -> UsageError:
+    """Return the message to users that git cannot read the repository in a folder, and why."""
+    if "dubious ownership" in error.said:
+        return UsageError(
+            f"git does not trust {folder}: another user owns it. "
+            f"Trust it: git config --global --add safe.directory {folder}"
+        )
+    return UsageError(f"the repository of {folder} cannot be used. {error}")
+
+
 def git(folder: Path, *arguments: str) -> str:
     """Run git. Return its output, without the last newline.
 

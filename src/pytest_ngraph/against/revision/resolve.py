@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.store.run import BRANCH, COMMIT
-from pytest_ngraph.system.git import GitFailed, answers, git
+from pytest_ngraph.system.git import GitFailed, answers, git, unusable
 
 MERGE_BASE = "..."
 SHORT = 7
@@ -172,12 +172,7 @@ def _root(folder: Path) -> Path:
                 f"{folder} is not in a git repository, so it has no revisions to compare with. "
                 f"Run pytest in a clone, or make a repository: git init, then commit."
             ) from None
-        if "dubious ownership" in error.said:
-            raise UsageError(
-                f"git does not trust {folder}: another user owns it. "
-                f"Trust it: git config --global --add safe.directory {folder}"
-            ) from None
-        raise UsageError(f"the repository of {folder} cannot be used. {error}") from None
+        raise unusable(folder, error) from None
 
 
 def _commit(text: str, root: Path) -> str:
