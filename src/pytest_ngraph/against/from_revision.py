@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pytest_ngraph.against import pairing, revision
@@ -84,6 +84,12 @@ class FromRevision:
             instead_of=(tree.root, self._revision.root),
             at_base=lambda case: collecting.at_base(case, tree),
         )
+
+    @contextmanager
+    def files(self) -> Iterator[Path]:
+        """Yield the top folder of the revision's files, for a look at them. Raises what `revision.Worktree` raises."""
+        with revision.Worktree(self._revision, Path(tempfile.gettempdir()), self._untracked) as tree:
+            yield tree.root
 
     def close(self) -> None:
         self._opened.close()

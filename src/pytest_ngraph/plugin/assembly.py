@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from pytest_ngraph.session.resume import ResumedRun
 
 SESSION = pytest.StashKey[Session]()
+BASE = pytest.StashKey["LiveBase | None"]()
+"""What the session compares with."""
 
 
 def assemble(config: pytest.Config) -> Session:
     """Return the session that the options of this run ask for. Raises `UsageError` for options that do not fit."""
     chosen = options.read(config)
     site = _site(chosen, config)
-    against = _against(chosen, config)
+    config.stash[BASE] = against = _against(chosen, config)
     resumed = _resumed(chosen)
     baselines = _baselines(chosen, site, resumed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.plugin.assembly import SESSION, written
+from pytest_ngraph.plugin.assembly import BASE, SESSION, written
 
 
 def listing(config: pytest.Config) -> int | None:
@@ -18,9 +18,14 @@ def listing(config: pytest.Config) -> int | None:
 
     try:
         check_libraries()
-        from pytest_ngraph.cluster.client.travel import listed
+        from pytest_ngraph.against.from_revision import FromRevision
+        from pytest_ngraph.cluster.client.travel import listed, listed_of_base
 
-        lines = listed(config.rootpath, written(chosen), chosen.cluster.send)
+        send, base = chosen.cluster.send, config.stash[BASE]
+        lines = listed(config.rootpath, written(chosen), send)
+        if base is not None and isinstance(base.origin, FromRevision):
+            with base.origin.files() as tree:
+                lines += listed_of_base(base.name, tree, send)
     except NgraphError as error:
         raise pytest.UsageError(str(error)) from None
     print("\n".join(lines))

@@ -46,16 +46,20 @@ class Errands:
         client: id of this process for the devices.
         project: the project under test.
         by: who asks.
+        send: patterns of the files of the base that are packed; without any, all.
 
     Attributes:
         client: id of this process for the devices.
     """
 
-    def __init__(self, work: WorkOrder, client: str, project: LocalProject, by: str = "") -> None:
+    def __init__(
+        self, work: WorkOrder, client: str, project: LocalProject, by: str = "", send: Sequence[str] = ()
+    ) -> None:
         self.client = client
         self._work = work
         self._project = project
         self._by = by
+        self._send = send
         self._made: list[SentGroup] = []
         self._archives = {project.packed.digest: project.packed}
         self._common: dict[str, Any] = {
@@ -129,7 +133,7 @@ class Errands:
     def _base(self, base: Base) -> BaseAssignment:
         assert base.instead_of is not None
         assert self._work.rule is not None
-        packed = pack(base.instead_of[0])
+        packed = pack(base.instead_of[0], send=self._send)
         self._archives[packed.digest] = packed
         return BaseAssignment(
             name=base.name,

@@ -109,9 +109,11 @@ class ClusterSite:
             work.note(f"{differing}: if the cluster misbehaves, install one version everywhere.")
         for name, why in self._link.unreadable.items():
             work.note(f"device {name} is left out, because its report cannot be read: {why}")
-        errands = Errands(work, uuid.uuid4().hex, project, self._link.user)
-        if project.packed.left_out:
-            warnings.warn(travel.left_out(project.packed), stacklevel=2)
+        errands = Errands(work, uuid.uuid4().hex, project, self._link.user, self._send)
+        for digest, packed in errands.archives.items():
+            if packed.left_out:
+                of = work.base.name if work.base and digest != project.packed.digest else ""
+                warnings.warn(travel.left_out(packed, of), stacklevel=2)
         return RemoteBench(
             Dispatch(self._link, errands),
             errands,

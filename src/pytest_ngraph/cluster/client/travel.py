@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_ngraph import wording
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.files import top
-from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.project import Packed, pack
 
 MANY = 10
 """How many files a warning names."""
@@ -26,21 +26,43 @@ def listed(rootdir: Path, leave_out: Collection[Path], send: Sequence[str]) -> l
         UsageError: the project cannot be packed.
     """
     root = top(rootdir).resolve()
-    packed = LocalProject.read(root, leave_out, send).packed
+    return _lines(str(root), LocalProject.read(root, leave_out, send).packed)
+
+
+def listed_of_base(name: str, tree: Path, send: Sequence[str]) -> list[str]:
+    """Return such lines for the base.
+
+    Args:
+        name: the base's.
+        tree: the top folder of its files.
+        send: as in `listed`.
+
+    Raises:
+        UsageError: it cannot be packed.
+    """
+    return _lines(f"the base, {name},", pack(tree, send=send))
+
+
+def left_out(packed: Packed, of: str = "") -> str:
+    """Return a warning that names the files that are not sent because they look like secrets.
+
+    Args:
+        packed: the archive.
+        of: the base whose archive it is; empty for the project's.
+    """
+    named = wording.listed([f"{name} ({reason})" for name, reason in packed.left_out.items()], MANY)
+    return (
+        f"not sent to devices{f', of {of}' if of else ''}, since they look like secrets: {named}. One that the "
+        "benchmarks need is sent if --ngraph-send (ngraph_send) names it in full"
+    )
+
+
+def _lines(what: str, packed: Packed) -> list[str]:
     lines = [f"{size:>12,}  {name}" for name, size in packed.sizes.items()]
     lines += [f"    not sent  {name}: {reason}" for name, reason in packed.left_out.items()]
     size = sum(packed.sizes.values())
     lines.append(
-        f"{root} would be sent to devices: {wording.counted(len(packed.sizes), 'file')}, {size / 2**20:.1f} MiB, "
+        f"{what} would be sent to devices: {wording.counted(len(packed.sizes), 'file')}, {size / 2**20:.1f} MiB, "
         f"{len(packed.content) / 2**20:.1f} MiB compressed, digest {packed.digest[:12]}"
     )
     return lines
-
-
-def left_out(packed: Packed) -> str:
-    """Return a warning that names the files that are not sent because they look like secrets."""
-    named = wording.listed([f"{name} ({reason})" for name, reason in packed.left_out.items()], MANY)
-    return (
-        f"not sent to devices, since they look like secrets: {named}. One that the benchmarks "
-        "need is sent if --ngraph-send (ngraph_send) names it in full"
-    )
