@@ -115,7 +115,8 @@ class Cluster:
         temporary.mkdir(parents=True, exist_ok=True)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         folders = {"TMPDIR": str(temporary), "XDG_STATE_HOME": str(self.home(machine).parents[1])}
-        return kept | folders | {"PYTHONPATH": str(SUPPORT)}
+        path = os.pathsep.join(filter(None, (str(SUPPORT), kept.get("PYTHONPATH"))))
+        return kept | folders | {"PYTHONPATH": path}
 
     def home(self, device: str) -> Path:
         """Return the folder of a device."""
