@@ -12,7 +12,6 @@ from synthetic import case, measured
 
 from pytest_ngraph.cluster.client.dispatch import Arrival
 from pytest_ngraph.cluster.plain import NOT_READ
-from pytest_ngraph.errors import DeviceAway
 
 ONE, TWO = case("identity"), case("identity", batch_size=2)
 
@@ -50,7 +49,10 @@ def test_messages_that_make_no_sense_are_left_out() -> None:
     assert [record.outcome for record in bench(way, [ONE], heard=heard).run([ONE])] == ["measured"]
 
 
-def test_a_device_that_refuses_is_given_up_with_its_reason() -> None:
-    way = Way(lambda errand: Arrival(errand, json.dumps({"refused": "91 °C, more than 85 °C"})))
-    with pytest.raises(DeviceAway, match=r"device xeon refuses to measure: 91 °C, more than 85 °C\. .*--ngraph-resume"):
-        list(bench(way, [ONE]).run([ONE]))
+def test_a_machine_that_refuses_is_named_and_the_others_go_on() -> None:
+    way = Way(lambda errand: Arrival(errand, json.dumps({"refused": "91 °C", "machine": "xeon-2"})))
+    notes: list[str] = []
+    (record,) = bench(way, [ONE], notes=notes).run([ONE])
+    assert record.outcome == "measured"
+    assert way.refused == [("xeon-2", "91 °C")]
+    assert notes == ["xeon-2 refuses to measure (91 °C); the other machines of xeon go on."]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cluster.processes import Cluster
-from cluster.remote_project import RemoteProject, agents_of
+from cluster.remote_project import RemoteProject, agents_of, measured_on
 from fault_project import finished, wait_until
 
 from pytest_ngraph.cluster.device.folder import DeviceFolder
@@ -51,3 +51,15 @@ def test_a_device_measures_for_who_has_reserved_it(
     assert entry["cases"] == ["plain1-mine:Exact-b1-red"]
     assert entry["projects"] == sent
     assert unpacked(folder) == [], "the session has ended"
+
+
+def test_a_machine_of_a_pool_that_refuses_stops_no_other(loopback: Cluster, tmp_path: Path) -> None:
+    loopback.start_device("orin-1", "--device=orin", "--min-disk=999999TiB")
+    loopback.start_device("orin-2", "--device=orin")
+    project = RemoteProject(tmp_path, loopback, ["orin"], workloads=[f"plain{number}" for number in range(4)])
+    status, printed = finished(project.start())
+    assert status == 0, printed
+    project.assert_whole()
+    assert measured_on(loopback, "orin-1") == []
+    assert "orin-1 refuses to measure (" in printed
+    assert "the other machines of orin go on" in printed

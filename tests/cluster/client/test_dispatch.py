@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cluster.devices import ORIN
-from cluster.fake_link import AWAY, Way, answered
+from cluster.fake_link import AWAY, Time, Way, answered, group, over, until, worked_off
 from synthetic import case
 
-from pytest_ngraph.clock import Clock
 from pytest_ngraph.cluster.client import dispatch, watch
-from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.client.errands import SentGroup
 from pytest_ngraph.cluster.client.link import Answer
 from pytest_ngraph.cluster.presence import JoinedDevice, resource
@@ -25,38 +21,6 @@ from pytest_ngraph.errors import DeviceAway, NgraphError
 
 PROJECT, OTHER = Packed(digest="d1", content=b"project"), Packed(digest="d2", content=b"other")
 XEON = dataclasses.replace(ORIN, name="xeon", pool="xeon", address="tcp://xeon")
-
-
-class Time:
-    """A clock that the test sets."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def over(way: Any, *archives: Packed, clock: Clock = time.monotonic) -> Dispatch:
-    errands: Any = SimpleNamespace(client="client", archives={each.digest: each for each in archives})
-    return Dispatch(way, errands, clock)
-
-
-def until(ours: Dispatch, count: int) -> list[Arrival]:
-    """Return the next errands that are done."""
-    arrivals: list[Arrival] = []
-    while len(arrivals) < count:
-        arrivals += [came for came in ours.receive() if isinstance(came, Arrival)]
-    return arrivals
-
-
-def worked_off(ours: Dispatch, times: int = 4) -> list[dict[str, Any] | Arrival]:
-    """Return what comes while everything that was answered is worked off, which takes a few calls."""
-    return [came for _ in range(times) for came in ours.receive()]
-
-
-def group(number: int, device: str) -> SentGroup:
-    return SentGroup(number, (case(device=device),), {"group": number})
 
 
 @pytest.fixture(autouse=True)
@@ -239,7 +203,7 @@ def test_what_was_submitted_before_the_way_was_lost_is_sent_once() -> None:
     way = Breaking(is_up=True)
     ours = over(way)
     ours.send([SentGroup(number, (case(device=name),), {"group": number}) for number, name in enumerate(["a", "b"])])
-    assert len(ours._under_way) == 2
+    assert len(list(ours._pending._all())) == 2
     assert way.arrived == [
         (resource("a"), {"group": 0}),
         (resource("a"), {"group": 0}),  # over the new connection: the scheduler forgot the first one

@@ -100,7 +100,7 @@ def test_what_comes_while_a_task_waits_is_not_asked_for(device: Any) -> None:
 def test_a_device_that_refuses_or_is_reserved_says_why(device: Any) -> None:
     (device.folder.projects / "a1").mkdir(parents=True)
     device.policy, device.health = Policy(min_disk_bytes=2**30), lambda: Health(disk_bytes=2**20)
-    assert answer() == {"refused": "1 MiB free disk, less than 1,024 MiB"}
+    assert answer() == {"refused": "1 MiB free disk, less than 1,024 MiB", "machine": "xeon"}
     assert Reservations(device.folder.reservation).reserve("ben@head", 60.0) is None
     assert answer()["reserved"]["by"] == "ben@head"
     assert not device.folder.audit.exists()

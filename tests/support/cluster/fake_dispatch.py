@@ -23,6 +23,7 @@ class Way:
         self.gone: dict[str, str] = {}
         self.sent: list[SentGroup] = []
         self.delivered: list[tuple[str, list[str]]] = []
+        self.refused: list[tuple[str, str]] = []
         self.messages: deque[dict[str, Any]] = deque()
         self._answers = deque(answers)
         self._coming: deque[SentGroup] = deque()
@@ -43,6 +44,11 @@ class Way:
     def deliver_to(self, address: str, digests: Collection[str], errand: SentGroup) -> None:
         self.delivered.append((address, list(digests)))
         self.send([errand])
+
+    def refuse(self, errand: SentGroup, machine: str, reason: str) -> bool:
+        self.refused.append((machine, reason))
+        self.send([errand])
+        return True
 
     def close(self) -> None:
         """Nothing is under way."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from distributed import Future
+from synthetic import case
 
+from pytest_ngraph.clock import Clock
+from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
+from pytest_ngraph.cluster.client.errands import SentGroup
 from pytest_ngraph.cluster.client.link import Answer
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.presence import JoinedDevice
@@ -58,6 +64,7 @@ class Way:
             a group's data.
         open: what frozen devices were asked.
         priorities: with which groups were submitted, batch by batch.
+        only: addresses of the machines that could get them, batch by batch; empty for all.
     """
 
     def __init__(
@@ -72,6 +79,7 @@ class Way:
         self.arrived: list[tuple[Any, ...]] = []
         self.open: list[Answer] = []
         self.priorities: list[int] = []
+        self.only: list[list[str]] = []
         self.restored = 0
         self.cancelled: list[str] = []
         self.gathered: list[list[Any]] = []
@@ -101,8 +109,16 @@ class Way:
         self.arrived.append((to, packed.digest, packed.content))
         return answered(self._refuses.get(to))
 
-    def submit(self, function: Callable[..., Any], data: Sequence[Any], resource: str, priority: int = 0) -> list[Any]:
+    def submit(
+        self,
+        function: Callable[..., Any],
+        data: Sequence[Any],
+        resource: str,
+        priority: int = 0,
+        only: Sequence[str] = (),
+    ) -> list[Any]:
         assert function is task.measure
+        self.only.append(list(only))
         self.priorities.append(priority)
         self.arrived += [(resource, each) for each in data]
         futures = [Done(f"{resource} {each}") for each in data]
@@ -134,3 +150,35 @@ def answered(result: Any) -> Answer:
     else:
         answer.set_result(result)
     return answer
+
+
+class Time:
+    """A clock that the test sets."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def over(way: Any, *archives: Packed, clock: Clock = time.monotonic) -> Dispatch:
+    errands: Any = SimpleNamespace(client="client", archives={each.digest: each for each in archives})
+    return Dispatch(way, errands, clock)
+
+
+def until(ours: Dispatch, count: int) -> list[Arrival]:
+    """Return the next errands that are done."""
+    arrivals: list[Arrival] = []
+    while len(arrivals) < count:
+        arrivals += [came for came in ours.receive() if isinstance(came, Arrival)]
+    return arrivals
+
+
+def worked_off(ours: Dispatch, times: int = 4) -> list[dict[str, Any] | Arrival]:
+    """Return what comes while everything that was answered is worked off, which takes a few calls."""
+    return [came for _ in range(times) for came in ours.receive()]
+
+
+def group(number: int, device: str) -> SentGroup:
+    return SentGroup(number, (case(device=device),), {"group": number})

@@ -41,6 +41,7 @@ def bench(
     devices: list[str] | None = None,
     asked: Asked = NOTHING,
     again: dict[Case, str] | None = None,
+    notes: list[str] | None = None,
 ) -> RemoteBench:
     described = [] if devices is None else devices
     work = WorkOrder(
@@ -52,6 +53,7 @@ def bench(
         enter=lambda case, phase: None,
         describe_device=lambda device, environment: described.append(f"{device} {environment['fingerprint']}"),
         asked=asked,
+        note=([] if notes is None else notes).append,
         measured_again=({} if again is None else again).__setitem__,
     )
     project = LocalProject(root=ROOT, folder=".", path=(), packed=Packed(digest="d", content=b""))

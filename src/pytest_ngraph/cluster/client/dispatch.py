@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import groupby
 from typing import Any, NamedTuple
 
-from dask.typing import Key
 from distributed import Future
 
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.cluster.client.deliveries import Deliveries
 from pytest_ngraph.cluster.client.errands import Errands, SentGroup
 from pytest_ngraph.cluster.client.link import GOODBYE_S, LOST, Link
+from pytest_ngraph.cluster.client.pending import Held, Pending, by_device
+from pytest_ngraph.cluster.client.refusals import Refusals
 from pytest_ngraph.cluster.client.results import Results
 from pytest_ngraph.cluster.client.watch import AWAY_S, Watch
 from pytest_ngraph.cluster.device import task
-from pytest_ngraph.cluster.presence import resource
+from pytest_ngraph.cluster.presence import JoinedDevice, resource
 from pytest_ngraph.cluster.shares import AGAIN
 from pytest_ngraph.errors import DeviceAway, NgraphError
 
@@ -42,21 +41,6 @@ class Arrival(NamedTuple):
     error: BaseException | None = None
 
 
-@dataclass(slots=True)
-class Held:
-    """Errands that wait for deliveries.
-
-    Attributes:
-        errands: those of one device.
-        awaited: addresses of the machines that still get something.
-        asked: whether a task asked for the delivery, so that the errands cannot do without it.
-    """
-
-    errands: list[SentGroup]
-    awaited: set[str]
-    asked: bool = False
-
-
 class Dispatch:
     """The errands under way.
 
@@ -68,7 +52,8 @@ class Dispatch:
         clock: where time comes from.
 
     Attributes:
-        gone: devices that stayed away for too long and are no longer waited for, with a message that says so.
+        gone: devices that are no longer waited for, with a message that says why: they stayed away for too long, or
+            refuse to measure.
     """
 
     def __init__(self, link: Link, errands: Errands, clock: Clock = time.monotonic) -> None:
@@ -77,8 +62,8 @@ class Dispatch:
         self._link = link
         self._errands = errands
         self._arrived: queue.SimpleQueue[Future[Any] | dict[str, Any] | Callable[[], None]] = queue.SimpleQueue()
-        self._under_way: dict[Key, tuple[Future[Any], SentGroup]] = {}
-        self._held: list[Held] = []
+        self._pending = Pending()
+        self._refusals = Refusals()
         self._results = self._new_results()
         self._deliveries = self._new_deliveries()
         self._ready: list[Arrival] = []
@@ -104,7 +89,7 @@ class Dispatch:
         self._check()
         waiting = list(errands)
         try:
-            for device, group in _by_device(waiting):
+            for device, group in by_device(waiting):
                 self._submit(device, group)
         except LOST:
             self.send({errand.number: errand for errand in (*self._restore(), *waiting)}.values())
@@ -139,16 +124,38 @@ class Dispatch:
 
         The errand ends with the device's own error if the device has no room for them.
         """
-        self._held.append(Held([errand], {address}, asked=True))
+        self._pending.hold(Held([errand], {address}, asked=True))
         try:
             self._deliveries.bring(address, digests)
         except LOST:
             self._send_again()
 
+    def refuse(self, errand: SentGroup, machine: str, reason: str) -> bool:
+        """Send an errand that a machine refuses to another of its device, or give up a device if all of them refuse.
+
+        Returns:
+            Whether the machine refuses for the first time, and others of its device go on.
+
+        Raises:
+            Unreadable: the errand cannot have gone to a machine of this name.
+        """
+        device = errand.device
+        try:
+            self._refusals.see(self._link.present())
+            is_new = self._refusals.add(device, machine, reason, errand.only)
+            if problem := self._refusals.by_all(device):
+                self.gone[device] = problem
+                self._give_up(device)
+                return False
+            self._submit(device, [errand], again=True)
+        except LOST:
+            self.send({each.number: each for each in (*self._restore(), errand)}.values())
+            return False
+        return is_new
+
     def close(self) -> None:
         """Cancel the errands under way, and have devices stop measuring for this client and remove its projects."""
-        futures = [future for future, _ in self._under_way.values()]
-        self._under_way.clear()
+        futures, _ = self._pending.take()
         self._deliveries.cancel()
         with suppress(*LOST, NgraphError):
             if futures:
@@ -160,55 +167,61 @@ class Dispatch:
     def _hand_out(self, errands: Iterable[SentGroup]) -> None:
         """Submit errands, but those of devices that may lack a project only after it was brought to them."""
         there = self._link.present()
-        for device, batch in _by_device(errands):
+        self._refusals.see(there)
+        for device, batch in by_device(errands):
             members = {each.address for each in there if device in (each.name, each.pool)}
             unready = {address for address in members if not self._deliveries.has_all(address)}
             if not unready:
                 self._submit(device, batch)
                 continue
-            self._held.append(Held(batch, unready))
+            self._pending.hold(Held(batch, unready))
             for address in unready:
                 self._deliveries.begin(address)
 
     def _delivered(self, address: str, problem: BaseException | None) -> None:
         """Submit what waited for a delivery alone. Its problem concerns the errands that asked for it."""
-        for held in [each for each in self._held if address in each.awaited]:
-            held.awaited.discard(address)
-            if held.awaited:
-                continue
+        for held in self._pending.awaiting(address):
             if problem is not None and held.asked:
                 self._ready += [Arrival(errand, "", problem) for errand in held.errands]
             else:
                 self._submit(held.errands[0].device, held.errands, again=held.asked)
-            self._held.remove(held)
+            self._pending.release(held)
 
     def _submit(self, device: str, errands: Sequence[SentGroup], *, again: bool = False) -> None:
+        """Submit errands, unless the machines of their device that do not refuse are away: then they are parked."""
+        self._pending.park(errands)
+        only: dict[str, str] = {}
+        if self._refusals.concern(device):
+            only = self._refusals.left(device, self._link.present())
+            if not only:
+                return
         data = [errand.data for errand in errands]
-        futures = self._link.submit(task.measure, data, resource(device), AGAIN if again else 0)
+        futures = self._link.submit(task.measure, data, resource(device), AGAIN if again else 0, list(only))
         for future, errand in zip(futures, errands, strict=True):
-            self._under_way[future.key] = (future, errand)
+            errand.only = only
+            self._pending.send(future, errand)
             future.add_done_callback(self._arrived.put)
 
     def _take(self, futures: Iterable[Future[Any]]) -> None:
         """Note the ends of errands, and fetch results. Futures that are no longer awaited are left out."""
-        awaited = [future for future in futures if future.key in self._under_way]
-        for future in awaited:
+        awaited = [(future, errand) for future in futures if (errand := self._pending.of(future))]
+        for future, errand in awaited:
             if future.status == "finished":
-                self._results.add(self._under_way[future.key][1].device, future)
+                self._results.add(errand.device, future)
             elif future.status == "error":
                 error = future.exception(timeout=ERROR_S)
                 self._ready.append(Arrival(self._done(future), "", error))
-        if any(future.key in self._under_way and future.status not in ("finished", "error") for future in awaited):
+        if any(self._pending.of(future) and future.status not in ("finished", "error") for future, _ in awaited):
             raise ConnectionError("a device left the cluster with its results")
 
     def _fetched(self, future: Future[Any], answer: Any) -> None:
-        if future.key in self._under_way:
+        if self._pending.of(future):
             self._ready.append(Arrival(self._done(future), answer))
 
     def _done(self, future: Future[Any]) -> SentGroup:
         """Return the errand of a future, and give up the future: else it is measured again if its device dies."""
         future.release()
-        return self._under_way.pop(future.key)[1]
+        return self._pending.done(future)
 
     def _send_again(self) -> None:
         """Send all errands under way over a new connection. Devices have stored what they measured in between."""
@@ -216,10 +229,7 @@ class Dispatch:
 
     def _restore(self) -> list[SentGroup]:
         """Connect again. Returns the errands that were under way."""
-        lost = [errand for _, errand in self._under_way.values()]
-        lost += [errand for held in self._held for errand in held.errands]
-        self._under_way.clear()
-        self._held.clear()
+        _, lost = self._pending.take()
         self._deliveries.cancel()
         self._results.cancel()
         try:
@@ -257,30 +267,25 @@ class Dispatch:
         if not self._watch.is_due:
             return []
         try:
-            messages = self._watch.look(self._link.present(), self._awaited)
+            present = self._link.present()
+            self._refusals.see(present)
+            messages = self._watch.look(self._refusals.without(present), self._pending.devices)
+            self._move_stranded(present)
         except LOST:
             self._send_again()
             return []
-        for device in self._awaited & set(self.gone):
+        for device in self._pending.devices & set(self.gone):
             self._give_up(device)
         return [*messages]
 
-    @property
-    def _awaited(self) -> set[str]:
-        """The devices that have errands."""
-        held = {errand.device for each in self._held for errand in each.errands}
-        return held | {errand.device for _, errand in self._under_way.values()}
+    def _move_stranded(self, present: Collection[JoinedDevice]) -> None:
+        """Send errands again that wait for machines which are away. These have another address when they come back."""
+        if futures := self._pending.strand({each.address for each in present}):
+            self._link.cancel(futures)
+        for device, group in by_device(self._pending.parked):
+            self._submit(device, group, again=True)
 
     def _give_up(self, device: str) -> None:
-        self._held = [held for held in self._held if held.errands[0].device != device]
-        theirs = {key: future for key, (future, errand) in self._under_way.items() if errand.device == device}
-        for key in theirs:
-            del self._under_way[key]
+        futures, _ = self._pending.take(device)
         with suppress(*LOST, DeviceAway):
-            self._link.cancel(list(theirs.values()))
-
-
-def _by_device(errands: Iterable[SentGroup]) -> Iterator[tuple[str, list[SentGroup]]]:
-    """Yield each device with its errands, in their order."""
-    for device, group in groupby(sorted(errands, key=lambda errand: errand.device), lambda errand: errand.device):
-        yield device, list(group)
+            self._link.cancel(futures)

@@ -26,12 +26,14 @@ class SentGroup:
         cases: its cases, with this machine's paths.
         data: its `Task` as data.
         tries: how often it came back without records.
+        only: names of the machines that it can go to, by their addresses; empty for all of its device.
     """
 
     number: int
     cases: tuple[Case, ...]
     data: dict[str, Any]
     tries: int = 0
+    only: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def device(self) -> str:

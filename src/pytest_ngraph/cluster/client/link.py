@@ -137,7 +137,12 @@ class Link:
         return self._begin(client, parts.send(run, packed, sender), timeout_s)
 
     def submit(
-        self, function: Callable[..., Any], data: Sequence[dict[str, Any]], resource: str, priority: int = 0
+        self,
+        function: Callable[..., Any],
+        data: Sequence[dict[str, Any]],
+        resource: str,
+        priority: int = 0,
+        only: Sequence[str] = (),
     ) -> list[Future[Any]]:
         """Call a function with each of `data`, in this order, on whichever worker has the resource.
 
@@ -146,9 +151,10 @@ class Link:
             data: its argument in each call.
             resource: what a worker needs to have.
             priority: `shares.AGAIN` for what was submitted before, and could not be measured.
+            only: addresses of the workers that may be chosen; empty for all.
         """
         futures: list[Future[Any]] = self._open.map(
-            function, data, resources={resource: 1}, pure=False, priority=priority
+            function, data, resources={resource: 1}, workers=list(only) or None, pure=False, priority=priority
         )
         return futures
 

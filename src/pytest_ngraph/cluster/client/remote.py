@@ -126,10 +126,7 @@ class RemoteBench:
                 self._turns.put_back(errand)
                 return []
             if "refused" in answer:
-                self._dispatch.gone[errand.device] = (
-                    f"device {errand.device} refuses to measure: {answer['refused']}. Once that is over, "
-                    "--ngraph-resume continues this run"
-                )
+                self._refused(errand, str(answer.get("machine", "")), str(answer["refused"]))
                 return []
             errand.tries += 1
             if errand.tries < TRIES:
@@ -142,6 +139,10 @@ class RemoteBench:
         except NgraphError as error:
             return _failed(errand.cases, "raised", f"device {errand.device}: {error}")
         return _failed(errand.cases, *_problem(errand, arrival.error))
+
+    def _refused(self, errand: SentGroup, machine: str, reason: str) -> None:
+        if self._dispatch.refuse(errand, machine, reason):
+            self._work.note(f"{machine} refuses to measure ({reason}); the other machines of {errand.device} go on.")
 
     def _found(self, errand: SentGroup, answer: Mapping[str, Any]) -> list[Record]:
         """Return the records of a group, and failed ones for cases without. Raises `NgraphError` for other rows."""

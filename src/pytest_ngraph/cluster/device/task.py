@@ -50,8 +50,9 @@ def measure(data: dict[str, Any]) -> str:
     Returns:
         JSON: one of `{"rows": [[index, record], ...], "again": [[index, reason], ...]}`, where `again` says why stored
         records did not stand any more; `{"reserved": {"by": user, "left_s": seconds}}`, if the device is reserved for
-        somebody else; `{"refused": reason}`, if its policy does not allow to measure now; `{"needs": digests,
-        "worker": address}`, if these projects are not on this device; `{"stopped": true}`; and `{"failed": why}`.
+        somebody else; `{"refused": reason, "machine": name}`, if its policy does not allow to measure now; `{"needs":
+        digests, "worker": address}`, if these projects are not on this device; `{"stopped": true}`; and `{"failed":
+        why}`.
     """
     try:
         return as_text(_measured(data))
@@ -72,7 +73,7 @@ def _measured(data: dict[str, Any]) -> dict[str, Any]:
                 return {"needs": needed, "worker": worker.address}
             _QUIET.end(task.assignment.client)  # they came while this waited
         if refusal := _refusal(worker, task, say):
-            return {"refused": refusal}
+            return {"refused": refusal, "machine": str(worker.name)}
         with _QUIET.measuring(), aside(os.getpid(), measured_cores(task)):
             _log(worker, task)
             measured = _RESIDENT.measure(task, folder, say)
