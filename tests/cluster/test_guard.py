@@ -11,6 +11,7 @@ from cryptography import x509
 
 from pytest_ngraph.cluster import certs
 from pytest_ngraph.cluster.guard import Guard, Refused
+from pytest_ngraph.cluster.registry import Standing
 from pytest_ngraph.cluster.revocation import Revoked
 from pytest_ngraph.cluster.roles import Peer, Role
 
@@ -24,9 +25,9 @@ def revoked(authority: Path) -> Revoked:
     return Revoked(credentials_of(authority).ca)
 
 
-def refused(guard: Guard, peer: Peer, **message: Any) -> bool:
+def refused(guard: Guard, peer: Peer, standing: Standing | None = None, **message: Any) -> bool:
     try:
-        guard.check(peer, [message])
+        guard.check(peer, [message], standing)
     except Refused:
         return True
     return False
@@ -66,21 +67,6 @@ def test_every_request_that_the_engine_knows_is_refused_to_devices_unless_it_is_
         head.check(holder("measure"), ({"op": "keep-alive"}, {"op": "update-graph"}))
     head.check(holder("measure"), {"python": (3, 11), "compression": None})  # how each connection begins
     head.check(holder("measure"), "OK")
-
-
-def test_a_device_makes_only_itself_leave(revoked: Revoked) -> None:
-    head = Guard("head", revoked)
-    good, bad = holder("measure"), holder("measure", name="bad", serial=2)
-    head.check(good, {"op": "register-worker", "address": "tls://10.0.0.3:1"})
-    head.check(bad, {"op": "register-worker", "address": "tls://10.0.0.3:1"})
-    for leaving in (
-        {"op": "retire_workers", "workers": ["tls://10.0.0.3:1"]},
-        {"op": "unregister", "address": "tls://10.0.0.3:1"},
-    ):
-        assert not refused(head, good, **leaving)
-        assert refused(head, bad, **leaving)
-    assert refused(head, bad, op="retire_workers", workers=None)
-    assert refused(head, bad, op="retire_workers", workers=[])
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,23 @@ def address_of(link: Link, name: str) -> str:
     return next(each.address for each in link.present() if each.name == name)
 
 
+def test_an_honest_device_is_refused_nothing(tmp_path: Path, authority: Path) -> None:
+    """From joining to leaving, also at a head that was started again and knows no device."""
+    cluster = Cluster(tmp_path, options=options_for(authority))
+    try:
+        cluster.start_scheduler()
+        cluster.start_device("xeon", *options_for(authority, "measure"))
+        assert "xeon  free" in cluster.run("device", "list").stdout
+        cluster.kill("head")
+        cluster.start_scheduler()
+        cluster.wait_for("xeon", "joined", times=2)
+        assert cluster.run("device", "stop", "xeon").returncode == 0
+        cluster.wait_for("xeon", "stopped")
+        assert "refused" not in cluster.log("head")
+    finally:
+        cluster.close()
+
+
 @pytest.mark.parametrize("kind", ["pickle", "list of pickles"])
 def test_an_answer_that_is_a_pickle_is_not_read(link: Link, mark: Path, kind: str) -> None:
     (future,) = link.submit(task.measure, [{"kind": kind, "mark": str(mark)}], resource(RED))
@@ -141,6 +158,41 @@ def test_an_observer_looks_but_runs_nothing(guarded: Cluster, authority: Path, m
 
     assert "may not ask for 'update-graph'" in refused(guarded, submit)
     assert not mark.exists()
+
+
+def test_an_observer_closes_no_other_client(guarded: Cluster, link: Link, authority: Path) -> None:
+    victim = link._client.id
+
+    def close() -> None:
+        with Client(guarded.address, security=plain(authority, "observe"), timeout=5) as client:
+            client._send_to_scheduler({"op": "close-client", "client": victim})
+            wait_until(lambda: "may not ask for 'close-client'" in guarded.log("head"))
+            raise OSError("its connection was closed")
+
+    assert "refused observe (observe): may not ask for 'close-client'" in refused(guarded, close)
+    (future,) = link.submit(task.measure, [{}], resource("xeon"))
+    wait_until(lambda: future.status == "finished")
+
+
+@pytest.mark.parametrize(
+    ("operation", "about"),
+    [
+        ("retire_workers", {"names": ["xeon"]}),
+        ("retire_workers", {"workers": ["xeon"]}),
+        ("unregister", {"address": "xeon", "stimulus_id": "x"}),
+        ("who_has", {}),
+    ],
+)
+def test_a_device_asks_for_nothing_about_others(
+    guarded: Cluster, link: Link, authority: Path, operation: str, about: dict[str, Any]
+) -> None:
+    async def ask() -> None:
+        security = plain(authority, RED).get_connection_args("worker")
+        async with rpc(guarded.address, connection_args=security) as head:
+            await asyncio.wait_for(getattr(head, operation)(**about), 5)
+
+    assert f"refused red (measure): may not ask for '{operation}'" in refused(guarded, lambda: asyncio.run(ask()))
+    assert [each.name for each in link.present()] == [RED, "xeon"]
 
 
 def test_who_may_not_measure_is_no_device(guarded: Cluster, authority: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pytest_ngraph.cluster.registry import Registry, Standing
 from pytest_ngraph.cluster.revocation import Revoked
 from pytest_ngraph.cluster.roles import Peer, Role
 
@@ -12,7 +13,7 @@ LIMIT_BYTES = 256 * 2**20
 """The most that one message to the head may have, unless its sender may submit."""
 CLIENT_LIMIT_BYTES = 2**30
 """The most that one message to a client may have: the head sends the answers of several devices at once."""
-BOTH = frozenset({"identity", "ping", "close-stream"})
+BOTH = frozenset({"identity", "ping", "close", "close-stream"})
 MEASURE = BOTH | {
     "register-worker", "unregister", "heartbeat_worker", "retire_workers", "who_has", "task-finished", "task-erred",
     "release-worker-data", "add-keys", "long-running", "reschedule", "keep-alive", "log-event",
@@ -26,8 +27,6 @@ OBSERVE = BOTH | {
 """What an observer may ask of the head."""
 NOT_SUBMIT = frozenset({"register-worker", "register_nanny", "heartbeat_worker"})
 """What a client may not ask of the head: to be a device. It may ask everything else."""
-OWN_ADDRESSES = {"retire_workers": "workers", "unregister": "address"}
-"""What a device may ask only about itself, and the part of the message that names whom it is about."""
 
 
 class Refused(Exception):
@@ -51,7 +50,7 @@ class Guard:
         self.say = say
         self.limit_bytes = LIMIT_BYTES if part == "head" else CLIENT_LIMIT_BYTES
         self._revoked = revoked
-        self._owners: dict[str, str] = {}
+        self._registry = Registry()
         self._expelled: dict[int, str] = {}
 
     def admit(self, peer: Peer | None, *, calls: bool) -> None:
@@ -89,29 +88,34 @@ class Guard:
             return True
         return peer is not None and peer.may("submit" if self.part == "head" else "head")
 
-    def check(self, peer: Peer | None, message: Any) -> None:
-        """Raise `Refused` if a peer that has called the head may not send a message."""
+    def check(self, peer: Peer | None, message: Any, standing: Standing | None = None) -> None:
+        """Raise `Refused` if a peer that has called the head may not send a message.
+
+        Args:
+            peer: who has sent it; None without certificates.
+            message: what was sent, which may be several messages.
+            standing: as whom its connection is registered; None for a connection of its own.
+        """
         if self.part != "head" or peer is None:
             return
+        standing = standing or Standing()
         for each in message if isinstance(message, (list, tuple)) else (message,):
-            if isinstance(each, Mapping) and "op" in each and not self._allows(peer, each):
-                raise Refused(f"{peer}: may not ask for {str(each['op'])[:40]!r}")
+            if isinstance(each, Mapping) and "op" in each:
+                if not self._allows(peer, each, standing):
+                    raise Refused(f"{peer}: may not ask for {str(each['op'])[:40]!r}")
+                standing.ask(peer, each)
 
-    def _allows(self, peer: Peer, message: Mapping[Any, Any]) -> bool:
+    def answer(self, standing: Standing, message: Any) -> None:
+        """Note what the head answers on a connection: it may be the end of a registration."""
+        if self.part == "head" and standing.is_asking:
+            self._registry.answer(standing, message)
+
+    def _allows(self, peer: Peer, message: Mapping[Any, Any], standing: Standing) -> bool:
         operation = message["op"]
         if not isinstance(operation, str):
             return False
         if peer.may("submit") and operation not in NOT_SUBMIT:
             return True
         if peer.may("measure") and operation in MEASURE:
-            return self._is_own(peer, operation, message)
-        return peer.may("observe") and operation in OBSERVE
-
-    def _is_own(self, peer: Peer, operation: str, message: Mapping[Any, Any]) -> bool:
-        if operation == "register-worker":
-            self._owners.setdefault(str(message.get("address")), peer.name)
-        if operation not in OWN_ADDRESSES:
-            return True
-        named = message.get(OWN_ADDRESSES[operation])
-        addresses = named if isinstance(named, (list, tuple)) else (named,)
-        return bool(addresses) and all(self._owners.get(str(each)) == peer.name for each in addresses)
+            return self._registry.is_of_device(peer, message, standing)
+        return peer.may("observe") and operation in OBSERVE and self._registry.is_of_client(peer, message, standing)

@@ -7,8 +7,9 @@ those of a user's own Dask cluster in the same process, stay as they are.
 from __future__ import annotations
 
 import struct
+from functools import partial
 from typing import Any, NoReturn
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 from distributed import Security
 from distributed.comm import tcp
@@ -18,6 +19,7 @@ from tornado.iostream import StreamClosedError
 
 from pytest_ngraph.cluster.guard import Guard, Refused
 from pytest_ngraph.cluster.plain import PLAIN, decode
+from pytest_ngraph.cluster.registry import Standing
 from pytest_ngraph.cluster.roles import Peer, peer
 
 LENGTH = struct.Struct("Q")
@@ -47,6 +49,7 @@ class _Guarded:
 
     guard: Guard | None = None
     calls = False
+    standing: Standing
     stream: Any
 
     async def read(self, deserializers: Any = None) -> Any:
@@ -62,7 +65,7 @@ class _Guarded:
                 message = await self._read_plain()
             self.guard.admit(who, calls=self.calls)  # it may have been revoked while this end waited
             if self.calls:
-                self.guard.check(who, message)
+                self.guard.check(who, message, self.standing)
         except Unreadable as reason:
             self._expel(who, str(reason))
             self._refuse(f"{who or 'a peer'}: {reason}")
@@ -88,6 +91,8 @@ class _Guarded:
         """Send a message. A device sends plain data: whoever receives it takes nothing else."""
         if self.guard is not None and self.guard.part == "measure":
             serializers = (*PLAIN, "error")
+        if self.guard is not None and self.calls:
+            self.guard.answer(self.standing, msg)
         return await super().write(msg, serializers=serializers, on_error=on_error)  # type: ignore[misc]
 
     def _peer(self) -> Peer | None:
@@ -134,6 +139,11 @@ class _Guarded:
 _OPEN: WeakSet[_Guarded] = WeakSet()
 
 
+def _is_open(comm: ref[Any]) -> bool:
+    found = comm()
+    return found is not None and not found.closed()
+
+
 def _check_size(size_bytes: int, limit_bytes: int) -> None:
     if size_bytes > limit_bytes:
         raise Unreadable(f"its message has {size_bytes / 2**20:,.0f} MiB; at most {limit_bytes // 2**20} are read")
@@ -174,6 +184,7 @@ class _GuardedListener:
 
     async def on_connection(self, comm: Any, *arguments: Any, **others: Any) -> Any:
         comm.guard, comm.calls = self._guard, True
+        comm.standing = Standing(partial(_is_open, ref(comm)))
         return await super().on_connection(comm, *arguments, **others)  # type: ignore[misc]
 
 

@@ -1,0 +1,158 @@
+"""Nobody speaks for another at the head, on data: as whom connections are registered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster.certificates import credentials_of
+
+from pytest_ngraph.cluster.guard import Guard, Refused
+from pytest_ngraph.cluster.registry import Standing, is_literal
+from pytest_ngraph.cluster.revocation import Revoked
+from pytest_ngraph.cluster.roles import Peer
+
+GOOD, BAD = (Peer(name=name, roles=frozenset({"measure"}), serial=1) for name in ("good", "bad"))
+EYE, OTHER = (Peer(name=name, roles=frozenset({"observe"}), serial=1) for name in ("eye", "other"))
+OWNER = Peer(name="anna", roles=frozenset({"submit"}), serial=1)
+ADDRESS, ELSEWHERE = "tls://10.0.0.3:1", "tls://10.0.0.4:1"
+TAKEN: dict[str, Any] = {"status": "OK"}
+
+
+@pytest.fixture
+def head(authority: Path) -> Guard:
+    return Guard("head", Revoked(credentials_of(authority).ca))
+
+
+def allowed(head: Guard, peer: Peer, standing: Standing | None = None, **message: Any) -> bool:
+    try:
+        head.check(peer, message, standing)
+    except Refused:
+        return False
+    return True
+
+
+def device(head: Guard, peer: Peer, address: str, answer: Any = TAKEN, is_open: Any = lambda: True) -> Standing:
+    """Return the connection of a device that asks to be registered, and is answered this."""
+    standing = Standing(is_open)
+    head.check(peer, {"op": "register-worker", "address": address, "name": peer.name}, standing)
+    head.answer(standing, answer)
+    return standing
+
+
+def client(head: Guard, peer: Peer, name: str) -> Standing:
+    """Return the connection of a client that is registered under this id."""
+    standing = Standing()
+    head.check(peer, {"op": "register-client", "client": name}, standing)
+    head.answer(standing, [{"op": "stream-start"}])
+    return standing
+
+
+ABOUT_A_WORKER: list[dict[str, Any]] = [
+    {"op": "retire_workers", "workers": [ADDRESS]},
+    {"op": "unregister", "address": ADDRESS},
+    {"op": "heartbeat_worker", "address": ADDRESS},
+]
+
+
+@pytest.mark.parametrize("message", ABOUT_A_WORKER, ids=lambda message: str(message["op"]))
+def test_a_device_asks_only_about_itself(head: Guard, message: dict[str, Any]) -> None:
+    device(head, GOOD, ADDRESS)
+    device(head, BAD, ELSEWHERE)
+    assert allowed(head, GOOD, **message)
+    assert not allowed(head, BAD, **message)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    ["task-finished", "task-erred", "reschedule", "worker-status-change", "add-keys", "log-event", "steal-response"],
+)
+def test_a_device_says_nothing_in_the_name_of_another(head: Guard, operation: str) -> None:
+    """The engine would take the worker that the message names, and not the one whose connection it is."""
+    good, bad = device(head, GOOD, ADDRESS), device(head, BAD, ELSEWHERE)
+    assert allowed(head, BAD, bad, op=operation)
+    assert allowed(head, GOOD, good, op=operation, worker=ADDRESS)
+    assert not allowed(head, BAD, bad, op=operation, worker=ADDRESS)
+    assert not allowed(head, BAD, bad, op=operation, client="anna")
+    assert not allowed(head, BAD, op=operation, worker=ADDRESS)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"op": "retire_workers", "workers": None},
+        {"op": "retire_workers", "workers": []},
+        {"op": "retire_workers", "workers": [ELSEWHERE, ADDRESS]},
+        {"op": "retire_workers", "workers": ["good"]},
+        {"op": "retire_workers", "names": ["good"]},
+        {"op": "retire_workers", "workers": [ELSEWHERE], "names": ["good"]},
+        {"op": "retire_workers", "workers": {ADDRESS: 1}},
+        {"op": "unregister", "address": "good"},
+        {"op": "unregister", "address": "tls://10.0.0.3:01"},
+        {"op": "unregister", "address": "tls://localhost:1"},
+        {"op": "unregister", "address": None},
+        {"op": "who_has"},
+        {"op": "who_has", "keys": None},
+        {"op": "register-worker", "address": "tls://localhost:1", "name": "bad"},
+        {"op": "register-worker", "address": "tls://10.0.0.5:1", "name": ADDRESS},
+    ],
+    ids=str,
+)
+def test_what_the_engine_would_read_in_another_way_is_refused(head: Guard, message: dict[str, Any]) -> None:
+    device(head, GOOD, ADDRESS)
+    device(head, BAD, ELSEWHERE)
+    assert not allowed(head, BAD, **message)
+
+
+def test_who_has_is_answered_by_key(head: Guard) -> None:
+    assert allowed(head, GOOD, op="who_has", keys=("a", "b"))
+
+
+def test_an_address_belongs_to_who_has_registered_it_until_that_is_gone(head: Guard) -> None:
+    there = [True]
+    device(head, GOOD, ADDRESS, is_open=lambda: there[0])
+    assert not allowed(head, BAD, op="register-worker", address=ADDRESS)
+    assert allowed(head, GOOD, op="register-worker", address=ADDRESS), "the head says that it is there already"
+    there[0] = False
+    device(head, BAD, ADDRESS)
+    assert not allowed(head, GOOD, op="unregister", address=ADDRESS)
+
+
+@pytest.mark.parametrize("answer", [{"status": "error", "message": "name taken"}, {"status": "uncaught-error"}, None])
+def test_a_registration_that_fails_claims_nothing(head: Guard, answer: Any) -> None:
+    standing = device(head, BAD, ADDRESS, answer)
+    if answer is None:  # it asked for no reply
+        head.check(BAD, {"op": "heartbeat_worker", "address": ELSEWHERE}, standing)
+        head.answer(standing, {"status": "OK"})
+    assert standing.worker == ""
+    device(head, GOOD, ADDRESS)
+    assert not allowed(head, BAD, op="unregister", address=ADDRESS)
+
+
+def test_a_connection_is_of_one_worker(head: Guard) -> None:
+    standing = device(head, BAD, ELSEWHERE)
+    assert not allowed(head, BAD, standing, op="register-worker", address="tls://10.0.0.9:1")
+
+
+def test_what_the_head_does_not_know_may_be_asked_about(head: Guard) -> None:
+    """As when it was started again: it says that the worker is missing, which then joins again."""
+    assert all(allowed(head, GOOD, **message) for message in ABOUT_A_WORKER)
+
+
+def test_an_observer_acts_in_its_own_name(head: Guard) -> None:
+    client(head, OWNER, "anna-1")
+    own = client(head, EYE, "eye-1")
+    for operation in ("close-client", "subscribe-topic", "unsubscribe-topic", "heartbeat-client"):
+        assert allowed(head, EYE, own, op=operation)
+        assert allowed(head, EYE, own, op=operation, client="eye-1")
+        assert not allowed(head, EYE, own, op=operation, client="anna-1")
+        assert not allowed(head, EYE, own, op=operation, worker=ADDRESS)
+        assert not allowed(head, EYE, op=operation, client="eye-1"), "on another connection"
+    assert not allowed(head, OTHER, op="register-client", client="anna-1")
+    assert allowed(head, EYE, op="register-client", client="eye-1"), "it comes back"
+
+
+@pytest.mark.parametrize("address", ["tls://10.0.0.3:1", "tls://[::1]:8786", "tcp://127.0.0.1:40000"])
+def test_addresses_as_the_engine_keeps_them(address: str) -> None:
+    assert is_literal(address)
