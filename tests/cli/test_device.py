@@ -11,8 +11,9 @@ from pytest_ngraph.cli import main
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody else uses this machine."""
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nobody else uses this machine, and its certificates are made for this test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("pytest_ngraph.cluster.own_certificates.others", list)
 
 
@@ -30,7 +31,7 @@ def test_plain_text_beyond_this_machine_is_refused(capsys: pytest.CaptureFixture
 
 
 def test_a_device_of_a_cluster_on_this_machine_listens_here_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["device", "start", "--name=orin", "--scheduler=localhost", "--host=0.0.0.0"]) == 2
+    assert main(["device", "start", "--name=orin", "--scheduler=tcp://localhost", "--host=0.0.0.0"]) == 2
     assert "--host=0.0.0.0 is not encrypted and does not check who connects" in capsys.readouterr().err
 
 
@@ -44,7 +45,7 @@ def test_an_invalid_name_is_refused(capsys: pytest.CaptureFixture[str], name: st
 def test_a_cluster_that_is_not_there_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["device", "list", "--scheduler=127.0.0.1:1"]) == 2
     assert capsys.readouterr().err == (
-        "pytest-ngraph: nothing listens at tcp://127.0.0.1:1. "
+        "pytest-ngraph: nothing listens at tls://127.0.0.1:1. "
         "Start the scheduler there: pytest-ngraph cluster scheduler.\n"
     )
 

@@ -20,11 +20,13 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_certificates, "others", list)
 
 
+@pytest.mark.parametrize("people", [[], ["alice", "bob"]], ids=["nobody known", "others known"])
 @pytest.mark.parametrize("typed", ["127.0.0.1", "localhost:99", "tls://[::1]"])
-def test_where_others_use_the_machine_it_encrypts_by_itself(
-    typed: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_on_this_machine_it_encrypts_by_itself(
+    typed: str, people: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(own_certificates, "others", lambda: ["alice", "bob"])
+    """Also where no others are known: a directory such as LDAP does not list its users."""
+    monkeypatch.setattr(own_certificates, "others", lambda: people)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     found = endpoint(typed, None, part="head")
     assert found.address.startswith("tls://")
@@ -36,9 +38,20 @@ def test_where_others_use_the_machine_it_encrypts_by_itself(
     assert endpoint(typed, None, part="measure").encrypted
     assert (folder / "localhost-key.pem").read_bytes() == key
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+    assert not endpoint("tcp://127.0.0.1", None, insecure=True).encrypted
+
+
+def test_plain_text_is_refused_where_others_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_certificates, "others", lambda: ["alice", "bob"])
     with pytest.raises(UsageError, match=r"others use this machine \(alice, bob\).*Leave out tcp://.* --insecure"):
         endpoint("tcp://127.0.0.1", None)
-    assert not endpoint("tcp://127.0.0.1", None, insecure=True).encrypted
+
+
+def test_certificates_that_cannot_be_made_are_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    with pytest.raises(UsageError, match=r"cannot be made in .*XDG_STATE_HOME.* write tcp://localhost"):
+        endpoint("localhost", None)
 
 
 def test_others_are_people_who_can_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,22 +63,22 @@ def test_others_are_people_who_can_log_in(monkeypatch: pytest.MonkeyPatch) -> No
     known = [
         user("root", 0, "/bin/bash"), user("daemon", 1, "/usr/sbin/nologin"), user("me", 1000, "/bin/bash"),
         user("alice", 1001, "/bin/zsh"), user("locked", 1002, "/bin/false"), user("nobody", 65534, "/bin/sh"),
+        user("CORP\\carol", 1_204_801_234, "/bin/bash"),
     ]  # fmt: skip
     monkeypatch.setattr("pwd.getpwall", lambda: known)
     monkeypatch.setattr("os.getuid", lambda: 1000)
-    assert own_certificates.others() == ["alice"]
+    assert own_certificates.others() == ["CORP\\carol", "alice"]
 
 
 @pytest.mark.parametrize(
     ("typed", "address"),
     [
         ("tcp://127.0.0.1:8786", "tcp://127.0.0.1:8786"),
-        ("127.0.0.1", "tcp://127.0.0.1:8786"),
-        ("localhost:99", "tcp://localhost:99"),
+        ("tcp://localhost:99", "tcp://localhost:99"),
         ("tcp://[::1]:99", "tcp://[::1]:99"),
     ],
 )
-def test_this_machine_alone_needs_no_certificates(typed: str, address: str) -> None:
+def test_this_machine_alone_needs_no_certificates_if_it_is_asked_for(typed: str, address: str) -> None:
     found = endpoint(typed, None)
     assert found.address == address
     assert not found.security.require_encryption

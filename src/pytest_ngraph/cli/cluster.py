@@ -29,7 +29,8 @@ def declare(commands: Any) -> None:
     scheduler.add_argument(
         "--address",
         metavar="tls://HOST:PORT",
-        help="address to listen on; default: tls://0.0.0.0:8786 with certificates, else tcp://127.0.0.1:8786",
+        help="address to listen on; default: tls://0.0.0.0:8786 with certificates, else "
+        "tls://127.0.0.1:8786 with certificates that are made for you",
     )
     credentials.declare(scheduler)
     scheduler.set_defaults(run=_schedule)

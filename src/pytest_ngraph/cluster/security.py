@@ -123,7 +123,7 @@ def endpoint(
 
     Args:
         address: host, with or without a scheme and a port. Without a scheme it is `tls` if there are credentials, or if
-            it is this machine and others use it, too; else `tcp`. Without a port it is 8786.
+            it is this machine; else `tcp`. Without a port it is 8786.
         credentials: the certificates, if any.
         part: the role that this process takes; its certificate has to allow that.
         insecure: allow an unencrypted address of another machine.
@@ -183,9 +183,9 @@ def is_loopback(host: str) -> bool:
 
 
 def _own(address: str) -> Credentials | None:
-    """Return the user's own certificates, for a place on this machine where they are asked for or needed; else None."""
+    """Return the user's own certificates, for a place on this machine, unless it is to do without; else None."""
     scheme, host, _ = _split(address, default="")
-    if not is_loopback(host) or scheme == "tcp" or not (scheme == "tls" or own_certificates.others()):
+    if scheme == "tcp" or not is_loopback(host):
         return None
     folder, name = own_certificates.folder(), own_certificates.NAME
     return Credentials(ca=folder / "ca.pem", cert=folder / f"{name}.pem", key=folder / f"{name}-key.pem")
