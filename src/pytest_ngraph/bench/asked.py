@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pytest_ngraph.case import Case
+from pytest_ngraph.record import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,3 +42,22 @@ class Asked:
 
 
 NOTHING = Asked()
+
+
+def lacking(record: Record, case: Case, asked: Asked) -> Iterator[str]:
+    """Yield what is asked of a case that its record does not have."""
+    if record.lacks_score(case):
+        yield f"{case.scored_by} has not scored it"
+    if case in asked.served and record.lacks_costs:
+        yield "what serving costs was not measured"
+    compared = record.comparison
+    if case in asked.compile_s and record.lacks_compile_s:
+        yield "its seconds to compile are not known"
+    if case in asked.profiled and record.lacks_profile and not (compared and compared.problem):
+        yield "it was not profiled where the time goes"
+    if compared is None or not compared.launches:
+        return
+    if case in asked.alone and not (compared.alone or compared.alone_problem):
+        yield "head and base were not launched alone"
+    if case in asked.tails and record.calls and not (compared.calls or compared.calls_problem):
+        yield "single calls of head and base were not compared"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_ngraph import store
-from pytest_ngraph.bench.asked import NOTHING, Asked
+from pytest_ngraph.bench.asked import NOTHING, Asked, lacking
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.standing import FollowsFrom, staleness
@@ -195,26 +195,7 @@ def _is_known(found: Record | Entry) -> bool:
 
 
 def _reasons(record: Record, case: Case, follows_from: FollowsFrom, asked: Asked) -> list[str]:
-    return [*staleness(record, follows_from), *_lacking(record, case, asked)]
-
-
-def _lacking(record: Record, case: Case, asked: Asked) -> Iterator[str]:
-    """Yield what is asked of a case that its record does not have."""
-    if record.lacks_score(case):
-        yield f"{case.scored_by} has not scored it"
-    if record.case in asked.served and record.lacks_costs:
-        yield "what serving costs was not measured"
-    compared = record.comparison
-    if record.case in asked.compile_s and record.lacks_compile_s:
-        yield "its seconds to compile are not known"
-    if record.case in asked.profiled and record.lacks_profile and not (compared and compared.problem):
-        yield "it was not profiled where the time goes"
-    if compared is None or not compared.launches:
-        return
-    if record.case in asked.alone and not (compared.alone or compared.alone_problem):
-        yield "head and base were not launched alone"
-    if record.case in asked.tails and record.calls and not (compared.calls or compared.calls_problem):
-        yield "single calls of head and base were not compared"
+    return [*staleness(record, follows_from), *lacking(record, case, asked)]
 
 
 def _times(count: int) -> str:

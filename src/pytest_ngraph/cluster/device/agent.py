@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
-from pytest_ngraph.bench.asked import Asked
+from pytest_ngraph.bench.asked import Asked, lacking
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.conditions import Conditions
@@ -117,18 +117,19 @@ class Agent:
             else None
         )
         progress: Progress = JournaledProgress(self._progress, self._kept.enter) if self._kept else self._progress
+        self._asked = Asked(
+            alone=self._alone,
+            calls=self._calls,
+            tails=self._tails,
+            served=self._served,
+            profiled=self._profiled,
+        )
         self._bench = Bench(
             terms.settings,
             terms.target,
             progress,
             self._base(assignment, assignment.base, base) if assignment.base and base else None,
-            asked=Asked(
-                alone=self._alone,
-                calls=self._calls,
-                tails=self._tails,
-                served=self._served,
-                profiled=self._profiled,
-            ),
+            asked=self._asked,
         )
 
     def measure(self, task: Task) -> None:
@@ -180,11 +181,8 @@ class Agent:
         """Return whether more is asked of a case than an earlier task has measured."""
         if record.outcome == "unchanged":
             return case in self._figures
-        if record.lacks_score(case):
-            return True
-        if (case in self._served and record.lacks_costs) or (case in self._profiled and record.lacks_profile):
-            return True
-        return case in self._calls and record.has_single_calls and not record.calls
+        lacks_calls = case in self._calls and record.has_single_calls and not record.calls
+        return lacks_calls or any(lacking(record, case, self._asked))
 
     def _base(self, assignment: Assignment, given: BaseAssignment, tree: Path) -> Base:
         rule = Rule.from_dict(given.rule)

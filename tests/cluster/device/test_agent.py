@@ -1,0 +1,92 @@
+"""Which stored records an agent returns, and what it measures again; without workers."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from launching import exact
+from synthetic import case, measured
+
+from pytest_ngraph.case import Case
+from pytest_ngraph.cluster.assignment import Assignment, Task
+from pytest_ngraph.cluster.device.agent import Agent
+from pytest_ngraph.comparison import AloneLaunch, CallLaunch, Comparison
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.record import Record
+from pytest_ngraph.settings import Settings
+
+ONE = case("identity")
+ASSIGNMENT = Assignment(
+    session="s",
+    client="c",
+    project="a1",
+    folder=".",
+    path=(),
+    settings=Settings().to_dict(),
+    device=Device(name="xeon").to_dict(),
+    retries=1,
+    retry_failed=False,
+)
+COMPARED = Comparison(launches=(exact(0.0),))
+ALONE = AloneLaunch(arm="head", compile_s=None, cpu_percent=1.0, worker_memory_bytes=1)
+CALLS = CallLaunch(base=(0.1,), head=(0.1,))
+Again = Callable[..., bool]
+
+
+@pytest.fixture
+def again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Again]:
+    """Return whether a case is measured again of which the device has this record, and this is asked."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    agent = Agent(ASSIGNMENT, tmp_path, None, tmp_path / "store", lambda message: None)
+    ran: list[Case] = []
+
+    def run(cases: Sequence[Case]) -> list[Record]:
+        ran.extend(cases)
+        return []
+
+    def found(record: Record, **asked: tuple[int, ...]) -> bool:
+        nothing = dict.fromkeys(("alone", "calls", "tails", "served", "profiled", "figures"), ())
+        monkeypatch.setattr(agent._kept, "of", lambda case, follows_from: record)
+        monkeypatch.setattr(agent, "_bench", SimpleNamespace(run=run, close=lambda: None))
+        ran.clear()
+        agent.measure(Task(assignment=ASSIGNMENT, group=0, cases=(ONE,), bases={}, **(nothing | asked)))  # type: ignore[arg-type]
+        return ran == [ONE]
+
+    yield found
+    agent.close()
+
+
+@pytest.mark.parametrize(
+    ("asked", "has"),
+    [
+        ("alone", {"alone": (ALONE,)}),
+        ("alone", {"alone_problem": "no memory"}),
+        ("tails", {"calls": (CALLS,)}),
+        ("tails", {"calls_problem": "no memory"}),
+    ],
+)
+def test_a_record_that_lacks_what_is_asked_beside_a_base_is_measured_again(
+    again: Again, asked: str, has: dict[str, Any]
+) -> None:
+    """As after a resume with another threshold."""
+    record = dataclasses.replace(measured(ONE, 0.1, calls=(0.1,)), comparison=COMPARED)
+    assert not again(record)
+    assert again(record, **{asked: (0,)})
+    assert not again(dataclasses.replace(record, comparison=dataclasses.replace(COMPARED, **has)), **{asked: (0,)})
+
+
+def test_a_record_that_lacks_what_is_asked_is_measured_again(again: Again) -> None:
+    record = measured(ONE, 0.1)
+    assert not again(record)
+    for asked in ("calls", "served", "profiled"):
+        assert again(record, **{asked: (0,)})
+    unchanged = Record.unchanged(ONE, COMPARED, record.model)
+    assert not again(unchanged)
+    assert again(unchanged, figures=(0,))
