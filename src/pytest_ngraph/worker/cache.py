@@ -71,7 +71,7 @@ class Entry:
 
     @property
     def size_bytes(self) -> int:
-        return sum((self.folder / name).stat().st_size for name in self.files)
+        return sum(_size_bytes(self.folder / name) for name in self.files)
 
 
 class Cache:
@@ -246,6 +246,14 @@ def _used_at(folder: Path) -> float:
         return folder.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _size_bytes(path: Path) -> int:
+    """Return the size of a file; 0 if another process has removed it."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _is_inside(folder: Path, name: str) -> bool:

@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from synthetic import case, measured
 
 from pytest_ngraph import store
@@ -13,8 +14,10 @@ from pytest_ngraph.cluster.audit import AuditLog
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.cluster.device.quotas import EVERY_S, Enforcer, Quotas
+from pytest_ngraph.cluster.device.results import DeviceResults
 from pytest_ngraph.cluster.project import pack
 from pytest_ngraph.store import Journal
+from pytest_ngraph.worker.cache import Cache
 
 
 def journal(folder: Path, run: str, age_s: float) -> Journal:
@@ -54,10 +57,50 @@ def test_projects_in_use_stay(tmp_path: Path) -> None:
     assert [Projects(folder.projects).has(digest) for digest in digests] == [True, False]
 
 
+def test_what_cannot_be_removed_is_said_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, compiled = DeviceFolder(tmp_path), tmp_path / "compiled"
+    folder.store.mkdir()
+    journal(folder.store, "old", 200.0).close()
+
+    def denied(cache: Cache) -> None:
+        raise PermissionError(13, "Permission denied", str(compiled))
+
+    def away(projects: Projects, limit_bytes: int) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "a1")
+
+    monkeypatch.setattr(Cache, "bound", denied)
+    monkeypatch.setattr(Projects, "bound", away)
+    problems = Quotas(results_bytes=0).enforce(folder, compiled)
+    assert [problem.partition("] ")[2] for problem in problems] == [
+        "No such file or directory: 'a1'", f"Permission denied: '{compiled}'",
+    ]  # fmt: skip
+    assert store.run_ids(folder.store) == []
+
+
+def test_what_another_process_removes_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = DeviceFolder(tmp_path)
+    folder.store.mkdir()
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "nets.py").touch()
+    Projects(folder.projects).unpack(pack(tmp_path / "first"))
+    (folder.store / f"gone{store.SUFFIX}").symlink_to(tmp_path / "nowhere")
+    lstat = Path.lstat
+
+    def vanished(path: Path) -> os.stat_result:
+        if path.name == "nets.py":
+            raise FileNotFoundError
+        return lstat(path)
+
+    monkeypatch.setattr(Path, "lstat", vanished)
+    assert Quotas().enforce(folder, tmp_path / "compiled") == []
+    assert DeviceResults(folder.store, "a", "b").of is not None
+
+
 def test_sizes_are_looked_at_now_and_then(tmp_path: Path) -> None:
     class Counted(Quotas):
-        def enforce(self, folder: DeviceFolder, compiled: Path | None = None) -> None:
+        def enforce(self, folder: DeviceFolder, compiled: Path | None = None) -> list[str]:
             looks.append(folder)
+            return []
 
     looks: list[DeviceFolder] = []
     now = [0.0]

@@ -16,13 +16,14 @@ from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.quiet import Quiet
-from pytest_ngraph.cluster.device.quotas import Quotas
+from pytest_ngraph.cluster.device.quotas import Enforcer, Quotas
 from pytest_ngraph.cluster.device.reservation import Reservations
 from pytest_ngraph.cluster.device.resident import Measured
 from pytest_ngraph.cluster.presence import KEY
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.health import Health
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.worker.cache import Cache
 
 ADDRESS = "tcp://xeon"
 CASES = (case("identity"),)
@@ -66,7 +67,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     worker = SimpleNamespace(address=ADDRESS, name="xeon", plugins={KEY: plugin})
     monkeypatch.setattr(task, "get_worker", lambda: worker)
     monkeypatch.setattr(task, "_QUIET", quiet)
-    monkeypatch.setattr(task, "_ENFORCER", SimpleNamespace(enforce=lambda quotas, folder: None))
+    monkeypatch.setattr(task, "_ENFORCER", SimpleNamespace(enforce=lambda quotas, folder: []))
     monkeypatch.setattr(task, "_RESIDENT", SimpleNamespace(measure=lambda *arguments: Measured([(0, {})], [])))
     yield plugin
     quiet.close()
@@ -82,6 +83,21 @@ def test_a_device_measures_logs_and_answers(device: Any) -> None:
     assert answer() == {"rows": [[0, {}]], "again": []}
     (line,) = device.folder.audit.read_text().splitlines()
     assert json.loads(line).items() >= {"by": "anna@head", "projects": ["a1"], "cases": [CASES[0].id]}.items()
+
+
+def test_what_is_measured_is_not_lost_if_a_device_cannot_clean_up(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (device.folder.projects / "a1").mkdir(parents=True)
+
+    def denied(cache: Cache) -> None:
+        raise PermissionError(13, "Permission denied", "/var/cache/compiled")
+
+    monkeypatch.setattr(Cache, "bound", denied)
+    monkeypatch.setattr(task, "_ENFORCER", Enforcer())
+    said: list[str] = []
+    device.say = said.append
+    assert answer() == {"rows": [[0, {}]], "again": []}
+    (line,) = said
+    assert line.endswith("Permission denied: '/var/cache/compiled'")
 
 
 def test_a_device_keeps_itself_free_for_what_it_asks_for(device: Any) -> None:

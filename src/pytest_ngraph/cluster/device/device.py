@@ -94,17 +94,19 @@ class DevicePlugin(WorkerPlugin):
         policy: when nothing is measured.
         quotas: how much is kept on disk.
         stop: begins to leave the cluster; the second call does not wait for the measurement under way.
+        say: prints a line.
     """
 
     name = KEY
 
-    def __init__(self, membership: Membership, stop: Callable[[], None]) -> None:
+    def __init__(self, membership: Membership, stop: Callable[[], None], say: Say = lambda line: None) -> None:
         self.device = membership.name
         self.pool = membership.pool
         self.folder = membership.folder
         self.policy = membership.policy
         self.quotas = membership.quotas
         self.stop = stop
+        self.say = say
 
     def health(self) -> Health:
         """Return how the machine is now."""
@@ -211,7 +213,7 @@ class Member:
 
     def _worker(self, host: str) -> Worker:
         membership = self._membership
-        plugin = DevicePlugin(membership, self.stop)
+        plugin = DevicePlugin(membership, self.stop, self._say)
         condition = Condition(plugin.health, membership.policy, membership.folder)
         return Worker(
             membership.scheduler.address,

@@ -53,7 +53,8 @@ class Projects:
                 self._unpack(packed)
             except OSError as error:
                 raise NgraphError(f"the project cannot be unpacked on this device: {error}.") from None
-            self._shrink()
+            with suppress(OSError):  # another process removes projects as well
+                self._shrink()
 
     def remove(self, digest: str) -> None:
         """Remove a project, unless a process holds it."""
@@ -121,7 +122,13 @@ class Projects:
 
 
 def _size_bytes(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*"))
+    """Return what a folder takes. Files that another process removes meanwhile do not count."""
+    total = 0
+    for place, _, files in os.walk(folder):
+        for name in files:
+            with suppress(OSError):
+                total += (Path(place) / name).lstat().st_size
+    return total
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from pathlib import Path
 from pytest_ngraph import store
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.projects import Projects
+from pytest_ngraph.cluster.device.results import oldest_first
+from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.worker.cache import Cache
 
@@ -31,16 +33,28 @@ class Quotas:
     projects_bytes: int = 4 * 2**30
     compiled_bytes: int = 10 * 2**30
 
-    def enforce(self, folder: DeviceFolder, compiled: Path | None = None) -> None:
+    def enforce(self, folder: DeviceFolder, compiled: Path | None = None) -> list[str]:
         """Remove what is too much.
 
         Args:
             folder: the device's folder.
             compiled: the cache of compiled artifacts; default: the user's.
+
+        Returns:
+            What prevents that, in words. It is no reason to lose what was just measured.
         """
-        _bound_results(folder.store, self.results_bytes)
-        Projects(folder.projects).bound(self.projects_bytes)
-        Cache(compiled or compiled_folder(), self.compiled_bytes).bound()
+        bounds: tuple[Callable[[], None], ...] = (
+            lambda: _bound_results(folder.store, self.results_bytes),
+            lambda: Projects(folder.projects).bound(self.projects_bytes),
+            lambda: Cache(compiled or compiled_folder(), self.compiled_bytes).bound(),
+        )
+        problems = []
+        for bound in bounds:
+            try:
+                bound()
+            except (OSError, NgraphError) as error:
+                problems.append(f"cannot remove what is more than the device keeps: {error}")
+        return problems
 
 
 class Enforcer:
@@ -50,18 +64,20 @@ class Enforcer:
         self._clock = clock
         self._at = float("-inf")
 
-    def enforce(self, quotas: Quotas, folder: DeviceFolder) -> None:
-        if self._clock() - self._at >= EVERY_S:
-            self._at = self._clock()
-            quotas.enforce(folder)
+    def enforce(self, quotas: Quotas, folder: DeviceFolder) -> list[str]:
+        """Enforce quotas, if it is time. Returns what prevents that."""
+        if self._clock() - self._at < EVERY_S:
+            return []
+        self._at = self._clock()
+        return quotas.enforce(folder)
 
 
 def _bound_results(folder: Path, limit_bytes: int) -> None:
-    found = sorted(folder.glob(f"*{store.SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
-    excess = sum(path.stat().st_size for path in found) - limit_bytes
-    for path in found:
+    found = oldest_first(folder)
+    excess = sum(size for _, size in found) - limit_bytes
+    for path, size in found:
         if excess <= 0:
             return
         if not store.is_live(folder, path.stem):
-            excess -= path.stat().st_size
+            excess -= size
             path.unlink(missing_ok=True)

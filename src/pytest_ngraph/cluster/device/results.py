@@ -132,9 +132,18 @@ def _change(before: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {before.get(name) or 'none'} -> {now.get(name) or 'none'}" for name in names)
 
 
+def oldest_first(folder: Path) -> list[tuple[Path, int]]:
+    """Return the journals in a folder, each with its size in bytes. One that another process removes is left out."""
+    found = []
+    for path in folder.glob(f"*{store.SUFFIX}"):
+        with suppress(OSError):
+            status = path.stat()
+            found.append((status.st_mtime_ns, path, status.st_size))
+    return [(path, size) for _, path, size in sorted(found)]
+
+
 def _bound(folder: Path) -> None:
     """Remove all but the newest `RUNS` runs, except those that a process writes to."""
-    paths = sorted(folder.glob(f"*{store.SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
-    for path in paths[:-RUNS]:
+    for path, _ in oldest_first(folder)[:-RUNS]:
         if not store.is_live(folder, path.stem):
             path.unlink(missing_ok=True)

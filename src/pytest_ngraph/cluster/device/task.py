@@ -77,7 +77,8 @@ def _measured(data: dict[str, Any]) -> dict[str, Any]:
         with _QUIET.measuring(), aside(os.getpid(), measured_cores(task)):
             _log(worker, task)
             measured = _RESIDENT.measure(task, folder, say)
-        _ENFORCER.enforce(_device(worker).quotas, folder)
+        for problem in _ENFORCER.enforce(_device(worker).quotas, folder):
+            _device(worker).say(problem)
         return measured._asdict()
     except (Stopped, Unwanted):
         return {"stopped": True}
