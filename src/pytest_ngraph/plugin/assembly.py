@@ -66,11 +66,12 @@ def _cluster(chosen: Options, config: pytest.Config) -> Site:
     check_libraries()
     from pytest_ngraph.cluster.client.site import ClusterSite
 
-    cluster = ClusterSite(chosen.cluster.endpoint, config.rootpath, written(chosen), chosen.cluster.send)
+    given = chosen.cluster
+    cluster = ClusterSite(given.endpoint, config.rootpath, written(chosen), given.send, given.wait_s)
     devices = chosen.devices.command_line or chosen.devices.ini or ()
     machines = [machine for device in devices for machine in chosen.inventory[device].machines]
     try:
-        cluster.require(machines, chosen.cluster.wait_s)
+        cluster.require(machines)
     except BaseException:
         cluster.close()
         raise

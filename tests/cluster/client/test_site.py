@@ -100,6 +100,40 @@ def test_a_device_whose_report_makes_no_sense_is_named(connected: Callable[[type
         cluster.host("nano")
 
 
+class Late(Broken):
+    """A link to a cluster that the device joins after it was looked at a few times."""
+
+    looks = 0
+
+    def present(self) -> list[JoinedDevice]:
+        self.looks += 1
+        return [ORIN] if self.looks > 3 else []
+
+
+def test_a_device_that_only_a_mark_names_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ngraph.cluster.client.site.Link", Late)
+    monkeypatch.setattr("pytest_ngraph.cluster.client.site.POLL_S", 0.001)
+    monkeypatch.setattr("pytest_ngraph.cluster.engine_settings.settle", lambda: None)
+    with pytest.raises(UsageError, match=r"orin is not in the cluster .* wait for it: --ngraph-wait-for-devices"):
+        ClusterSite(cast("Endpoint", None), tmp_path).host("orin")
+    site = ClusterSite(cast("Endpoint", None), tmp_path, wait_s=60.0)
+    site.require([])
+    assert site.host("orin").machine == this_machine()
+
+
+def test_the_time_to_wait_is_that_of_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("pytest_ngraph.cluster.client.site.Link", Broken)
+    monkeypatch.setattr("pytest_ngraph.cluster.engine_settings.settle", lambda: None)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    site = ClusterSite(cast("Endpoint", None), tmp_path, wait_s=5.0)
+    for _ in range(2):
+        with pytest.raises(UsageError, match="nano is not in the cluster"):
+            site.host("nano")
+    assert now == [5.0]
+
+
 def test_other_versions_of_the_engine_are_named(
     connected: Callable[[type], ClusterSite], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

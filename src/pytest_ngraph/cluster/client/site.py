@@ -40,6 +40,7 @@ class ClusterSite:
         rootdir: pytest's root folder.
         leave_out: files and folders of the project that are not sent.
         send: patterns of the files that are sent; without any, all.
+        wait_s: seconds from now on in which devices that are not in the cluster yet are waited for.
 
     Raises:
         UsageError: the scheduler cannot be reached.
@@ -48,7 +49,12 @@ class ClusterSite:
     is_here = False
 
     def __init__(
-        self, endpoint: Endpoint, rootdir: Path, leave_out: Collection[Path] = (), send: Sequence[str] = ()
+        self,
+        endpoint: Endpoint,
+        rootdir: Path,
+        leave_out: Collection[Path] = (),
+        send: Sequence[str] = (),
+        wait_s: float = 0.0,
     ) -> None:
         engine_settings.settle()
         self._link = Link(endpoint)
@@ -58,16 +64,12 @@ class ClusterSite:
         self._travelling: LocalProject | None = None
         self._pools: dict[str, list[JoinedDevice]] = {}
         self._hosts: dict[str, RemoteHost] = {}
+        self._deadline = time.monotonic() + wait_s
         self._look()
 
-    def require(self, devices: Iterable[str], wait_s: float) -> None:
-        """Raise `UsageError` unless these devices are in the cluster and can be used. Waits up to `wait_s` for them."""
-        wanted = list(devices)
-        deadline = time.monotonic() + wait_s
-        while any(device not in self._pools for device in wanted) and time.monotonic() < deadline:
-            time.sleep(POLL_S)
-            self._look()
-        for device in wanted:
+    def require(self, devices: Iterable[str]) -> None:
+        """Raise `UsageError` unless these devices are in the cluster and can be used. Waits for those that are not."""
+        for device in devices:
             self.host(device)
 
     def describe(self, devices: Sequence[str]) -> str:
@@ -76,6 +78,9 @@ class ClusterSite:
 
     def host(self, device: str) -> RemoteHost:
         if device not in self._hosts:
+            while device not in self._pools and time.monotonic() < self._deadline:
+                time.sleep(POLL_S)
+                self._look()
             first = self._checked(device)[0]
 
             def ask(function: Callable[..., Any], *arguments: Any) -> Any:
