@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pytest
@@ -115,3 +117,14 @@ def ran(link: Fleet, *arguments: str) -> int:
 def test_a_device_that_answers_anything_is_named(capsys: pytest.CaptureFixture[str], answer: Any) -> None:
     assert ran(Fleet(answer), "reserve", "orin", "--for=2h") == 1
     assert capsys.readouterr().out.startswith("orin-1 answers what cannot be read: ")
+
+
+def test_metrics_in_a_file_can_be_read_by_their_collector(tmp_path: Path) -> None:
+    """It runs as another user."""
+    before = os.umask(0o077)
+    try:
+        assert ran(Fleet(), "metrics", f"--output={tmp_path / 'devices.prom'}") == 0
+    finally:
+        os.umask(before)
+    assert (tmp_path / "devices.prom").stat().st_mode & 0o777 == 0o644
+    assert 'device="orin-1"' in (tmp_path / "devices.prom").read_text()

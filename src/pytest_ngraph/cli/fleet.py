@@ -22,6 +22,8 @@ Connect = Callable[["argparse.Namespace", "Role"], "AbstractContextManager[Link]
 UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 NOTABLE_SKEW_S = 5.0
 """Clocks that differ by less are not worth a word: messages take their time, too."""
+READABLE = 0o644
+"""The collector of Prometheus' node exporter, which reads the metrics, runs as another user."""
 SHOWN = 80
 """How much of an answer that cannot be read is shown."""
 
@@ -134,7 +136,7 @@ def _metrics(parsed: argparse.Namespace, connect: Connect) -> int:
     else:
         from pytest_ngraph.system.files import write_whole
 
-        write_whole(parsed.output, found.encode())
+        write_whole(parsed.output, found.encode(), mode=READABLE)
     return 0
 
 
