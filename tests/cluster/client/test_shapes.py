@@ -59,7 +59,9 @@ def test_an_honest_record_is_taken() -> None:
         {"profile": {"kernels": 7}},
         {"profile": PROFILE.to_dict() | {"kernels": [[99, 0, [0], 0.1, 0]]}},
         {"profile": PROFILE.to_dict() | {"latency_s": "x"}},
+        {"profile": PROFILE.to_dict() | {"latency_s": 0.0}},
         {"profile": {"problem": 7}},
+        {"profile": {"problem": "no profiler", "kernels": 7}},
     ],
     ids=lambda changed: f"{next(iter(changed))}",
 )

@@ -43,10 +43,11 @@ def record(data: Any) -> Record:
 
 
 def _is_profile(data: dict[str, Any]) -> bool:
-    if "problem" in data:
-        return isinstance(data["problem"], str)
+    if "kernels" not in data:
+        return isinstance(data.get("problem"), str)
     try:
-        return conforms(KeptProfile.from_dict(data), KeptProfile)
+        kept = KeptProfile.from_dict(data)
+        return conforms(kept, KeptProfile) and 0 < kept.latency_s < LONGEST_S
     except (LookupError, TypeError, ValueError, AttributeError):
         return False
 
