@@ -47,6 +47,18 @@ def test_plain_text_is_refused_where_others_are_known(monkeypatch: pytest.Monkey
         endpoint("tcp://127.0.0.1", None)
 
 
+def test_a_certificate_that_cannot_be_made_again_is_used_until_it_expires(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("pytest_ngraph.cluster.certs.CERTIFICATE_DAYS", 20)
+    folder = own_certificates.folder()
+    before = (folder / "localhost.pem").read_bytes()
+    (folder / "ca-key.pem").unlink()
+    assert endpoint("localhost", None).encrypted
+    assert (folder / "localhost.pem").read_bytes() == before
+
+
 def test_certificates_that_cannot_be_made_are_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))

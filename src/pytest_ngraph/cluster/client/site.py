@@ -43,7 +43,7 @@ class ClusterSite:
         wait_s: seconds from now on in which devices that are not in the cluster yet are waited for.
 
     Raises:
-        UsageError: the scheduler cannot be reached.
+        UsageError: the scheduler cannot be reached, or git cannot read the project's repository.
     """
 
     is_here = False
@@ -57,8 +57,8 @@ class ClusterSite:
         wait_s: float = 0.0,
     ) -> None:
         engine_settings.settle()
-        self._link = Link(endpoint)
         self._project = top(rootdir).resolve()
+        self._link = Link(endpoint)
         self._leave_out = leave_out
         self._send = send
         self._travelling: LocalProject | None = None
