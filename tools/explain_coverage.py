@@ -89,11 +89,14 @@ def report(found: Mapping[str, Mapping[str, Explained | str]]) -> str:
         for model, why in of_compiler.items()
         if isinstance(why, str)
     ]
+    explained = [each for of_compiler in found.values() for each in of_compiler.values() if isinstance(each, Explained)]
+    mapped = {f"{100 * each.explanation.mapped[0]:.1f} %" for each in explained}
+    is_same = len(mapped) == 1
     parts = [
         "Profiled time over the latency:",
         grid("coverage", 100),
-        "Of the profiled time, in modules and layout changes:",
-        grid("mapped", 100),
+        f"Of the profiled time, in modules and layout changes:{f' {mapped.pop()}, everywhere.' if is_same else ''}",
+        "" if is_same else grid("mapped", 100),
         "Seconds of explaining, once the model is compiled and verified:",
         grid("seconds", unit=" s"),
         "\n".join(absences),

@@ -8,11 +8,15 @@ from explained import kernel, node, profile
 from pytest_ngraph.explain.explanation import explain
 
 
+def explained(mapped: float) -> explain_coverage.Explained:
+    kernels = [kernel("a", mapped, ["conv2d"]), kernel("?", 1 - mapped)]
+    return explain_coverage.Explained(explain([profile(kernels, [node("conv2d", "stem")], 1.25)]), 3.21)
+
+
 def test_each_compiler_has_a_row_and_each_refusal_its_reason() -> None:
-    kernels = [kernel("a", 0.9, ["conv2d"]), kernel("?", 0.1)]
-    known = explain_coverage.Explained(explain([profile(kernels, [node("conv2d", "stem")], 1.25)]), 3.21)
     found: dict[str, dict[str, explain_coverage.Explained | str]] = {
-        "openvino": {"resnet18": known},
+        "openvino": {"resnet18": explained(0.9)},
+        "tvm": {"resnet18": explained(1.0)},
         "executorch": {"resnet18": "no method instrument"},
     }
     lines = explain_coverage.report(found).splitlines()
@@ -23,3 +27,8 @@ def test_each_compiler_has_a_row_and_each_refusal_its_reason() -> None:
     ]
     assert "| `executorch` | – |" in lines
     assert lines[-1] == "- `executorch` on resnet18: no method instrument"
+
+
+def test_what_is_the_same_everywhere_stands_once() -> None:
+    lines = explain_coverage.report({name: {"resnet18": explained(0.9)} for name in ("openvino", "tvm")}).splitlines()
+    assert "Of the profiled time, in modules and layout changes: 90.0 %, everywhere." in lines
