@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.record import Record
+
+if TYPE_CHECKING:
+    from pytest_ngraph.record import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,8 +125,9 @@ class Family(Protocol):
     priority: int
     """Families are asked in rising order of priority. The first that owns a name gets it.
 
-    A family that takes sizes of the user's own has `takes = ("sizes",)` too. One whose modules a library builds may
-    have a method `construction(case)`, which returns a `Construction`, or None for a case that it has none for.
+    A family that takes sizes of the user's own has `takes = ("sizes",)` too, and one that runs the user's code
+    `runs_user_code = True`: what that sets in PyTorch holds for its own workload. One whose modules a library builds
+    may have a method `construction(case)`, which returns a `Construction`, or None for a case that it has none for.
     """
 
     def owns(self, name: str) -> bool:
@@ -172,12 +173,17 @@ def modules_of(name: str) -> tuple[str, str]:
     return type(family(name)).__module__, name.removeprefix("./").replace("/", ".").partition(":")[0]
 
 
+def runs_user_code(name: str) -> bool:
+    """Return whether a workload is built by code of the user, which may set anything in PyTorch."""
+    return bool(getattr(family(name), "runs_user_code", False))
+
+
 def build(case: Case) -> Built:
     """Build the case's workload. Raise `Unsupported` for an ONNX file, which has no PyTorch module.
 
     What its code sets in PyTorch stands until another is built or exported: the module may need it when it is called.
     """
-    with torch_settings.standing():
+    with torch_settings.standing(needs_torch=runs_user_code(case.workload)):
         return family(case.workload).build(case)
 
 

@@ -11,7 +11,7 @@ from pytest_ngraph.artifact import Artifact, save_arrays
 from pytest_ngraph.case import FP32
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import first_line
-from pytest_ngraph.workloads import Built, family, refusals, torch_settings
+from pytest_ngraph.workloads import Built, family, refusals, runs_user_code, torch_settings
 from pytest_ngraph.workloads.copies import copied
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.eager import eager_outputs
@@ -45,7 +45,7 @@ def export(case: Case, folder: Path) -> Artifact:
     """
     from pytest_ngraph.workloads.verify import unverifiable
 
-    with torch_settings.restored():
+    with torch_settings.restored(needs_torch=runs_user_code(case.workload)):
         artifact = family(case.workload).export(case, folder)
     if problem := unverifiable(artifact.reference(), artifact.output_names):
         raise UsageError(

@@ -46,6 +46,7 @@ class Imported:
 
     priority = 30
     takes = ("sizes",)
+    runs_user_code = True
 
     def owns(self, name: str) -> bool:
         return ":" in name and ("/" not in name or ".py:" in name)  # a slash: one of timm's hubs, hf-hub:owner/model

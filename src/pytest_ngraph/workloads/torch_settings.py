@@ -46,10 +46,14 @@ _STANDING: dict[str, _Change] = {}
 
 
 @contextmanager
-def restored() -> Iterator[None]:
-    """Run the block without what the workload built last has set, and put back all that the block sets."""
+def restored(*, needs_torch: bool = True) -> Iterator[None]:
+    """Run the block without what the workload built last has set, and put back all that the block sets.
+
+    Args:
+        needs_torch: whether the block runs code that may set something. Other blocks may do without PyTorch.
+    """
     undo()
-    before = _read()
+    before = _read(needs_torch=needs_torch)
     try:
         yield
     finally:
@@ -57,14 +61,18 @@ def restored() -> Iterator[None]:
 
 
 @contextmanager
-def standing() -> Iterator[None]:
-    """Run the block without what the workload built last has set. What the block sets stands until `undo`."""
+def standing(*, needs_torch: bool = True) -> Iterator[None]:
+    """Run the block without what the workload built last has set. What the block sets stands until `undo`.
+
+    Args:
+        needs_torch: as for `restored`.
+    """
     undo()
-    before = _read()
+    before = _read(needs_torch=needs_torch)
     try:
         yield
     finally:
-        after = _read()
+        after = _read(needs_torch=needs_torch)
         names = [name for name in before if name in after and before[name] != after[name]]
         _STANDING.update({name: _Change(before[name], after[name]) for name in names})
 
@@ -89,8 +97,10 @@ def of_module(name: str) -> Iterator[None]:
     _OF_MODULES[name] = {setting: value for setting, value in _read().items() if before.get(setting) != value}
 
 
-def _read() -> Values:
-    values = {}
+def _read(*, needs_torch: bool = True) -> Values:
+    values: dict[str, Any] = {}
+    if not needs_torch and "torch" not in sys.modules:
+        return values
     for name, setting in _settings().items():
         with suppress(AttributeError, RuntimeError):
             values[name] = setting.read()
@@ -99,6 +109,8 @@ def _read() -> Values:
 
 def _write(values: Values) -> None:
     """Set what differs from these values."""
+    if not values:
+        return
     now, settings = _read(), _settings()
     for name, value in values.items():
         if name not in now or now[name] != value:

@@ -67,8 +67,8 @@ def test_what_cannot_be_deployed_has_a_reason(
 
 
 def test_operators_of_ones_own_are_code_that_the_folder_lacks(exported: Export, tmp_path: Path) -> None:
-    built = exported(Case(workload="twice:build", compiler="identity", batch_size=2))
-    own = dataclasses.replace(built, files={"/home/me/twice.py": "a digest"})
+    case = Case(workload="twice:build", compiler="identity", batch_size=2)
+    own = dataclasses.replace(exported(case), case=case, files={"/home/me/twice.py": "a digest"})
     with pytest.raises(Unsupported, match="twice defines operators of its program, and"):
         deployed(own, CPU, tmp_path, tmp_path)
 
