@@ -17,7 +17,8 @@ import served
 from pytest_ngraph.artifact import save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.serving import Serving
-from pytest_ngraph.serving.script import MASK, SUMS, script, throughput_in
+from pytest_ngraph.serving.script import SUMS, script, throughput_in
+from pytest_ngraph.workloads.comparing import MASK
 
 CASE = Case(workload="net", compiler="mine", batch_size=4)
 CODE = """

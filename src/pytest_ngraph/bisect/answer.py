@@ -14,7 +14,7 @@ Found = Literal["worse", "fine", "undecided", "untestable"]
 """`worse` is what is looked for: surely slower than the base by more than the margin, or surely faster with
 `--improved`. `fine` is surely not. `undecided` is neither. `untestable`: it cannot be built, run or found there."""
 UNANSWERED: Mapping[Found, str] = {"untestable": "cannot be built or run", "undecided": "stayed undecided"}
-"""Answers that tell nothing, in words."""
+"""Answers that leave a point open, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Answer:
 
 
 def usual_reasons(answers: Collection[Answer]) -> dict[Found, str]:
-    """Return the most frequent reason for each kind of answer that tells nothing; of several, the first."""
+    """Return the most frequent reason for each kind of answer that leaves a point open; of several, the first."""
     found: dict[Found, str] = {}
     for kind in UNANSWERED:
         reasons = Counter(answer.reason for answer in answers if answer.found == kind and answer.reason)

@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import io
 import os
-import re
 import stat
 import tarfile
 from collections.abc import Collection, Mapping, Sequence
@@ -39,11 +38,6 @@ class Packed:
     content: bytes
     sizes: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
-
-
-def is_digest(text: str) -> bool:
-    """Return whether a text can be the digest of an archive, which is also the name of a folder."""
-    return re.fullmatch("[0-9a-f]{64}", text) is not None
 
 
 def pack(

@@ -87,7 +87,7 @@ class Identity:
         pytorch.set_up(target)
         built = self._built(artifact, target)
         if pytorch.is_script(built.module):
-            raise Unsupported(f"{artifact.case.workload} returns a ScriptModule, whose parts are not told apart")
+            raise Unsupported(f"{artifact.case.workload} returns a ScriptModule, whose parts have no profile each")
         is_program = not self.runs_module(artifact)
         operations = nodes(artifact)
         return profiling.ProfiledModule(

@@ -19,8 +19,8 @@ class Work:
     """Kernels that do the same.
 
     Attributes:
-        label: the operators that went into each, `conv2d+batch_norm+relu`; those of steps whose time is not told apart,
-            `2 x conv2d and relu`; the library's own word where none is known.
+        label: the operators that went into each, `conv2d+batch_norm+relu`; those of steps that are timed
+            together, `2 x conv2d and relu`; the library's own word where none is known.
         kind: which of the library's kernels they are; empty where it does not say.
         count: how many.
         seconds: seconds per call of all.

@@ -14,7 +14,7 @@ ENVIRONMENT = "environment"
 """The fact that names an environment, where the other tool names it."""
 FEW = 4
 """Up to so many machines are taken to be machines. Of more, with hardly more results than machines, each is a container
-that is named anew every time."""
+that gets another name every time."""
 
 
 class Place(NamedTuple):

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.workloads.comparing import MASK
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array
 
 SCRIPT, SUMS = "serve.py", "SHA256SUMS"
 INPUTS, REFERENCE = "inputs.npz", "reference.npz"
-MASK = 1e30
-"""Larger values are masks in any output."""
 STANDARD = ("import sys", "import time", "from pathlib import Path")
 POOL = "from concurrent.futures import ThreadPoolExecutor"
 TEXT = '''\

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -38,6 +39,19 @@ def text_of(path: Path) -> str:
         return path.read_text().strip()
     except OSError:
         return ""
+
+
+def is_digest(text: str) -> bool:
+    """Return whether a text can be a SHA-256 in hexadecimal, as some folders are named."""
+    return re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
+def size_bytes(path: Path) -> int:
+    """Return the size of a file, or of a link itself; 0 if another process has removed it."""
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 def sha256(path: Path) -> str:

@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import random
-import re
 import shlex
 import shutil
 import stat
@@ -26,14 +25,12 @@ from typing import Any
 
 from pytest_ngraph.machine import source_files
 from pytest_ngraph.store import conforms
-from pytest_ngraph.system.files import sha256
+from pytest_ngraph.system.files import is_digest, sha256, size_bytes
 from pytest_ngraph.worker.cold_start import ColdStart
 
 MANIFEST = "manifest.json"
 BUILDING = ".building-"
 """Prefix of an entry's name until it is complete."""
-KEY = re.compile("[0-9a-f]{64}")
-"""What `key_of` returns."""
 ABANDONED_S = 3600.0
 """An entry still incomplete after this was left by a killed process: copying takes seconds."""
 RECENT_S = 86400.0
@@ -71,7 +68,7 @@ class Entry:
 
     @property
     def size_bytes(self) -> int:
-        return sum(_size_bytes(self.folder / name) for name in self.files)
+        return sum(size_bytes(self.folder / name) for name in self.files)
 
 
 class Cache:
@@ -204,7 +201,7 @@ class Cache:
     def _folders(self) -> Iterator[Path]:
         """Yield the folders of entries, whole or not. Whatever else lies in the user's folder is left alone."""
         if self.folder.is_dir():
-            yield from (path for path in self.folder.iterdir() if KEY.fullmatch(path.name) and path.is_dir())
+            yield from (path for path in self.folder.iterdir() if is_digest(path.name) and path.is_dir())
 
     def _read(self, folder: Path) -> Entry | None:
         if not (_is_own(self.folder) and _is_own(folder)):
@@ -246,14 +243,6 @@ def _used_at(folder: Path) -> float:
         return folder.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _size_bytes(path: Path) -> int:
-    """Return the size of a file; 0 if another process has removed it."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def _is_inside(folder: Path, name: str) -> bool:

@@ -61,7 +61,7 @@ class Pending:
         self._held.remove(held)
 
     def park(self, errands: Iterable[SentGroup]) -> None:
-        """Note that errands are to be sent: the way may break before they are, or nobody may be there to take them."""
+        """Note that errands are still to be sent: the connection may break, or no machine may be there to take them."""
         self._parked |= {errand.number: errand for errand in errands}
 
     def send(self, future: Future[Any], errand: SentGroup) -> None:

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from pytest_ngraph.cluster.project import Packed, is_digest
+from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.system.files import take
+from pytest_ngraph.system.files import is_digest, size_bytes, take
 
 KEPT = 4
 """How many projects stay unpacked, besides those in use."""
@@ -122,13 +122,8 @@ class Projects:
 
 
 def _size_bytes(folder: Path) -> int:
-    """Return what a folder takes. Files that another process removes meanwhile do not count."""
-    total = 0
-    for place, _, files in os.walk(folder):
-        for name in files:
-            with suppress(OSError):
-                total += (Path(place) / name).lstat().st_size
-    return total
+    """Return the size of all files in a folder, without those that another process removes."""
+    return sum(size_bytes(Path(place) / name) for place, _, files in os.walk(folder) for name in files)
 
 
 @contextmanager

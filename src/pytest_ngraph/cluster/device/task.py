@@ -26,10 +26,10 @@ from pytest_ngraph.cluster.device.quotas import Enforcer
 from pytest_ngraph.cluster.device.reservation import Reservations
 from pytest_ngraph.cluster.device.resident import Resident, Stopped
 from pytest_ngraph.cluster.presence import KEY
-from pytest_ngraph.cluster.project import is_digest
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.system.files import is_digest
 
 MESSAGE_S = 1.0
 """Time between two messages on how far the rounds are."""

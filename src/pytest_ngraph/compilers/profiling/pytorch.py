@@ -92,8 +92,8 @@ def _parts(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
 def _spans_around(parts: Sequence[tuple[str, torch.nn.Module]]) -> Iterator[None]:
     """Record a span for each call of these parts inside this context.
 
-    Each has another `forward` meanwhile. With hooks it would compute otherwise: PyTorch has kernels for whole layers,
-    and takes them only where no part has hooks.
+    Each gets another `forward` for that time. Hooks would change what is computed: PyTorch has kernels for whole
+    layers, and uses them only where no part has hooks.
     """
     names = [COMPILED if getattr(part, COMPILED, None) else "forward" for _, part in parts]
     before = [vars(part).get(name) for name, (_, part) in zip(names, parts, strict=True)]
