@@ -178,6 +178,11 @@ def path_of(journal: Path) -> Path:
     return journal.parent / FOLDER / (journal.stem + SUFFIX)
 
 
+def rows_path(journal: Path) -> Path:
+    """Return where a report keeps the rows of a run (`report.study.kept`)."""
+    return path_of(journal).with_suffix(".parquet")
+
+
 def load(journal: Path) -> Stored | None:
     """Return what is kept for a journal; None where nothing is, or where it does not hold for its first part."""
     try:
@@ -207,8 +212,9 @@ def save(journal: Path, stored: Stored) -> None:
 
 
 def forget(journal: Path) -> None:
-    """Remove the outline of a journal, if there is one. Raises `OSError`."""
-    path_of(journal).unlink(missing_ok=True)
+    """Remove what follows from a journal, if it is there. Raises `OSError`."""
+    for path in (path_of(journal), rows_path(journal)):
+        path.unlink(missing_ok=True)
 
 
 def _stamp(journal: Path, covered: int) -> tuple[int, str]:

@@ -16,7 +16,8 @@ from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.history import Conditions, Timed
 from pytest_ngraph.metrics.sampled import Rows
 from pytest_ngraph.record import Record
-from pytest_ngraph.report.study import columns, frames
+from pytest_ngraph.report.study import columns, frames, kept
+from pytest_ngraph.report.study.record_rows import RecordRows
 from pytest_ngraph.stats import FEWEST_ROUNDS
 from pytest_ngraph.store import Outline, Run
 from pytest_ngraph.system.garbage import without_garbage_collection
@@ -51,35 +52,29 @@ class Recorded:
 
         Of records begun at the same time, the one of the earlier run comes first.
         """
-        digests, conditions, planned = Conditions(), list[str](), set[str]()
-        profiles: dict[int, dict[str, Any]] = {}
-        parts, machines, cells = [pl.DataFrame(schema=columns.RECORDS)], [pl.DataFrame(schema=columns.MACHINES)], []
+        digests, planned = Conditions(), set[str]()
+        parts, machines = [], [pl.DataFrame(schema=columns.MACHINES)]
         for each in runs:
-            run, records = (each.run, each.records()) if isinstance(each, Outline) else (each, each.records)
-            devices: dict[str, None] = {}
-            for batch in _batches(records):
-                cells.append(Cells.of_each(batch))
-                parts.append(frames.records(batch, cells[-1]))
-                profiles |= {
-                    len(conditions) + row: record.profile for row, record in enumerate(batch) if record.profile
-                }
-                conditions += map(digests.of, batch)
-                devices |= dict.fromkeys(record.case.device for record in batch)
-            machines.append(frames.machine(run, devices))
+            if isinstance(each, Outline):
+                run, rows = each.run, _of_outline(each, digests)
+            else:
+                run, rows = each, _rows(each.records, digests)
+            parts.append(rows)
+            machines.append(frames.machine(run, rows.frame["device"].unique(maintain_order=True)))
             if not run.whole:
                 planned |= run.planned
-        frame = pl.concat(parts)
-        joined = Cells.joined(cells)
-        parts.clear()  # else all is in memory three times where it is put into order
-        cells.clear()
+        joined = RecordRows.joined(parts)
+        frame, cells = joined.frame, joined.cells
         order = np.argsort(frame["started_at"].to_numpy(), kind="stable")
-        ordered = joined.take(order)
+        ordered = cells.take(order)
         return cls(
-            frame=frame if ordered is joined else frame[order],
+            frame=frame if ordered is cells else frame[order],
             cells=ordered,
             machines=pl.concat(machines).sort("run", maintain_order=True),
-            times=list(_times(frame, joined, conditions)),
-            profiles={row: profiles[place] for row, place in enumerate(order.tolist()) if place in profiles},
+            times=list(_times(frame, cells, joined.conditions)),
+            profiles={
+                row: joined.profiles[place] for row, place in enumerate(order.tolist()) if place in joined.profiles
+            },
             unmeasured=len(planned.difference(frame["case"])),
         )
 
@@ -95,6 +90,20 @@ def _times(frame: pl.DataFrame, cells: Cells, conditions: Sequence[str]) -> Iter
     for case, own, run, latency_s, rounds in rows:
         if own and latency_s is not None and rounds >= FEWEST_ROUNDS and counts[case] > 1:
             yield Timed(case, own, run, math.log(latency_s))
+
+
+def _of_outline(outline: Outline, digests: Conditions) -> RecordRows:
+    """Return the rows of a run: those that are kept, or what its records say, which is kept then."""
+    rows = kept.load(outline)
+    if rows is None:
+        taken = kept.stamp(outline)
+        rows = _rows(outline.records(), digests)
+        kept.save(outline, rows, taken)
+    return rows
+
+
+def _rows(records: Iterable[Record], digests: Conditions) -> RecordRows:
+    return RecordRows.joined([RecordRows.of(batch, digests) for batch in _batches(records)])
 
 
 def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
