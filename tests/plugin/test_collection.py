@@ -82,6 +82,24 @@ def test_a_compiler_that_a_fixture_names_is_the_tests_own(project: pytest.Pytest
     )
 
 
+@pytest.mark.parametrize("fixtures", ["compiled_model", "measurement", "ngraph_case, compile_case"])
+def test_a_model_to_compare_with_leaves_a_case_its_compilers(project: pytest.Pytester, fixtures: str) -> None:
+    project.makepyfile(
+        test_it=f"""
+        import pytest
+
+        @pytest.mark.ngraph(workload="plain", compiler=["mine:Exact", "torchscript"])
+        def test_close({fixtures}, identity_model): ...
+        """
+    )
+    result = project.runpytest("--collect-only", "-q")
+    result.stdout.fnmatch_lines(
+        ["*::test_close[[]plain-mine:Exact-b1-cpu[]]", "*::test_close[[]plain-torchscript-b1-cpu[]]"]
+    )
+    result = project.runpytest("--collect-only", "-q", "--compiler=mine:Exact")
+    result.stdout.fnmatch_lines(["*::test_close[[]plain-mine:Exact-b1-cpu[]]", "", "1 test collected*"])
+
+
 @pytest.mark.parametrize(
     ("mark", "message"),
     [

@@ -28,6 +28,8 @@ NOTHING_MEASURED = (
     "take one: def {name}(measurement)."
 )
 MISTAKES = pytest.StashKey[list[str]]()
+UNDER_THE_CASES_COMPILER = frozenset(("measurement", "compiled_model"))
+"""Fixtures that measure or compile a test's case under the case's own compiler."""
 
 
 @without_garbage_collection()
@@ -44,9 +46,10 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
             _refuse(UsageError(NOTHING_MEASURED.format(name=metafunc.function.__name__)), metafunc, config)
         return
     session = config.stash[SESSION]
-    fixed = tuple(name for fixture, name in COMPILER_FIXTURES.items() if fixture in metafunc.fixturenames)
     try:
-        generated = marks.generate(marks.nearest_first(test), session.options, fixed, session.site.host)
+        generated = marks.generate(
+            marks.nearest_first(test), session.options, _fixed_compilers(metafunc), session.site.host
+        )
     except NgraphError as error:
         _refuse(error, metafunc, config)
         generated = marks.Generated([], str(error))
@@ -57,6 +60,14 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
     else:
         skipped = pytest.mark.skip(generated.reason)
         metafunc.parametrize("ngraph_case", [pytest.param(None, marks=skipped, id="nothing")])
+
+
+def _fixed_compilers(metafunc: pytest.Metafunc) -> tuple[str, ...]:
+    """Return the compilers that fixtures name, such as `identity_model`, of a test that takes no other model."""
+    compiles_others = "compile_case" in metafunc.definition._fixtureinfo.argnames
+    if compiles_others or not UNDER_THE_CASES_COMPILER.isdisjoint(metafunc.fixturenames):
+        return ()
+    return tuple(name for fixture, name in COMPILER_FIXTURES.items() if fixture in metafunc.fixturenames)
 
 
 def nothing_selected(tests: Sequence[pytest.Item], config: pytest.Config) -> list[str]:
