@@ -124,6 +124,37 @@ def test_a_mark_that_would_do_nothing_is_refused(project: pytest.Pytester, mark:
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
 
 
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        ("@pytest.mark.ngraph_gate('bsr<1')\ndef test_one(): ...", "test_one: it is marked ngraph_gate*no case*"),
+        ("@pytest.mark.requires_device(kind='cuda')\ndef test_one(): ...", "test_one: *requires_device*no case*"),
+        ("class TestIt(unittest.TestCase):\n @NGRAPH\n def test_one(self): ...", "TestIt::test_one: *no fixtures*"),
+        ("@NGRAPH\nclass TestIt(unittest.TestCase):\n def test_one(self): ...", "TestIt::test_one: *no fixtures*"),
+    ],
+)
+def test_a_mark_of_a_test_without_a_case_is_refused(project: pytest.Pytester, test: str, message: str) -> None:
+    project.makepyfile(
+        test_it=f"import unittest\nimport pytest\n\nNGRAPH = pytest.mark.ngraph(workload='mine:network')\n\n{test}\n"
+    )
+    result = project.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: test_it.py::{message}def test_one(measurement)."])
+
+
+def test_a_mark_of_a_module_may_be_for_other_tests(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        pytestmark = [pytest.mark.ngraph(workload="mine:network"), pytest.mark.requires_device(kind="cuda")]
+
+        def test_plain(): ...
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1)
+
+
 def test_what_a_device_must_have_is_read_before_any_test_runs(quick_project: pytest.Pytester) -> None:
     quick_project.makepyfile(
         test_it="""

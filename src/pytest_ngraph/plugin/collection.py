@@ -117,7 +117,8 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     """
     if is_xdist_worker(config):  # each test is refused when it is set up
         return
-    if mistakes := config.stash.get(MISTAKES, []):
+    useless = [f"{item.nodeid}: {problem}" for item in tests if (problem := items.useless_mark(item))]
+    if mistakes := [*config.stash.get(MISTAKES, []), *useless]:
         raise UsageError("\n".join(mistakes))
     session = config.stash[SESSION]
     cases = [(item, case) for item in tests if (case := items.case_of(item)) is not None]

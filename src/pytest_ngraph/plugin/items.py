@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
+from _pytest.unittest import TestCaseFunction
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import NgraphError, UsageError
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
 
 OBSTACLE = pytest.StashKey[str]()
+NO_FIXTURES = (
+    "it is marked {mark}, and a method of unittest.TestCase takes no fixtures, so that nothing would be measured. "
+    "Write it as a function: def {name}(measurement)."
+)
+NO_CASE = (
+    "it is marked {mark} and has no case, so that the mark would do nothing. Mark it ngraph as well, and have it take "
+    "a fixture: def {name}(measurement)."
+)
 
 
 def case_of(item: pytest.Item) -> Case | None:
@@ -26,6 +35,24 @@ def case_of(item: pytest.Item) -> Case | None:
     callspec = getattr(item, "callspec", None)
     case = callspec.params.get("ngraph_case") if callspec is not None else None
     return case if isinstance(case, Case) else None
+
+
+def useless_mark(item: pytest.Item) -> str:
+    """Return what is wrong with a mark of a test that has no case and never will; empty if nothing is.
+
+    A mark of a class or module may be for other tests, except that of a `unittest.TestCase`, none of which has a case.
+    What is marked `ngraph` itself is refused where tests are generated, which pytest does not do for such methods.
+    """
+    if "ngraph_case" in getattr(item, "fixturenames", ()):
+        return ""
+    is_method = isinstance(item, TestCaseFunction)
+    own = [mark.name for mark in item.own_markers]
+    if is_method and item.parent is not None:
+        own += [mark.name for mark in item.parent.own_markers]
+    found = next((name for name in ("ngraph", "ngraph_gate", "requires_device") if name in own), "")
+    if not found or (found == "ngraph" and not is_method):
+        return ""
+    return (NO_FIXTURES if is_method else NO_CASE).format(mark=found, name=getattr(item, "originalname", item.name))
 
 
 def measures(item: pytest.Item) -> bool:

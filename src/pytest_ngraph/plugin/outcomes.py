@@ -45,6 +45,8 @@ def set_up(item: pytest.Item) -> None:
     """Skip a test that cannot run here, refuse to measure under pytest-xdist, and prepare pytest-benchmark."""
     case = items.case_of(item)
     if case is None:
+        if is_xdist_worker(item.config) and (problem := items.useless_mark(item)):
+            pytest.fail(problem, pytrace=False)
         return
     if is_xdist_worker(item.config):
         pytest.fail(
