@@ -6,7 +6,7 @@ import pytest
 
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, lines, path, positive, single
+from pytest_ngraph.plugin.options.reading import ONE, Declare, lines, named, path, positive
 from pytest_ngraph.session.options import ClusterOptions
 
 DEFAULTS = ClusterOptions()
@@ -57,7 +57,7 @@ def declare(add: Declare) -> None:
 
 def read(config: pytest.Config, gate: GateOptions) -> ClusterOptions:
     """Return the options of this run. Raises `UsageError` for values that do not fit together."""
-    scheduler = single(config, "scheduler") or ""
+    scheduler = named(config, "scheduler")
     if scheduler and (gate.calibrate or gate.against_python):
         flag = "--ngraph-calibrate" if gate.calibrate else "--ngraph-against-python"
         raise UsageError(f"{flag} is for one machine. Run it on the device itself, without --ngraph-scheduler.")

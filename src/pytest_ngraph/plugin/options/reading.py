@@ -36,22 +36,21 @@ def axis(
 
 
 def single(config: pytest.Config, name: str) -> str | None:
-    """Return the value of `--ngraph-NAME`; None where it is not given."""
-    value: str | None = config.getoption(f"ngraph_{name}") or config.getini(f"ngraph_{name}") or None
-    return value
+    """Return the value of `--ngraph-NAME`; None where it is not given.
+
+    Raises `UsageError` for an empty value on the command line, which an unset variable leaves: whoever asks to compare,
+    or to measure on a cluster, must not get a run that does not.
+    """
+    typed: str | None = config.getoption(f"ngraph_{name}")
+    if typed is not None and not typed.strip(" ,"):
+        raise UsageError(
+            f"{_flag(name)}={typed}: it has no value. Give one (is a variable unset?), or leave the option out."
+        )
+    return typed or config.getini(f"ngraph_{name}") or None
 
 
 def named(config: pytest.Config, name: str) -> str:
-    """Return the name that `--ngraph-NAME` gives; empty where it is not given.
-
-    Raises `UsageError` for an empty name on the command line, which an unset variable leaves: whoever asks to compare
-    must not get a run that does not.
-    """
-    value: str | None = config.getoption(f"ngraph_{name}")
-    if value is not None and not value.strip(" ,"):
-        raise UsageError(
-            f"{_flag(name)}={value}: nothing is named. Give a value (is a variable unset?), or leave the option out."
-        )
+    """Return the name that `--ngraph-NAME` gives; empty where it is not given."""
     return single(config, name) or ""
 
 

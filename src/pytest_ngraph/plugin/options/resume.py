@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, positive, single
+from pytest_ngraph.plugin.options.reading import ONE, Declare, named, positive, single
 from pytest_ngraph.session.options import NEWEST_UNFINISHED, ResumeOptions
 
 DEFAULTS = ResumeOptions()
@@ -48,7 +48,7 @@ def declare(add: Declare) -> None:
 
 def read(config: pytest.Config) -> ResumeOptions:
     """Return the options of this run. Raises `UsageError` for a value that is not allowed."""
-    run = single(config, "resume") or ""
+    run = named(config, "resume")
     if config.getoption("ngraph_retry_failed") and not run:
         raise UsageError("--ngraph-retry-failed measures again what a run could not: add --ngraph-resume.")
     return ResumeOptions(
