@@ -102,6 +102,30 @@ def test_so_is_the_file_of_devices(pytester: pytest.Pytester, monkeypatch: pytes
     assert "box" in config.stash[SESSION].options.inventory
 
 
+@pytest.mark.parametrize("text", ["[1, 8]", '["1", "8"]', '"1, 8"', '"1,8"', '"1 8"'])
+def test_an_axis_in_toml_is_a_list_or_one_text(pytester: pytest.Pytester, text: str) -> None:
+    pytester.makepyprojecttoml(f"[tool.pytest.ini_options]\nngraph_batch_size = {text}\n")
+    assert pytester.parseconfigure().stash[SESSION].options.batch_sizes.ini == (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('ngraph_compare = ["a", "b"]', '*a list is not allowed. Write it as one text: ngraph_compare = "a,b".'),
+        ("ngraph_budget = [5]", 'ngraph_budget = [[]5]: *ngraph_budget = "5".'),
+        ("ngraph_size = [32]", "--size=32: write an axis and its sizes, such as seq_len=32,128."),
+        ("ngraph_fail_on = [5]", "*5*"),
+    ],
+)
+def test_a_value_of_another_type_in_toml_ends_with_one_message(
+    pytester: pytest.Pytester, line: str, message: str
+) -> None:
+    pytester.makepyprojecttoml(f"[tool.pytest.ini_options]\n{line}\n")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
 def test_the_help_shows_per_cents_as_people_write_them(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--help")
     printed = " ".join(result.stdout.str().split())

@@ -80,7 +80,7 @@ def parse_batch_size(value: object) -> int:
 def _sizes(config: pytest.Config) -> dict[str, Axis[int]]:
     """Return the axes that the options name. Raises `UsageError` for one that cannot be read."""
     command_line, ini = (
-        listed_sizes(texts or ()) for texts in (config.getoption("size"), config.getini("ngraph_size"))
+        listed_sizes(map(str, texts or ())) for texts in (config.getoption("size"), config.getini("ngraph_size"))
     )
     return {name: Axis(command_line.get(name), ini.get(name)) for name in {**command_line, **ini}}
 

@@ -28,11 +28,14 @@ def axis(
     parse: Callable[[str], Value],
     split: Callable[[str], list[str]] = lambda text: text.split(","),
 ) -> Axis[Value]:
-    def parsed(texts: Iterable[str] | None) -> tuple[Value, ...] | None:
-        values = (parse(part.strip()) for text in texts or () for part in split(text))
-        return tuple(dict.fromkeys(values)) or None
+    """Return the values of `--NAME` and of its ini key, where spaces separate them as well, and TOML may list them."""
 
-    return Axis(parsed(config.getoption(name)), parsed(config.getini(f"ngraph_{name}")))
+    def parsed(parts: Iterable[str]) -> tuple[Value, ...] | None:
+        return tuple(dict.fromkeys(parse(part.strip()) for part in parts)) or None
+
+    typed = (part for text in config.getoption(name) or () for part in split(text))
+    ini = (part for text in config.getini(f"ngraph_{name}") or () for part in split(str(text)) if part.strip())
+    return Axis(parsed(typed), parsed(ini))
 
 
 def single(config: pytest.Config, name: str) -> str | None:
@@ -46,7 +49,13 @@ def single(config: pytest.Config, name: str) -> str | None:
         raise UsageError(
             f"{_flag(name)}={typed}: it has no value. Give one (is a variable unset?), or leave the option out."
         )
-    return typed or config.getini(f"ngraph_{name}") or None
+    ini = config.getini(f"ngraph_{name}")
+    if ini and not isinstance(ini, str):
+        text = ",".join(map(str, ini))
+        raise UsageError(
+            f'ngraph_{name} = {ini}: a list is not allowed. Write it as one text: ngraph_{name} = "{text}".'
+        )
+    return typed or ini or None
 
 
 def named(config: pytest.Config, name: str) -> str:
@@ -76,7 +85,7 @@ def resolved(name: str, text: str, folder: Path) -> Path:
 
 def lines(config: pytest.Config, name: str) -> list[str]:
     """Return the values of the ini file, then those of the command line."""
-    return [*(config.getini(name) or ()), *(config.getoption(name) or ())]
+    return [*map(str, config.getini(name) or ()), *(config.getoption(name) or ())]
 
 
 def positive(config: pytest.Config, name: str, default: float, *, or_zero: bool = False) -> float:
