@@ -168,6 +168,8 @@ def test_k_selects_by_size(project: pytest.Pytester, expression: str, ids: list[
         ("width=96", 2),
         ("dropout=0.1", 2),
         ("kind=wide or batch_size=1", 4),
+        ("size=1", 0),
+        ("not out=0.1", 6),
     ],
 )
 def test_k_selects_exactly_by_batch_size_and_arguments_of_the_model(
