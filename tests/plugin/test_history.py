@@ -13,6 +13,7 @@ import weighed
 from pytest_ngraph.history.chain import chained
 from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.levels import FLOOR
+from pytest_ngraph.plugin.assembly import SESSION
 
 
 @pytest.mark.alone
@@ -68,3 +69,16 @@ def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pyte
     ]
     (link,) = chained(rows).links
     assert link[2:] == (0.0, FLOOR)
+
+
+def test_an_anchor_may_be_called_like_a_folder(pytester: pytest.Pytester) -> None:
+    made = weighed.repository(pytester.path)
+    made.commit("light")
+    made.git("tag", "v1")
+    for folder in ("last", "v1"):
+        pytester.mkdir(folder)
+    for typed, against in (("--ngraph-history", ""), ("--ngraph-history=v1", "v1")):
+        assert pytester.parseconfigure("--collect-only", typed).stash[SESSION].options.gate.against == against
+    for words in (["--ngraph-history", "last"], ["--ngraph-history=last"]):
+        result = pytester.runpytest("--collect-only", *words)
+        result.stderr.fnmatch_lines(["ERROR: --ngraph-history last: this is a path, not a revision. *"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast, get_args
 
 import pytest
@@ -10,10 +11,11 @@ from pytest_ngraph.against.options import GateOptions, Policy
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, lines, named, share, whole
 from pytest_ngraph.settings import Explained
+from pytest_ngraph.system.git import answers
 
 DEFAULTS = GateOptions()
-LAST_ANCHOR = "last"
-"""The value of `--ngraph-history` that stands for no value: the anchor of the last night."""
+LAST_ANCHOR = "\0"
+"""What `--ngraph-history` without a value gives, for the anchor of the last night: no revision or path is called so."""
 
 
 def declare(add: Declare) -> None:
@@ -152,7 +154,7 @@ def read(config: pytest.Config) -> GateOptions:
             "--ngraph-against, --ngraph-against-python, --ngraph-history and --ngraph-calibrate each say what to "
             "compare with. Give one; only --ngraph-history may have --ngraph-against-python beside it."
         )
-    if anchor and (config.invocation_params.dir / anchor.partition("::")[0]).exists():
+    if anchor not in ("", LAST_ANCHOR) and _is_only_a_path(anchor, config.invocation_params.dir):
         raise UsageError(
             f"--ngraph-history {anchor}: this is a path, not a revision. Write --ngraph-history=ANCHOR, or put "
             "--ngraph-history after the paths."
@@ -181,3 +183,9 @@ def read(config: pytest.Config) -> GateOptions:
         save=save,
         foreign_baseline=bool(config.getoption("ngraph_foreign_baseline") or config.getini("ngraph_foreign_baseline")),
     )
+
+
+def _is_only_a_path(anchor: str, folder: Path) -> bool:
+    """Return whether a file or folder has that name, and no revision."""
+    exists = (folder / anchor.partition("::")[0]).exists()
+    return exists and not answers(folder, "rev-parse", "--verify", "--quiet", f"{anchor}^{{commit}}")
