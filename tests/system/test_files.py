@@ -11,7 +11,14 @@ import pytest
 
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.system import files
-from pytest_ngraph.system.files import compiled_folder, make_private, sync_folder, user_folder, write_whole
+from pytest_ngraph.system.files import (
+    compiled_folder,
+    make_private,
+    state_folder,
+    sync_folder,
+    user_folder,
+    write_whole,
+)
 
 
 def test_a_file_is_this_users_only_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -91,7 +98,10 @@ def test_a_user_without_a_home_gets_advice(monkeypatch: pytest.MonkeyPatch, tmp_
 
     monkeypatch.delenv("HOME")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setattr("pwd.getpwuid", unknown)
+    with pytest.raises(UsageError, match=r"has no home folder for certificates .*\. Set XDG_STATE_HOME"):
+        state_folder()
     with pytest.raises(UsageError, match=r"has no home folder for caches\. Set XDG_CACHE_HOME"):
         user_folder()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

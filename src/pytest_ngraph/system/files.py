@@ -116,8 +116,8 @@ def take(descriptor: int, *, shared: bool = False) -> bool:
 
 
 def state_folder() -> Path:
-    """Return the folder of what is kept for the user, and cannot be made again."""
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "pytest-ngraph"
+    """Return the folder of what is kept for the user, and cannot be made again. Raise `UsageError` as `user_folder`."""
+    return _folder_of_user("XDG_STATE_HOME", ".local/state", "certificates and a device's results")
 
 
 def user_folder() -> Path:
@@ -126,11 +126,15 @@ def user_folder() -> Path:
     Raises:
         UsageError: the user has no home, as in some containers.
     """
+    return _folder_of_user("XDG_CACHE_HOME", ".cache", "caches")
+
+
+def _folder_of_user(variable: str, usual: str, kept: str) -> Path:
     try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-ngraph"
+        return Path(os.environ.get(variable) or Path.home() / usual) / "pytest-ngraph"
     except RuntimeError:
         raise UsageError(
-            f"user {os.getuid()} has no home folder for caches. Set XDG_CACHE_HOME to a folder of this user."
+            f"user {os.getuid()} has no home folder for {kept}. Set {variable} to a folder of this user."
         ) from None
 
 
