@@ -78,6 +78,14 @@ def test_limits_are_read(version: str, tmp_path: Path) -> None:
     assert cgroup.memory(process) == [(4 * 2**30, 1500)]
 
 
+@pytest.mark.parametrize("version", ["version 1", "version 2"])
+def test_what_else_is_mounted_may_have_any_name(version: str, tmp_path: Path) -> None:
+    process = _kernel(tmp_path, version).process
+    mounts = process / "mountinfo"
+    mounts.write_bytes(b"44 25 8:17 / /media/M\xfcsik rw - vfat /dev/sdb1 rw\n" + mounts.read_bytes())
+    assert cgroup.cpus(process) == 2
+
+
 @pytest.mark.parametrize("version", ["version 1 without limits", "version 2 without limits", "none"])
 def test_without_limits_there_are_none(version: str, tmp_path: Path) -> None:
     process = _kernel(tmp_path, version).process

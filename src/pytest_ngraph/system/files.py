@@ -34,9 +34,12 @@ def write_whole(path: Path, text: bytes, *, mode: int = 0o600) -> None:
 
 
 def text_of(path: Path) -> str:
-    """Return a small file's text without the space around it; empty where it cannot be read."""
+    """Return a small file's text without the space around it; empty where it cannot be read.
+
+    Names that others gave, as of what is mounted, need not be UTF-8: they have replacement characters.
+    """
     try:
-        return path.read_text().strip()
+        return path.read_text(errors="replace").strip()
     except OSError:
         return ""
 
