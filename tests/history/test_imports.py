@@ -109,6 +109,16 @@ def test_one_that_an_earlier_version_took_breaks_nothing(tmp_path: Path, monkeyp
     assert len(found.rows) == 1
 
 
+def test_the_store_may_precede_the_action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = put(tmp_path / "a.json", benchmark(0, 0.01))
+    assert main(["history", "--store=mine", "import", str(file)]) == 0
+    assert loaded(tmp_path / "mine")
+    assert not (tmp_path / ".ngraph").exists()
+    assert main(["history", "import", str(file)]) == 0
+    assert loaded(tmp_path / ".ngraph")
+
+
 def test_importing_again_changes_nothing(tmp_path: Path) -> None:
     file = put(tmp_path / "a.json", benchmark(0, 0.01, data=[0.01, 0.011, 0.0105] * 5))
     for _ in range(2):

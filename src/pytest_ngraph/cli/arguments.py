@@ -52,9 +52,10 @@ class Parser(argparse.ArgumentParser):
         return parsed, []
 
 
-def add_store(parser: argparse.ArgumentParser) -> None:
-    """Add `--store=DIR`."""
-    parser.add_argument("--store", type=path, default=Path(".ngraph"), metavar="DIR", help="default: .ngraph")
+def add_store(parser: argparse.ArgumentParser, default: object = Path(".ngraph")) -> None:
+    """Add `--store=DIR`. The default of an action must be `argparse.SUPPRESS` where its subcommand has the option, too:
+    it would replace what precedes the action."""
+    parser.add_argument("--store", type=path, default=default, metavar="DIR", help="default: .ngraph")
 
 
 def add_devices(parser: argparse.ArgumentParser) -> None:

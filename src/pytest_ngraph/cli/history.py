@@ -40,7 +40,7 @@ def declare(commands: Any) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=False)
     importing = actions.add_parser("import", help="import results of pytest-benchmark (JSON) or asv (its results)")
     importing.add_argument("files", nargs="+", type=path, metavar="FILE", help="a JSON file, or a folder of them")
-    add_store(importing)
+    add_store(importing, argparse.SUPPRESS)
     importing.set_defaults(run=_import)
 
 
