@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from synthetic import case, measured
 
-from pytest_ngraph.deploy.folder import _error_in, names_of
+from pytest_ngraph.deploy import folder
+from pytest_ngraph.deploy.folder import _error_in, deploy, names_of
 
 OF_PYTORCH = """Traceback (most recent call last):
   File "serve.py", line 20, in load
@@ -35,3 +43,31 @@ def test_each_case_has_a_folder_of_its_own() -> None:
     assert third == "hf_org_m-tvm-b1-xeon"
     assert first != second
     assert all(name.startswith("nets_a.onnx-tvm-b1-xeon-") for name in (first, second))
+
+
+def test_an_empty_folder_may_be_a_file_system_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounted = tmp_path / "out"
+    mounted.mkdir()
+    rename = Path.rename
+
+    def renamed(path: Path, target: Path) -> Path:
+        if path.is_relative_to(mounted) != target.is_relative_to(mounted):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return rename(path, target)
+
+    @contextmanager
+    def deploying(*arguments: Any) -> Iterator[SimpleNamespace]:
+        building: Path = arguments[4]
+        (building / "serve.py").touch()
+        yield SimpleNamespace(packages=())
+
+    monkeypatch.setattr(Path, "rename", renamed)
+    monkeypatch.setattr(folder, "deploying", deploying)
+    answers: dict[str, Any] = {"_check": "", "_costs": None, "readme": "", "variables_of": {}, "throughput_in": 1.0}
+    for name, answer in answers.items():
+        monkeypatch.setattr(folder, name, lambda *_, answer=answer: answer)
+    record: Any = SimpleNamespace(case=case("tvm", 1), follows_from={"graph": "g"})
+    anything: Any = SimpleNamespace(cores=(0,))
+    deploy(record, anything, anything, anything, mounted, anything)
+    assert sorted(path.name for path in mounted.iterdir()) == ["README.md", "SHA256SUMS", "serve.py"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -85,7 +85,8 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
         destination.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write to {folder}: {error.strerror}. Give another folder: -o DIR.") from None
-    with tempfile.TemporaryDirectory(prefix=f".{destination.name}-", dir=destination.parent) as around:
+    beside = destination if destination.exists() else destination.parent  # what exists may be a file system of its own
+    with tempfile.TemporaryDirectory(prefix=f".{destination.name}-", dir=beside) as around:
         building = Path(around, destination.name)
         building.mkdir()
         graph = record.follows_from["graph"]
