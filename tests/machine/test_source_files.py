@@ -8,9 +8,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+
+from pytest_ngraph.machine import source_files
 
 SCRIPT = """
 import ctypes, functools, json, subprocess, sys
@@ -85,3 +88,15 @@ def test_what_is_installed_does_not_count_wherever_that_is(project: Path) -> Non
     (installed := project / "site-packages").mkdir()
     (installed / "rules.json").write_text("[]")
     assert files_of(project, "site-packages/rules.json", "a.bin") == [[], ["a.bin"]]
+
+
+def test_a_project_may_be_in_the_folder_of_its_virtual_environment(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "prefix", str(project))
+    monkeypatch.setattr(tempfile, "tempdir", str(project.parent / "temporary"))
+    (project / "bin").mkdir()
+    (project / "bin" / "activate").touch()
+    monkeypatch.setattr(source_files, "_foreign", source_files._foreign.__wrapped__)  # without its cache
+    assert source_files.is_own(str(project / "a.bin"))
+    assert not source_files.is_own(str(project / "bin" / "activate"))

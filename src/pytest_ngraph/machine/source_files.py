@@ -23,6 +23,8 @@ SYSTEM = (
     *("/proc", "/sys", "/dev", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
     *("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec"),
 )
+INSTALLED_PARTS = ("bin", "include", "lib", "lib64", "share")
+"""Folders of an interpreter's prefix, or of a virtual environment, that hold what is installed."""
 BYTECODE = ".pyc"
 MAPPED = Path("/proc/self/maps")
 """What is in this process's memory, a line for each part; the sixth field is the file that it comes from."""
@@ -173,10 +175,9 @@ def _foreign() -> tuple[str, ...]:
     own = [str(PACKAGE_FOLDER)]
     with suppress(NgraphError):  # a user without a home has no caches
         own.append(str(user_folder()))
-    # Only the installed parts of the interpreter's prefix: that may be /usr, and a project may be in /usr/src.
-    prefixes = [f"{sys.base_prefix}/{name}" for name in ("bin", "include", "lib", "lib64", "share")]
-    environment = [sys.prefix] if sys.prefix != sys.base_prefix else []
-    places = (*installed, *prefixes, *environment, *own, tempfile.gettempdir())
+    # Only the installed parts of a prefix: it may be /usr with a project in /usr/src, or the project's own folder.
+    parts = [f"{prefix}/{name}" for prefix in (sys.base_prefix, sys.prefix) for name in INSTALLED_PARTS]
+    places = (*installed, *parts, *own, tempfile.gettempdir())
     real = (os.path.realpath(place) for place in places)
     return tuple(f"{place}{os.sep}" for place in (*real, *SYSTEM) if place != os.sep)
 
