@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ SERVER = Machine(
     logical_cpus=8,
     memory_bytes=16 * 2**30,
     gpus=(),
+    usable=tuple(range(8)),
 )
 WITH_GPU = dataclasses.replace(SERVER, gpus=(Gpu(name="RTX", capability=(8, 6), memory_bytes=12 * 2**30),))
 
@@ -29,11 +31,19 @@ def test_built_in_devices() -> None:
     assert set(load_inventory(None)) == {"cpu", "xeon", "gpu", "orin"}
 
 
-def test_cores_that_the_machine_does_not_have() -> None:
-    assert Device(name="box", cores=(1, 7)).absent(SERVER) == ""
-    assert Device(name="box", cores=(1, 8)).absent(SERVER) == (
-        "device box needs core 8, but the cores of this machine are numbered 0 to 7"
-    )
+@pytest.mark.parametrize(
+    ("usable", "cores", "reason"),
+    [
+        (range(8), (1, 7), ""),
+        (range(8), (1, 8), "device box needs core 8, but of this machine only 0 to 7 may be used"),
+        (range(4, 8), (0, 1, 2, 4), "device box needs cores 0 to 2, but of this machine only 4 to 7 may be used"),
+        ((0, 2, 4, 6, 16, 17, 18, 19), (16, 18), ""),
+        ((0, 2, 16, 17), (1, 3), "device box needs cores 1, 3, but of this machine only 0, 2, 16 to 17 may be used"),
+    ],
+)
+def test_cores_that_may_not_be_used(usable: Iterable[int], cores: tuple[int, ...], reason: str) -> None:
+    machine = dataclasses.replace(SERVER, usable=tuple(usable))
+    assert Device(name="box", cores=cores).absent(machine) == reason
 
 
 def test_inventory_adds_and_replaces(tmp_path: Path) -> None:
@@ -72,7 +82,8 @@ def test_a_profile_survives_being_written_and_read(tmp_path: Path) -> None:
         ("[xeon]\nthread = 2\n", "unknown setting of device xeon.*'thread'.*'threads'"),
         ("[xeon]\nthreads = 0\n", "threads = 0 of device xeon is not a whole number from 1 up"),
         ("[xeon]\nkind = 'qpu'\n", "unknown kind of device xeon.*'qpu'.*cpu, cuda"),
-        ("[xeon]\ncores = ['a']\n", "is not a list of logical CPU numbers"),
+        ("[xeon]\ncores = ['a']\n", "is not a list of logical CPU numbers, each once"),
+        ("[xeon]\ncores = [0, 0]\n", "is not a list of logical CPU numbers, each once"),
         ("[xeon]\nthreads = 2\ncores = [0, 1, 2]\n", r"threads = 2 and cores = \[0, 1, 2\] of device xeon contradict"),
         ("xeon = 3\n", "'xeon' is not a table"),
         ("[xeon]\npool = 'a'\n", "pool = 'a' of device xeon is not a list of strings"),

@@ -48,10 +48,15 @@ def idle_seconds() -> list[float]:
     return [times.idle for times in psutil.cpu_times(percpu=True)]
 
 
+def usable() -> Iterable[int]:
+    """Return the logical CPUs that this process may use."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+
+
 def allowed(topology: Path = TOPOLOGY) -> list[Core]:
     """Return the physical cores that this process may use."""
     found: dict[tuple[int, ...], Core] = {}
-    for cpu in sorted(_usable()):
+    for cpu in sorted(usable()):
         about = topology / f"cpu{cpu}" / "topology"
         siblings = _numbers(text_of(about / "thread_siblings_list")) or (cpu,)
         found.setdefault(siblings, Core(cpu, siblings, text_of(about / "physical_package_id")))
@@ -76,7 +81,7 @@ def to_compile_on(computing: Sequence[int]) -> tuple[int, ...]:
     """
     if cgroup.cpus() is not None:
         return tuple(computing)
-    return tuple(sorted(_usable()))
+    return tuple(sorted(usable()))
 
 
 def idle_shares(
@@ -118,8 +123,15 @@ def chosen(
     return tuple(sorted(sorted(shares, key=lambda cpu: -shares[cpu])[:count]))
 
 
-def _usable() -> Iterable[int]:
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+def in_words(cpus: Iterable[int]) -> str:
+    """Return logical CPUs with neighbours as one: `0, 2, 16 to 19`."""
+    found: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if found and cpu == found[-1][-1] + 1:
+            found[-1].append(cpu)
+        else:
+            found.append([cpu])
+    return ", ".join(f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]) for each in found)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

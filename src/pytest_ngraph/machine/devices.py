@@ -13,6 +13,7 @@ from pytest_ngraph.artifact import Kind, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import kinds
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.cores import in_words
 from pytest_ngraph.machine.machine import Machine, this_machine
 from pytest_ngraph.machine.requirement import Requirement
 from pytest_ngraph.system.installed import is_importable
@@ -88,9 +89,9 @@ class Device:
             return f"device {self.name} is {self.architecture}, but {place} is {machine.architecture}"
         if self.kind != "cpu" and (problem := self._lacks_accelerator(machine.accelerators_of(self.kind), place)):
             return problem
-        if self.cores and max(self.cores) >= machine.logical_cpus:
-            last = machine.logical_cpus - 1
-            return f"device {self.name} needs core {max(self.cores)}, but the cores of {place} are numbered 0 to {last}"
+        if machine.usable and (lacking := sorted({*(self.cores or ())} - {*machine.usable})):
+            cores = f"{'cores' if len(lacking) > 1 else 'core'} {in_words(lacking)}"
+            return f"device {self.name} needs {cores}, but of {place} only {in_words(machine.usable)} may be used"
         wanted = max(self.threads or 1, len(self.cores or ()))
         if wanted > len(machine.cores):
             return f"device {self.name} needs {wanted} cores, but {place} offers {len(machine.cores)}"
@@ -221,8 +222,10 @@ def _is_index(value: object) -> bool:
 
 
 def _is_cores(value: object) -> bool:
-    "a list of logical CPU numbers"
-    return isinstance(value, list) and bool(value) and all(type(v) is int and v >= 0 for v in value)
+    "a list of logical CPU numbers, each once"
+    if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
+        return False
+    return 0 < len(value) == len(set(value))
 
 
 def _is_texts(value: object) -> bool:

@@ -17,7 +17,7 @@ from pytest_ngraph.artifact import Kind
 from pytest_ngraph.compilers import kinds
 from pytest_ngraph.compilers.threads import is_bound
 from pytest_ngraph.machine import cgroup
-from pytest_ngraph.machine.cores import allowed, capacities, chosen, idle_shares
+from pytest_ngraph.machine.cores import allowed, capacities, chosen, idle_shares, usable
 from pytest_ngraph.machine.processor import Processor, for_computing, text, this_processor
 from pytest_ngraph.system.installed import cxx_version, library_versions, variables
 from pytest_ngraph.system.support import lacking
@@ -47,7 +47,7 @@ class Machine:
         instruction_sets: those of the processor, by Linux's names.
         cores: logical CPUs that this process may use: one per physical core, at most as many as its CPU quota allows.
             If it allows fewer, they are chosen when this is first asked, and may be others in the next session.
-        logical_cpus: all logical CPUs.
+        logical_cpus: how many logical CPUs are online.
         memory_bytes: memory of the machine, or the limit of the container.
         gpus: NVIDIA GPUs.
         driver: version of their kernel driver; empty if there is none.
@@ -56,6 +56,7 @@ class Machine:
         model: the processor's numbers, as `Processor.model` has them; empty if they are not known.
         microcode: the revision of the processor's microcode; empty if it is not known.
         quota: the whole CPUs that its CPU quota allows; None without a quota.
+        usable: the logical CPUs that this process may use; empty if an earlier version reported the machine.
     """
 
     architecture: str
@@ -71,6 +72,7 @@ class Machine:
     model: str = ""
     microcode: str = ""
     quota: int | None = None
+    usable: tuple[int, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -117,7 +119,7 @@ class Machine:
 
         gpus = tuple(Gpu(**gpu | {"capability": tuple(gpu["capability"])}) for gpu in data["gpus"])
         sets = frozenset(data["instruction_sets"])
-        lists = {name: tuple(data.get(name, ())) for name in ("cores", "accelerators", "power")}
+        lists = {name: tuple(data.get(name, ())) for name in ("cores", "accelerators", "power", "usable")}
         return cls(**data | lists | {"instruction_sets": sets, "gpus": gpus})
 
 
@@ -136,6 +138,7 @@ def this_machine() -> Machine:
         instruction_sets=processor.instruction_sets,
         cores=_cores(quota),
         quota=quota,
+        usable=tuple(sorted(usable())),
         logical_cpus=os.cpu_count() or 1,
         memory_bytes=_memory_bytes(),
         gpus=found,
