@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from pytest_ngraph.machine import cgroup
+from pytest_ngraph.machine import cgroup, machine
 from pytest_ngraph.machine.gpus import Gpu
 from pytest_ngraph.machine.machine import Machine, environment, is_same_machine, memory_share_in_use, this_machine
 
@@ -61,6 +61,23 @@ def test_a_stored_environment_is_compared_by_what_it_knows() -> None:
     assert is_same_machine(stored, now), "stored by an earlier version"
     assert not is_same_machine({"fingerprint": "0123"}, now)
     assert not is_same_machine({}, now)
+
+
+@pytest.mark.parametrize(
+    ("gib", "other", "is_same"),
+    [(15.49, {}, True), (15.51, {}, True), (31.4, {}, False), (15.49, {"microcode": "0x1"}, False)],
+)
+def test_a_kernel_that_reports_other_memory_makes_no_other_machine(
+    gib: float, other: dict[str, str], is_same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def facts(gib: float, **other: str) -> dict[str, str]:
+        found = dataclasses.replace(this_machine(), memory_bytes=int(gib * 2**30), **other)  # type: ignore[arg-type]
+        with monkeypatch.context() as patched:
+            patched.setattr(machine, "this_machine", lambda: found)
+            return environment()
+
+    then, now = facts(gib, **other), facts(15.51)
+    assert is_same_machine(then, now) == is_same_machine(now, then) == is_same
 
 
 def test_a_driver_that_keeps_some_of_the_gpus_memory_makes_no_other_machine() -> None:

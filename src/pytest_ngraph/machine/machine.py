@@ -21,7 +21,7 @@ from pytest_ngraph.machine.cores import allowed, capacities, chosen, idle_shares
 from pytest_ngraph.machine.processor import Processor, for_computing, text, this_processor
 from pytest_ngraph.system.installed import cxx_version, library_versions, variables
 from pytest_ngraph.system.support import lacking
-from pytest_ngraph.wording import counted
+from pytest_ngraph.wording import counted, number_in
 
 if TYPE_CHECKING:
     from pytest_ngraph.machine.gpus import Gpu
@@ -30,6 +30,10 @@ FINGERPRINT, EARLIER_FINGERPRINT = "fingerprint", "earlier fingerprint"
 """Facts of an environment. The second is what earlier versions gave as the first; they did not store it."""
 MODEL = ("processor model", "microcode", "instruction sets")
 """Facts of an environment that the fingerprint depends on, and that the processor's name does not show."""
+BESIDE_MEMORY = ("architecture", "processor", *MODEL, "logical CPUs", "gpu", "accelerators", "power")
+"""Facts that the fingerprint depends on besides the memory and the number of cores."""
+SAME_MEMORY = 0.05
+"""The share by which the memory of one machine may differ from kernel to kernel."""
 SAME_FINGERPRINT = "machines with other processors may have the same fingerprint"
 LACKING = "not offered by the system"
 """The fact that says what results lack because the system does not offer it."""
@@ -193,7 +197,21 @@ def is_same_machine(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
     An environment stored by an earlier version knows only the fingerprint of its time, and is compared by that.
     """
     key = FINGERPRINT if EARLIER_FINGERPRINT in then else EARLIER_FINGERPRINT
-    return then.get(FINGERPRINT) == now.get(key, now.get(FINGERPRINT))
+    return then.get(FINGERPRINT) == now.get(key, now.get(FINGERPRINT)) or _reports_other_memory(then, now)
+
+
+def _reports_other_memory(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
+    """Return whether two fingerprints differ only because a kernel reports a little more memory than another.
+
+    A fingerprint has the memory in whole GiB. Where it was rounded to others, the earlier fingerprints differ as well.
+    """
+    if then.get(EARLIER_FINGERPRINT) in (None, now.get(EARLIER_FINGERPRINT)):
+        return False
+    if any(then.get(name) != now.get(name) for name in BESIDE_MEMORY):
+        return False
+    cores = {len(facts.get("cores", "").split(",")) for facts in (then, now)}
+    less, more = sorted(number_in(facts.get("memory", "").removesuffix("GiB")) for facts in (then, now))
+    return len(cores) == 1 and 0 < more <= less * (1 + SAME_MEMORY)
 
 
 def environment_in_words(facts: Mapping[str, str]) -> str:
