@@ -8,8 +8,18 @@ from typing import cast, get_args
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.requirement import parse_size
-from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, path, positive, seconds, share, single, whole
+from pytest_ngraph.plugin.options.reading import (
+    ONE,
+    Declare,
+    choice,
+    path,
+    positive,
+    seconds,
+    share,
+    single,
+    size,
+    whole,
+)
 from pytest_ngraph.settings import Goal, Isolation, Settings
 from pytest_ngraph.system.files import compiled_folder
 
@@ -166,7 +176,6 @@ def serving(config: pytest.Config) -> bool:
 
 def read(config: pytest.Config) -> Settings:
     """Return the settings of this run. Raises `UsageError` for a value that is not allowed."""
-    memory = single(config, "memory")
     return Settings(
         budget_s=positive(config, "budget", DEFAULTS.budget_s),
         tails_s=_tails_s(config),
@@ -177,9 +186,9 @@ def read(config: pytest.Config) -> Settings:
         goal=cast("Goal", choice(config, "goal", get_args(Goal), DEFAULTS.goal)),
         indifference=share(config, "indifference", DEFAULTS.indifference),
         timeout_s=positive(config, "timeout", DEFAULTS.timeout_s),
-        memory_bytes=parse_size(memory) if memory else None,
+        memory_bytes=size(config, "memory"),
         cache=_cache(config),
-        cache_bytes=parse_size(single(config, "cache_size") or f"{DEFAULTS.cache_bytes}B"),
+        cache_bytes=size(config, "cache_size") or DEFAULTS.cache_bytes,
         isolation=cast("Isolation", choice(config, "isolation", get_args(Isolation), DEFAULTS.isolation)),
         smoke=bool(config.getoption("benchmark_disable", False) and not config.getoption("benchmark_enable", False)),
     )

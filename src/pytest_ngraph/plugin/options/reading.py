@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import pytest
 
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.requirement import parse_size
 from pytest_ngraph.session.options import Axis, Value
 from pytest_ngraph.wording import number_in, seconds_in
 
@@ -109,6 +110,19 @@ def seconds(config: pytest.Config, name: str, default: float, *, or_zero: bool =
         above = "from 0 up" if or_zero else "above 0"
         raise UsageError(f"{_flag(name)}={text}: {text!r} is not a time {above}. Write it as 20ms, 2s or 5min.")
     return value
+
+
+def size(config: pytest.Config, name: str) -> int | None:
+    """Return the bytes of `8GiB` or `1.5GB`, above 0; None where the option is not given."""
+    text = single(config, name)
+    if text is None:
+        return None
+    try:
+        if value := parse_size(text):
+            return value
+    except UsageError as error:
+        raise UsageError(f"{_flag(name)}={text}: {error}") from None
+    raise UsageError(f"{_flag(name)}={text}: {text!r} is not a size above 0. Write it as 8GiB, 512MiB or 1.5GB.")
 
 
 def share(config: pytest.Config, name: str, default: float) -> float:
