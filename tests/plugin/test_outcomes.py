@@ -82,6 +82,13 @@ def test_what_marks_skip_is_not_measured_beside_the_others(project: pytest.Pytes
     result.stdout.fnmatch_lines(["planned: [[]16[]]"])
 
 
+def test_without_pytests_plugin_of_skips_what_is_marked_so_is_measured(quick_project: pytest.Pytester) -> None:
+    quick_project.makeconftest(
+        "import pytest\n\ndef pytest_itemcollected(item):\n    item.add_marker(pytest.mark.skip)"
+    )
+    quick_project.runpytest("--compiler=mine:Exact", "-p", "no:skipping").assert_outcomes(passed=2)
+
+
 def test_each_fault_fails_its_own_test_only(project: pytest.Pytester) -> None:
     chosen = ",".join(["identity", "mine:Exact", "mine:Raises", "mine:Segfaults", "mine:NotANumber", "mine:Misshapen"])
     result = project.runpytest(f"--compiler={chosen}", "--batch-size=4")
