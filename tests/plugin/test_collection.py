@@ -82,6 +82,20 @@ def test_a_compiler_that_a_fixture_names_is_the_tests_own(project: pytest.Pytest
     )
 
 
+def test_an_option_that_leaves_out_the_first_of_two_compilers_is_the_reason(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.ngraph(workload="mine:network")
+        def test_both(torchscript_model, identity_model): ...
+        """
+    )
+    result = project.runpytest("--compiler=torchscript", "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*the mark allows compiler identity, and --compiler=torchscript asks for others*"])
+
+
 @pytest.mark.parametrize("fixtures", ["compiled_model", "measurement", "ngraph_case, compile_case"])
 def test_a_model_to_compare_with_leaves_a_case_its_compilers(project: pytest.Pytester, fixtures: str) -> None:
     project.makepyfile(

@@ -65,16 +65,17 @@ def generate(
     """Return the cases of a test that has these marks, the nearest first.
 
     Args:
-        fixed_compilers: compilers that the test's fixtures name; they leave the test no choice.
+        fixed_compilers: compilers that the test's fixtures name; the first leaves the test no choice.
         host: returns the machine of a device.
 
     Raises:
         UsageError: a mark cannot be read, or names what does not exist.
     """
     given = arguments(marks)
-    found = cases(given, options, fixed_compilers[:1], host)
-    if not found and fixed_compilers:
-        given["compiler"] = fixed_compilers
+    fixed = fixed_compilers[:1]
+    found = cases(given, options, fixed, host)
+    if not found and fixed:
+        given["compiler"] = fixed
     return Generated(found, "" if found else _nothing_left(given, options))
 
 
