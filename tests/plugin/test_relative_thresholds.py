@@ -115,3 +115,14 @@ def test_without_a_base_it_is_one_message(project: pytest.Pytester) -> None:
     )
     collected = project.runpytest("--compiler=mine:Exact", "--ngraph-fail-on=throughput:5%", "--collect-only")
     assert collected.ret == 0, "a base's tests are collected with the same thresholds, and without a base"
+
+
+def test_without_a_base_those_of_the_ini_file_are_left_out(project: pytest.Pytester) -> None:
+    with (project.path / "tox.ini").open("a") as ini:
+        ini.write("\nngraph_fail_on =\n    bsr:5%\n    throughput<0.001\n")
+    result = project.runpytest("--compiler=mine:Exact", "--ngraph-summary=gate.md", "--ngraph-fail-on=throughput<0.002")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["Left out: bsr:5% (ngraph_fail_on in the ini file). This run has no base."])
+    assert "Left out: bsr:5%" in (project.path / "gate.md").read_text()
+    refused = project.runpytest("--compiler=mine:Exact", "--ngraph-fail-on=bsr:5%")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR, "the command line asks for a comparison of this very run"

@@ -142,6 +142,10 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
         session.notes.append(
             f"Not compared: {counted(len(own), 'test')} without the fixture measurement, such as {own[0].nodeid}."
         )
+    if left_out := session.options.without_base:
+        session.notes.append(
+            f"Left out: {', '.join(map(str, left_out))} (ngraph_fail_on in the ini file). This run has no base."
+        )
     for item, case in cases:
         if items.measures(item) and not items.is_skipped(item) and not items.obstacle(item, case):
             session.expect(case, item.nodeid)

@@ -104,6 +104,7 @@ class Options:
 
     Attributes:
         inventory: Device profiles by name.
+        without_base: Thresholds of the ini file that are left out: the run lacks the base that they compare with.
         sizes: Axes of the user's own, by name; only those that the command line or the ini file names.
         report: The folder for the report; None for none.
         summary: The file for the Markdown that shows the run in a pull request; None for none.
@@ -126,6 +127,7 @@ class Options:
     settings: Settings
     store: Path
     thresholds: tuple[Threshold, ...]
+    without_base: tuple[Threshold, ...] = ()
     sizes: Mapping[str, Axis[int]] = field(default_factory=dict)
     gate: GateOptions = field(default_factory=GateOptions)
     resume: ResumeOptions = ResumeOptions()

@@ -61,7 +61,7 @@ def read(config: pytest.Config) -> Options:
         **cases.read(config, inventory),
         settings=settings,
         store=path(config, "store") or config.rootpath / ".ngraph",
-        thresholds=outputs.thresholds(config),
+        **outputs.thresholds(config, has_base=gate_options.has_base),
         gate=gate_options,
         resume=resume.read(config),
         cluster=cluster_options,

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ngraph import compilers
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, lines
+from pytest_ngraph.plugin.options.reading import ONE, Declare
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
@@ -69,9 +69,18 @@ def reads_figures(config: pytest.Config) -> bool:
     )
 
 
-def thresholds(config: pytest.Config) -> tuple[Threshold, ...]:
-    """Return the thresholds that every case is held to. Raises `UsageError` for one that cannot be read."""
-    return parse_thresholds(lines(config, "ngraph_fail_on"))
+def thresholds(config: pytest.Config, *, has_base: bool) -> dict[str, tuple[Threshold, ...]]:
+    """Return the thresholds that every case is held to, as fields of `Options`, and those that are left out.
+
+    The ini file is read by every run, so what it compares with a base is left out of a run that has none. On the
+    command line that is a mistake. Raises `UsageError` for a threshold that cannot be read.
+    """
+    of_ini, of_command_line = (
+        parse_thresholds(given or ()) for given in (config.getini("ngraph_fail_on"), config.getoption("ngraph_fail_on"))
+    )
+    without_base = () if has_base else tuple(each for each in of_ini if each.is_relative)
+    held_to = tuple(each for each in of_ini if each not in without_base)
+    return {"thresholds": (*held_to, *of_command_line), "without_base": without_base}
 
 
 def parse_thresholds(texts: Sequence[str]) -> tuple[Threshold, ...]:
