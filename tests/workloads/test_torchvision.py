@@ -41,6 +41,7 @@ def _case(name: str, batch_size: int = 2, sizes: dict[str, int] | None = None, *
         (_case("mc3_18"), [(2, 3, 16, 112, 112)]),
         (_case("mc3_18", sizes={"frames": 4, "image": 56}), [(2, 3, 4, 56, 56)]),
         (_case("ssdlite320_mobilenet_v3_large"), [(3, 320, 320), (3, 320, 320)]),
+        (_case("vit_b_32", batch_size=1, image_size=64), [(1, 3, 64, 64)]),
         (_case("raft_small"), [(2, 3, 128, 128), (2, 3, 128, 128)]),
     ],
     ids=lambda value: value.id if isinstance(value, Case) else None,

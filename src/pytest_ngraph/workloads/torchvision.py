@@ -139,7 +139,12 @@ def _inputs(models: ModuleType, module: torch.nn.Module, case: Case) -> tuple[An
 
 
 def _image_size(models: ModuleType, module: torch.nn.Module, name: str) -> tuple[int, int]:
-    """Return height and width as the transforms give them that belong to the model's weights."""
+    """Return height and width that the module was built for, else as the transforms of the model's weights give them.
+
+    A vision transformer takes images of one size only, and without weights it may be built for another than with them.
+    """
+    if built_for := getattr(module, "image_size", None):
+        return built_for, built_for
     own = getattr(module, "transform", None)  # a detector resizes images itself
     if own is not None:
         height, width = own.fixed_size or (own.min_size[-1],) * 2
