@@ -73,13 +73,28 @@ def test_a_bare_run_of_all_models_has_a_column() -> None:
 def test_a_model_that_runs_from_its_exported_program_was_exported() -> None:
     found = [
         _result("a", "ours", "agrees"),
-        _result("b", "ours", "fails"),
+        _result("b", "ours", "skipped", "torch.export refuses timm:b: an axis"),
         _result("b", "bare", "fails"),
         _result("b", "bare", "agrees", compiler="export"),
         _result("c", "ours", "agrees", compiler="inductor"),
         _result("c", "bare", "fails", compiler="export"),
+        _result("d", "ours", "skipped", "TVM cannot import the program: no rule for histc"),
+        _result("d", "bare", "fails", "no rule for histc"),
+        _result("d", "bare", "agrees", compiler="export"),
     ]
-    assert _cells(tables.page(found, {"timm": 3}), "export") == ["export", "3", "1", "1"]
+    page = tables.page(found, {"timm": 4})
+    assert _cells(page, "export") == ["export", "4", "2", "1"]
+    assert "- export: torch.export refuses the model: an axis (b)" in page
+    assert "(d)" not in page.partition("Runs in neither")[0], "what was exported is no defect of exporting"
+
+
+def test_it_is_said_how_many_models_were_tried_under_every_compiler() -> None:
+    found = [_result("a", "ours", "agrees"), _result("a", "ours", "agrees", compiler="openvino")]
+    assert "1 of 2 models were tried.\n" in tables.page(found, {"timm": 2})
+    found += [_result("b", "ours", "stopped", "timed out after 9 s")]
+    page = tables.page(found, {"timm": 2})
+    assert "2 of 2 models were tried, 1 of them under every compiler.\n" in page
+    assert "- tvm: timed out after N s (b)" in page, "also what no bare script has tried yet"
 
 
 @pytest.mark.parametrize(

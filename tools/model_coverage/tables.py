@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from markdown_output import table
 
@@ -48,22 +49,28 @@ def _family(family: str, results: Sequence[Result], listed: int) -> str:
     rows = [_row(compiler, [_pair(model, compiler, by_key) for model in models]) for compiler in compilers]
     if family != "onnx":
         rows.append(_row(EXPORT, [_exported(model, by_key) for model in models]))
+    everywhere = sum(all((model, compiler, "ours") in by_key for compiler in compilers) for model in models)
+    tried = f"{len(models)} of {max(listed, len(models))} models were tried"  # here, packages may be missing
+    if everywhere < len(models):
+        tried += f", {everywhere} of them under every compiler"
     heading = [NAMES[family], "models", "run here", "of the others, run in a bare script", "all run in a bare script"]
     if any(row[-1] == NOT_ALL for row in rows):
         heading, rows = heading[:-1], [row[:-1] for row in rows]
     lines = [
         f"### {NAMES[family]}",
         "",
-        f"{len(models)} of {max(listed, len(models))} models were tried.",  # here, packages may be missing
+        f"{tried}.",
         "",
         table(heading, rows),
     ]
     ours = [by_key[m, c, "ours"] for m in models for c in compilers if (m, c, "ours") in by_key]
-    missing = [each for each in ours if each.outcome != "agrees" and (each.model, each.compiler, "bare") in by_key]
-    stopped = [each for each in missing if each.outcome == "stopped"]
-    defects = [each for each in missing if each.outcome != "stopped" and _pair(each.model, each.compiler, by_key)[1]]
-    neither = [each for each in missing if each not in stopped and each not in defects]
-    lines += _reasons("Runs in a bare script and not here", defects)
+    stopped = [each for each in ours if each.outcome == "stopped"]
+    missing = [each for each in ours if each.outcome in ("fails", "skipped")]
+    defects = [each for each in missing if _pair(each.model, each.compiler, by_key)[1]]
+    neither = [each for each in missing if _pair(each.model, each.compiler, by_key)[1] is False]
+    refused = [replace(found, compiler=EXPORT) for model in models if (found := _refused(model, by_key))]
+    refused = [each for each in refused if _exported(each.model, by_key) == (False, True)]
+    lines += _reasons("Runs in a bare script and not here", [*defects, *refused])
     lines += _reasons("Stopped here at a limit of time or memory", stopped)
     lines += _reasons("Runs in neither", neither)
     return "\n".join(lines).rstrip()
@@ -75,9 +82,19 @@ def _pair(model: str, compiler: str, by_key: ByKey) -> Pair:
 
 
 def _exported(model: str, by_key: ByKey) -> Pair:
-    """Return whether a model was exported: here it was, if a compiler runs it that starts from an exported program."""
-    here = any(_pair(model, compiler, by_key)[0] for compiler in READ_PROGRAM)
-    return here, _pair(model, EXPORT, by_key)[1]
+    """Return whether a model is exported, here and in the bare script.
+
+    Here it is if a compiler that starts from an exported program runs it, or got as far as refusing that program.
+    """
+    in_bare = _pair(model, EXPORT, by_key)[1]
+    runs = any(_pair(model, compiler, by_key)[0] for compiler in READ_PROGRAM)
+    return runs or (bool(in_bare) and _refused(model, by_key) is None), in_bare
+
+
+def _refused(model: str, by_key: ByKey) -> Result | None:
+    """Return the result here that says that `torch.export` refuses a model; None where it does not."""
+    found = (by_key.get((model, compiler, "ours")) for compiler in READ_PROGRAM)
+    return next((each for each in found if each and each.reason.startswith("torch.export refuses")), None)
 
 
 def _row(compiler: str, pairs: Iterable[Pair]) -> list[str]:
