@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from synthetic import case, measured
 
 from pytest_ngraph.record import Record
@@ -52,6 +54,15 @@ def test_failures_and_unstable_cases_are_counted_with_the_reason(synthetic: Stud
     text = texts_by_topic(synthetic)["Failures and noise"]
     assert "tvm fails in 15 of 123 cases on xeon; most often: failed in compile: NotImplementedError: roll." in text
     assert "31 of onnxruntime on xeon" in text
+
+
+def test_unstable_cases_of_further_compilers_are_counted_together() -> None:
+    names = {"tvm": 3, "openvino": 2, "onnxruntime": 2, "inductor": 2, "torchscript": 1, "executorch": 1}
+    cases = [case(name, size) for name, count in names.items() for size in range(1, count + 1)]
+    records = tuple(replace(measured(each, 0.1), stable=False) for each in cases)
+    text = texts_by_topic(Study.of([Run(id="1", environment={}, records=records)]))["Failures and noise"]
+    assert "budget: 3 of tvm on xeon, 2 of " in text
+    assert text.endswith("on xeon, 2 of 2 others.")
 
 
 def test_an_empty_study_has_no_findings() -> None:

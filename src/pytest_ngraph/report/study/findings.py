@@ -155,11 +155,11 @@ def _failing(study: Study) -> Iterator[str]:
             f"most often: {most_often}."
         )
     unstable = counts.filter(pl.col("unstable") > 0).sort("unstable", descending=True, maintain_order=True)
-    counted_by_arm = [
-        f"{row['unstable']} of {row['compiler']} on {row['place']}" for row in unstable.iter_rows(named=True)
-    ]
-    if counted_by_arm:
-        yield f"Cases that did not settle within their budget: {_listed(counted_by_arm)}."
+    by_arm = [f"{row['unstable']} of {row['compiler']} on {row['place']}" for row in unstable.iter_rows(named=True)]
+    if others := unstable["unstable"][MOST:].to_list():
+        by_arm[MOST:] = [f"{sum(others)} of {counted(len(others), 'other')}"]
+    if by_arm:
+        yield f"Cases that did not settle within their budget: {', '.join(by_arm)}."
 
 
 TOPICS: dict[str, Callable[[Study], Iterator[str]]] = {
