@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 NOT_TIMED = "--benchmark-disable times nothing, so nothing was compared. --benchmark-enable times all the same."
 
+DEFAULT_STORE = ".ngraph"
+"""The store that the command `pytest-ngraph` reads unless it is given another, from the folder in which it runs."""
+
 
 def header(session: Session) -> list[str]:
     """Return what is measured as what, and what it is compared with; or why nothing can be measured here."""
@@ -88,7 +91,8 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         reporter.write_line(line.text, **line.markup)
     place = seen_from(reporter.config.invocation_params.dir, options.store)
     if result.run.id:
-        reporter.write_line(f"Stored as {result.run.id} in {place}; pytest-ngraph report shows it again.")
+        command = shlex.join(["pytest-ngraph", "report", *([] if place == DEFAULT_STORE else [place])])
+        reporter.write_line(f"Stored as {result.run.id} in {place}; {command} shows its figures again.")
     if result.saved:
         reporter.write_line(result.saved)
     if result.unmeasured and result.run.id:
@@ -96,7 +100,7 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         left = f"{len(result.unmeasured):,} of {every} not measured, because the run ended before"
         reporter.write_line(f"{left}: --ngraph-resume goes on.", yellow=True)
     if options.advise:
-        for text in advice(result, str(place), width):
+        for text in advice(result, place, width):
             reporter.write_line(text)
 
 
@@ -105,7 +109,7 @@ def advice(result: RunResult, store: str, width: int) -> Iterator[str]:
     from pytest_ngraph.advise.lines import lines
     from pytest_ngraph.advise.of_run import answers
 
-    options = f" {shlex.quote(f'--store={store}')}" if store != ".ngraph" else ""
+    options = f" {shlex.quote(f'--store={store}')}" if store != DEFAULT_STORE else ""
     for found in answers(result.run.records, result.checks, result.metrics.between, result.run.id):
         yield ""
         yield from lines(found, width, options)
