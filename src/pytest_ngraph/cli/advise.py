@@ -16,7 +16,6 @@ from pytest_ngraph.case import OBJECTIVES, PRECISIONS, SERVING, Case, CompilerSp
 from pytest_ngraph.cli.arguments import (
     INTERRUPTED,
     above_zero,
-    add_devices,
     add_store,
     checked,
     columns,
@@ -25,8 +24,9 @@ from pytest_ngraph.cli.arguments import (
     size,
 )  # fmt: skip
 from pytest_ngraph.cli.live import Live
+from pytest_ngraph.cli.profiles import add_devices, inventory
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.devices import Device, known, load_inventory
+from pytest_ngraph.machine.devices import Device, known
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.session.sizes import listed_sizes
 from pytest_ngraph.settings import Settings
@@ -152,7 +152,7 @@ def _next_step(parsed: argparse.Namespace, run_id: str) -> str:
 
 def _devices(parsed: argparse.Namespace) -> list[Device]:
     """Return the device with each number of threads. Raises `UsageError` for one that this machine is not."""
-    device = known(load_inventory(parsed.devices), parsed.device)
+    device = known(inventory(parsed), parsed.device)
     devices = [device.with_threads(threads) for threads in parsed.threads or ()] or [device]
     for each in devices:
         if absent := each.absent():

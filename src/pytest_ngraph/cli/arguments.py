@@ -58,11 +58,6 @@ def add_store(parser: argparse.ArgumentParser, default: object = Path(".ngraph")
     parser.add_argument("--store", type=path, default=default, metavar="DIR", help="default: .ngraph")
 
 
-def add_devices(parser: argparse.ArgumentParser) -> None:
-    """Add `--devices=FILE`."""
-    parser.add_argument("--devices", type=path, metavar="FILE", help="file with device profiles of your own (TOML)")
-
-
 def path(text: str) -> Path:
     """Return the path, with `~` expanded: in `--store=~/runs` the shell leaves it as it is."""
     try:

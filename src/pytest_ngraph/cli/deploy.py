@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store, path
+from pytest_ngraph.cli.arguments import INTERRUPTED, add_store, path
 from pytest_ngraph.cli.live import Live
+from pytest_ngraph.cli.profiles import add_devices, inventory
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.machine.devices import Device, load_inventory
+from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import Record
@@ -51,7 +52,7 @@ def _run(parsed: argparse.Namespace) -> int:
     from pytest_ngraph.deploy.folder import names_of, require_empty
 
     run = store.read(parsed.store, parsed.run_id)
-    profiles = load_inventory(parsed.devices)
+    profiles = inventory(parsed)
     require_empty(parsed.output)
     sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
     try:

@@ -6,8 +6,7 @@ import argparse
 from typing import Any
 
 from pytest_ngraph import compilers
-from pytest_ngraph.cli.arguments import add_devices
-from pytest_ngraph.machine.devices import load_inventory
+from pytest_ngraph.cli.profiles import add_devices, inventory
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.system import onnx_distributions
 from pytest_ngraph.system.installed import distributions_of
@@ -21,13 +20,13 @@ def declare(commands: Any) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    inventory = load_inventory(parsed.devices)
+    devices = inventory(parsed)
     for name, value in environment().items():
         print(f"{name:18} {value}")
     if reason := cannot_measure():
         print(f"\n{reason}")
     print("\ndevices")
-    for device in inventory.values():
+    for device in devices.values():
         print(f"  {device.name:16} {device.absent() or 'this machine can be measured as this device'}")
     print("\ncompilers")
     for name in compilers.names():

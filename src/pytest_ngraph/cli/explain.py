@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, add_store, columns
+from pytest_ngraph.cli.arguments import INTERRUPTED, add_store, columns
 from pytest_ngraph.cli.live import Live
+from pytest_ngraph.cli.profiles import add_devices, inventory
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.devices import load_inventory
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
@@ -47,7 +47,7 @@ def _run(parsed: argparse.Namespace) -> int:
     run = store.read(parsed.store, parsed.run_id)
     records = [choice.by_id(run, given) for given in parsed.cases]
     _require_one_workload(records)
-    profiles = load_inventory(parsed.devices)
+    profiles = inventory(parsed)
     targets = [choice.target_of(record, profiles, purpose="explain") for record in records]
     sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
 

@@ -14,10 +14,11 @@ from typing import Any
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case, CompilerSpec
-from pytest_ngraph.cli.arguments import INTERRUPTED, add_devices, count, counts
+from pytest_ngraph.cli.arguments import INTERRUPTED, count, counts
 from pytest_ngraph.cli.live import Live
+from pytest_ngraph.cli.profiles import add_devices, inventory
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.devices import Device, known, load_inventory
+from pytest_ngraph.machine.devices import Device, known
 from pytest_ngraph.record import Record
 from pytest_ngraph.session.sizes import TAKE_SIZES, listed_sizes
 from pytest_ngraph.settings import Settings
@@ -129,7 +130,7 @@ def _compiler(parsed: argparse.Namespace) -> str:
 
 
 def _device(parsed: argparse.Namespace) -> Device:
-    device = known(load_inventory(parsed.devices), parsed.device)
+    device = known(inventory(parsed), parsed.device)
     if absent := device.absent():
         raise UsageError(f"{absent}. Tune on the device itself.")
     return device

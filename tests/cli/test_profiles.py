@@ -1,0 +1,79 @@
+"""Subcommands know the devices that pytest knows in the same folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_ngraph.cli import main
+from pytest_ngraph.cli.profiles import devices_file
+from pytest_ngraph.errors import UsageError
+
+INI = "[pytest]\nngraph_devices = devices.toml\n"
+OTHER = "[tool.black]\nline-length = 120\n"
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (file := folder / name).parent.mkdir(exist_ok=True)
+        file.write_text(text)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"pytest.ini": INI},
+        {"tox.ini": f"[tox]\nenv_list = py\n{INI}"},
+        {"setup.cfg": INI.replace("[", "[tool:")},
+        {"pyproject.toml": "[tool.pytest.ini_options]\nngraph_devices = 'devices.toml'\n"},
+        {"pyproject.toml": OTHER, "tox.ini": INI},
+        {"pytest.ini": "", "tox.ini": INI},
+        {"tox.ini": INI, "here/pyproject.toml": OTHER},
+        {"tox.ini": INI, "here/tox.ini": "[pytest]\naddopts = -q\n"},
+        {"here/tox.ini": INI},
+        {"tox.ini": "[pytest]\naddopts =\n    -q\n    --strict-markers\nngraph_devices = ~/devices.toml\n"},
+        {"tox.ini": "[tox]\nenv_list = py\n"},
+    ],
+    ids=lambda files: " ".join(files),
+)
+def test_the_file_is_that_which_pytest_reads(
+    files: dict[str, str], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(pytester.path))
+    here = pytester.mkdir("here")
+    _write(pytester.path, files)
+    monkeypatch.chdir(here)
+    config = pytester.parseconfig("-p", "no:cacheprovider")
+    named = str(config.getini("ngraph_devices") or "")
+    expected = config.inipath.parent / Path(named).expanduser() if named and config.inipath else None
+    assert devices_file(here) == expected
+
+
+def test_doctor_lists_the_devices_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write(tmp_path, {"pytest.ini": INI, "devices.toml": "[box]\narchitecture = 'sparc'\n", "other.toml": ""})
+    monkeypatch.chdir(tmp_path)
+    assert main(["doctor"]) == 0
+    assert "device box is sparc" in capsys.readouterr().out
+    assert main(["doctor", "--devices=other.toml"]) == 0
+    assert "sparc" not in capsys.readouterr().out, "the command line replaces the ini file"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"pyproject.toml": "[tool"}, r"cannot read .*pyproject\.toml: .*give --devices"),
+        ({"tox.ini": "nothing\n"}, r"cannot read .*tox\.ini: .*give --devices"),
+        (
+            {"pytest.ini": "[pytest]\nngraph_devices = ~nobody-here/d.toml\n"},
+            "no such home folder. Give the whole path",
+        ),
+    ],
+    ids=["toml", "ini", "home"],
+)
+def test_an_ini_file_that_cannot_be_read_is_one_message(files: dict[str, str], message: str, tmp_path: Path) -> None:
+    _write(tmp_path, files)
+    with pytest.raises(UsageError, match=message):
+        devices_file(tmp_path)
