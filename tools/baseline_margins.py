@@ -10,7 +10,7 @@ found in 95 of 100 cases; in brackets, the share of runs in which any case is fa
 
 The second measures a small project of convolutional blocks again and again, until the folder has as many runs as asked
 for, and judges each run against those before it. A later call with the same folder goes on. `--write` puts the tables
-into docs/stored-baselines.md.
+into docs/stored-baselines-measured.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from baseline_trials.tally import HEADING, WAYS
 from pytest_ngraph.store import Run
 from pytest_ngraph.wording import counted
 
-PAGE = markdown_output.ROOT / "docs" / "stored-baselines.md"
+PAGE = markdown_output.ROOT / "docs" / "stored-baselines-measured.md"
 CASES = (1, 20, 60)
 KEPT = (1, 2, 3, 5, 10)
 INTRODUCTION = """\
