@@ -11,11 +11,13 @@ import dataclasses
 import inspect
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest_ngraph
 from pytest_ngraph import compilers
+from pytest_ngraph.cli import parser
 from pytest_ngraph.metrics import DEFINITIONS
 from pytest_ngraph.plugin import fixtures, hookspecs, marks, options
 
@@ -48,6 +50,41 @@ def options_table() -> str:
     named = {ini for _, ini, _ in declared.options}
     rows += [f"| | `{name}` | {text} |" for name, text in declared.ini if name not in named]
     return "\n".join(["| option | ini key | meaning |", "| --- | --- | --- |", *rows])
+
+
+def commands_table() -> str:
+    rows = [
+        f"| `{' '.join([name, *_positionals(each)])}` | {help_} | {', '.join(_long_options(each))} |"
+        for name, help_, each in _commands("", "", parser())
+    ]
+    return "\n".join(["| command | what it does | options |", "| --- | --- | --- |", *rows])
+
+
+def _commands(name: str, help_: str, of: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    """Yield each command that can be given, with its help and its parser."""
+    nested = [each for each in of._actions if isinstance(each, argparse._SubParsersAction)]
+    if of.get_default("run") is not None:
+        yield name, help_, of
+    for action in nested:
+        helps = {each.dest: each.help or "" for each in action._choices_actions}
+        for choice, chosen in action.choices.items():
+            yield from _commands(f"{name} {choice}".strip(), helps[choice], chosen)
+
+
+def _positionals(of: argparse.ArgumentParser) -> Iterator[str]:
+    shapes = {"?": "[{}]", "*": "[{}...]", "+": "{}..."}
+    for action in of._get_positional_actions():
+        if not isinstance(action, argparse._SubParsersAction):
+            name = "\\|".join(action.choices or [str(action.metavar or action.dest.upper())])
+            yield shapes.get(str(action.nargs), "{}").format(name)
+    if rest := getattr(of, "rest", ""):
+        yield f"-- {rest.upper()}..."
+
+
+def _long_options(of: argparse.ArgumentParser) -> Iterator[str]:
+    for action in of._get_optional_actions():
+        if "--help" not in action.option_strings:
+            yield f"`{action.option_strings[-1]}`"
 
 
 def metrics_table() -> str:
@@ -157,6 +194,7 @@ def _paragraphs(documented: Any) -> list[str]:
 TABLES = {
     "compilers": ("compilers.md", compilers_table),
     "compiler options": ("compilers.md", compiler_options_table),
+    "commands": ("commands.md", commands_table),
     "options": ("options.md", options_table),
     "marks": ("options.md", marks_table),
     "fixtures": ("options.md", fixtures_table),
@@ -189,9 +227,9 @@ def outdated(*, write: bool) -> list[str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
+    own = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    own.add_argument("--check", action="store_true")
+    check = own.parse_args().check
     pages = outdated(write=not check)
     print("\n".join(f"{page}: {'out of date' if check else 'rewritten'}" for page in pages) or "up to date")
     sys.exit(1 if check and pages else 0)
