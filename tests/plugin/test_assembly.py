@@ -103,6 +103,10 @@ def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> No
         (["--ngraph-against-python= "], "--ngraph-against-python= : it has no value. *"),
         (["--ngraph-history="], "--ngraph-history=: it has no value. *"),
         (["--ngraph-history", "test_it.py"], "--ngraph-history test_it.py: this is a path, not a revision. Write *"),
+        (
+            ["--ngraph-explain", "test_it.py"],
+            "--ngraph-explain test_it.py: this is a path, not what to profile. *=all*",
+        ),
         (["--ngraph-history=v1", "--ngraph-against=v2"], "--ngraph-against, *, --ngraph-history and * Give one*"),
         (["--ngraph-compare=,"], "--ngraph-compare=,: it has no value. *"),
         (["--ngraph-save="], "--ngraph-save=: it has no value. *"),

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_ngraph_record(record: Record) -> None:
-    """Called with every record as soon as it is stored, failed and skipped ones included.
+    """Called with every record of the run, failed and skipped ones included: once it is stored, or could not be.
 
-    It is also called with records that a resumed run has from before, and with those that could not be stored, whose
-    tests fail.
+    A resumed run also calls it with the records that it takes over, so that a case can come once in each session. The
+    test of a record that could not be stored fails.
     """
 
 

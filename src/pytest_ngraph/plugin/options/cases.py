@@ -36,7 +36,7 @@ def declare(add: Declare) -> None:
         **many,
     )
     add("--compiler", "ngraph_compiler", "Compilers, with options: openvino:streams=2. Default: all installed", **many)
-    add("--batch-size", "ngraph_batch_size", "Batch sizes. Default: 1", **many)
+    add("--batch-size", "ngraph_batch_size", "Batch sizes. Default: 1", action="append", metavar="N[,N...]")
     add(
         "--size",
         "ngraph_size",

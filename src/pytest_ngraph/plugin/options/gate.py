@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ngraph.against.options import GateOptions, Policy
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, lines, named, share, whole
+from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, lines, named, share, single, whole
 from pytest_ngraph.settings import Explained
 from pytest_ngraph.system.git import answers
 
@@ -154,11 +154,11 @@ def read(config: pytest.Config) -> GateOptions:
             "--ngraph-against, --ngraph-against-python, --ngraph-history and --ngraph-calibrate each say what to "
             "compare with. Give one; only --ngraph-history may have --ngraph-against-python beside it."
         )
-    if anchor not in ("", LAST_ANCHOR) and _is_only_a_path(anchor, config.invocation_params.dir):
-        raise UsageError(
-            f"--ngraph-history {anchor}: this is a path, not a revision. Write --ngraph-history=ANCHOR, or put "
-            "--ngraph-history after the paths."
-        )
+    if anchor not in ("", LAST_ANCHOR) and not _is_revision(anchor, config.invocation_params.dir):
+        _refuse_path(config, "--ngraph-history", anchor, "a revision", "ANCHOR")
+    explain = single(config, "explain") or ""
+    if explain not in get_args(Explained):
+        _refuse_path(config, "--ngraph-explain", explain, "what to profile", "all")
     compare, save = named(config, "compare"), named(config, "save")
     if (compare or save) and (against or against_python or calibrates or anchor):
         raise UsageError(
@@ -185,7 +185,13 @@ def read(config: pytest.Config) -> GateOptions:
     )
 
 
-def _is_only_a_path(anchor: str, folder: Path) -> bool:
-    """Return whether a file or folder has that name, and no revision."""
-    exists = (folder / anchor.partition("::")[0]).exists()
-    return exists and not answers(folder, "rev-parse", "--verify", "--quiet", f"{anchor}^{{commit}}")
+def _is_revision(name: str, folder: Path) -> bool:
+    return bool(answers(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"))
+
+
+def _refuse_path(config: pytest.Config, flag: str, value: str, wanted: str, typed: str) -> None:
+    """Raise `UsageError` where an option whose value may be left out has taken a path of the command line for it."""
+    if value and (config.invocation_params.dir / value.partition("::")[0]).exists():
+        raise UsageError(
+            f"{flag} {value}: this is a path, not {wanted}. Write {flag}={typed}, or put {flag} after the paths."
+        )

@@ -34,7 +34,7 @@ def declare(add: Declare) -> None:
         "--ngraph-fail-on",
         "ngraph_fail_on",
         "Fail when a metric breaches this: 'bsr<0.9', 'ase[b=16]<0.5', 'speedup<1.2 if compiler=openvino'; against a "
-        "base also when it is worse by more than this: 'bsr:5%'",
+        "base also when it is worse by more than this: 'bsr:5%'; may be given several times",
         kind="linelist",
         action="append",
         metavar="THRESHOLD",
