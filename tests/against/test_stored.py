@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from synthetic import case, measured, skipped
@@ -237,6 +238,20 @@ def test_saved_and_compared(project: pytest.Pytester, times: Callable[[float], N
         ]
     )
     assert len(baselines.read(project.path / ".ngraph", "v1").runs) == 1
+
+
+def test_of_several_baselines_junit_has_the_worst_verdict(
+    project: pytest.Pytester, times: Callable[[float], None]
+) -> None:
+    exact = ("--compiler=mine:Exact", "-k", "b4")
+    project.runpytest(*exact, "--ngraph-save=v1")
+    times(1e-6)
+    project.runpytest(*exact, "--ngraph-save=v2")
+    result = project.runpytest(*exact, "--ngraph-compare=v1,v2", "--junitxml=out.xml")
+    result.assert_outcomes(failed=1, deselected=1)
+    properties = ElementTree.parse(project.path / "out.xml").findall(".//property")
+    found = [(each.get("name"), each.get("value")) for each in properties]
+    assert found == [("ngraph_verdict", "regressed"), ("ngraph_margin", "1.0 %")]
 
 
 def test_a_case_that_the_project_no_longer_has_fails_the_run(

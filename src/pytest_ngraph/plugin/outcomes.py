@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
 WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 """Exit statuses of a run that went to its end."""
+VERDICT = "ngraph_verdict"
+"""JUnit's property that has a verdict; that on a metric has its threshold in brackets."""
 COMPARED = "ngraph_compared"
 """JUnit's property that says what a verdict is about (`comparison.Subject`)."""
 MARGIN = "ngraph_margin"
 """JUnit's property that has the margin of a verdict."""
 WHY = "ngraph_why"
 """JUnit's property that says where head and base differ."""
+PROPERTIES = (VERDICT, COMPARED, MARGIN, WHY)
 RESULT: pytest.StashKey[RunResult | None] = pytest.StashKey()
 COMPILED: pytest.StashKey[dict[Case, tuple[Prepared, Agreement]]] = pytest.StashKey()
 """Of a test: the models that it compiled in its own process."""
@@ -79,8 +82,7 @@ def require(record: Record, item: pytest.Item) -> None:
     if record.case in session.unsaved:
         pytest.fail(session.unsaved[record.case], pytrace=False)
     if record.outcome == "skipped":
-        judged = [("ngraph_verdict", each) for each in session.judgement.verdicts_of(record.case)]
-        if problems := list(_failing(item, judged)):
+        if problems := list(_failing(item, session.judgement.verdicts_of(record.case))):
             pytest.fail("\n".join(problems), pytrace=False)
         pytest.skip(record.skip_reason)
 
@@ -101,9 +103,7 @@ def apply_verdicts(item: pytest.Item) -> None:
         case = record.case
         _keep(record, session)
     judgement = session.judgement
-    verdicts: list[tuple[str, Verdict | MetricVerdict]] = []
-    verdicts += [("ngraph_verdict", each) for each in judgement.verdicts_of(case)]
-    verdicts += [(f"ngraph_verdict[{each.threshold}]", each) for each in judgement.metric_verdicts_of(case)]
+    verdicts: list[Verdict | MetricVerdict] = [*judgement.verdicts_of(case), *judgement.metric_verdicts_of(case)]
     problems = [*judgement.breaches_of(case, item.nodeid), *_failing(item, verdicts)]
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
@@ -143,25 +143,37 @@ def _keep(record: Record, session: Session) -> None:
         pytest.fail(session.unsaved[record.case], pytrace=False)
 
 
-def _failing(item: pytest.Item, verdicts: Iterable[tuple[str, Verdict | MetricVerdict]]) -> Iterator[str]:
-    """Note verdicts and margins for JUnit, each under its property's name; yield the text of what fails the test."""
+def _failing(item: pytest.Item, verdicts: Sequence[Verdict | MetricVerdict]) -> Iterator[str]:
+    """Note the verdicts for JUnit, and yield the text of what fails the test."""
     session = item.config.stash[SESSION]
-    for name, verdict in verdicts:
-        found: dict[str, object] = {name: verdict.name}
-        if compared := getattr(verdict, "compared", ""):
-            found[COMPARED] = compared
-        if margin := getattr(verdict, "shown_margin", ""):
-            found[MARGIN] = margin
-        if why := getattr(verdict, "why", ""):
-            found[WHY] = why
-        item.user_properties[:] = [each for each in item.user_properties if each[0] not in found]  # of an earlier try
-        item.user_properties += found.items()
+    _note(item, verdicts)
+    for verdict in verdicts:
         if session.judgement.fails(verdict):
             yield f"{verdict.text}. {ACCEPT_BROKEN_BASE}" if verdict.broken else verdict.text
-            if why:
+            if why := _properties(verdict).get(WHY):
                 yield f"  {why}"
         elif session.judgement.warns(verdict):
             item.warn(pytest.PytestWarning(verdict.text))
+
+
+def _note(item: pytest.Item, verdicts: Sequence[Verdict | MetricVerdict]) -> None:
+    """Note the verdicts for JUnit, in place of those of an earlier try. Of several bases, the worst verdict counts."""
+    from pytest_ngraph.report.comparison import ORDER
+
+    found: dict[str, str] = {}
+    for verdict in sorted(verdicts, key=lambda verdict: ORDER.index(verdict.name), reverse=True):
+        found |= _properties(verdict)
+    others = [each for each in item.user_properties if each[0].partition("[")[0] not in PROPERTIES]
+    item.user_properties[:] = [*others, *((name, value) for name, value in found.items() if value)]
+
+
+def _properties(verdict: Verdict | MetricVerdict) -> dict[str, str]:
+    """Return what JUnit has of a verdict; empty texts for what the verdict lacks."""
+    from pytest_ngraph.gate.verdict import Verdict
+
+    if isinstance(verdict, Verdict):
+        return {VERDICT: verdict.name, COMPARED: verdict.compared, MARGIN: verdict.shown_margin, WHY: verdict.why}
+    return {f"{VERDICT}[{verdict.threshold}]": verdict.name}
 
 
 def finish(session: pytest.Session, exitstatus: int) -> None:
