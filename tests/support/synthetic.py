@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.load import Load, Rate
 from pytest_ngraph.record import Failure, Record, Round
 
@@ -40,6 +43,11 @@ def under_load(compiler: str, seconds: float, *shown: float) -> Record:
 def failed(of: Case, message: str = "RuntimeError: no such operator\nsecond line", **fields: Any) -> Record:
     failure = Failure(**{"phase": "compile", "kind": "raised", **fields}, message=message)
     return Record(case=of, outcome="failed", failure=failure)
+
+
+def unchanged(of: Case, **fields: Any) -> Record:
+    """Return the record of a case that a gate did not measure, since nothing of it changed."""
+    return dataclasses.replace(Record.unchanged(of, Comparison(against="main", same=True), Model()), **fields)
 
 
 def skipped(of: Case, reason: str) -> Record:

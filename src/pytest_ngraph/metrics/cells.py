@@ -31,6 +31,8 @@ READINGS = (
 )  # fmt: skip
 """What is read once of a record, not sampled (`Record.reading`)."""
 NO_CALLS: Floats = np.empty(0)
+UNCHANGED = "was not measured: it is unchanged"
+"""Why a case that a gate left out has no measurement."""
 Cost = Estimate | str
 """What a cost to serve is, or why it is not known."""
 
@@ -192,7 +194,7 @@ def why_not_measured(record: Record) -> str:
     if record.outcome == "skipped":
         return f"was skipped: {_first_line(record.skip_reason)}"
     if record.outcome == "unchanged":
-        return "was not measured: it is unchanged"
+        return UNCHANGED
     if record.agreement is not None and not record.agreement.agrees:
         return f"disagreed in verify: {_first_line(record.agreement.problem)}"
     if record.outcome == "failed":

@@ -6,10 +6,12 @@ import math
 import formula
 import polars as pl
 import pytest
+from synthetic import case, noisy, unchanged
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.report.study import columns
 from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.tables import TABLES
 from pytest_ngraph.store import Run
 
 
@@ -41,6 +43,16 @@ def test_of_equal_cases_the_newest_counts_wherever_it_stands() -> None:
         study = Study.of(order)
         assert one(study.cases, case=case.id)["run"] == "2"
         assert study.records.filter(case=case.id)["run"].to_list() == ["1", "2"]
+
+
+def test_what_a_gate_left_out_as_unchanged_replaces_no_measurement() -> None:
+    of = case("tvm", 2)
+    runs = [Run(id="1", records=(noisy(of, 0.1),)), Run(id="2", records=(unchanged(of, run="2", started_at=9.0),))]
+    study = Study.of(runs)
+    assert one(study.cases, case=of.id)["outcome"] == "measured"
+    assert one(study.records, run="2")["outcome"] == "skipped"
+    assert TABLES["families"](study).frame["throughput_sd"].item() > 0
+    assert one(Study.of(runs[1:]).cases, case=of.id)["outcome"] == "skipped", "nothing else is known of it"
 
 
 def test_records_hold_every_round(synthetic: Study) -> None:

@@ -1,6 +1,6 @@
 """The study as data: everything that was recorded and what follows from it, as frames for tables and figures.
 
-Of equal cases, the one begun last counts; `Study.records` has the others as well.
+Of equal cases, the one begun last counts, unless a gate left it out as unchanged; `Study.records` has all.
 """
 
 from __future__ import annotations

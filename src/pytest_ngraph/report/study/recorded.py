@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pytest_ngraph.metrics.cells import Cells
+from pytest_ngraph.metrics.cells import UNCHANGED, Cells
 from pytest_ngraph.metrics.history import Conditions, Timed
 from pytest_ngraph.metrics.sampled import Rows
 from pytest_ngraph.record import Record
@@ -79,8 +79,11 @@ class Recorded:
         )
 
     def newest(self) -> Rows:
-        """Return the row of each case's last record."""
-        return np.array(list({case: row for row, case in enumerate(self.cells.cases)}.values()), dtype=np.intp)
+        """Return the row of each case's last record. One that a gate left out as unchanged replaces no other."""
+        last = {case: row for row, case in enumerate(self.cells.cases)}
+        of_rows = enumerate(zip(self.cells.cases, self.cells.problems, strict=True))
+        last |= {case: row for row, (case, problem) in of_rows if problem != UNCHANGED}
+        return np.array(list(last.values()), dtype=np.intp)
 
 
 def _times(frame: pl.DataFrame, cells: Cells, conditions: Sequence[str]) -> Iterator[Timed]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from pytest_ngraph.metrics.cells import UNCHANGED
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.tables.table import Table
 
@@ -49,7 +50,7 @@ def _in_ranges(cases: pl.DataFrame) -> pl.DataFrame:
 
 def _deviations(study: Study) -> pl.DataFrame:
     """Return the standard deviation of each case's rounds, as throughput."""
-    newest = study.records.unique("case", keep="last")
+    newest = study.records.filter(pl.col("reason") != UNCHANGED).unique("case", keep="last")
     rounds = (
         _in_ranges(newest).select("case", "batch_size", "iterations", "elapsed_s").explode("iterations", "elapsed_s")
     )
