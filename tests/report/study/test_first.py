@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from synthetic import case, failed, measured, skipped, under_load
+from synthetic import case, failed, measured, skipped, unchanged, under_load
 
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.findings import findings
 from pytest_ngraph.report.study.page.first import FEW, MOST_LISTED, MOST_ROWS, first_screen
 from pytest_ngraph.store import Run
 
@@ -56,6 +57,17 @@ def test_what_failed_comes_with_its_reason() -> None:
     ]
     assert [count for count, *_ in first.counts] == ["0", "0", "1", "1"]
     assert first.workloads[0].choices[0].verdict == "only one"
+
+
+def test_a_workload_of_which_a_gate_left_out_cases_has_no_answer() -> None:
+    """What is unchanged was not timed, and may be the fastest."""
+    left_out = unchanged(case("openvino", workload="partly"))
+    study = study_of(*pair("whole", 2.0), *pair("partly", 2.0), left_out)
+    first = first_screen(study)
+    assert [each.title for each in first.workloads] == ["whole"]
+    assert first.failed == []
+    (fastest, *_) = findings(study)
+    assert "of 1 cell (a workload at a batch size): tvm is fastest in 1 (whole at 1)" in fastest.sentences[0]
 
 
 def test_many_workloads_are_counted_and_the_rest_is_named() -> None:

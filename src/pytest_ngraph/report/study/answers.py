@@ -13,7 +13,7 @@ from pytest_ngraph.metrics.load import MAX_RATE
 from pytest_ngraph.report.answers import Answer, Candidate, answers
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.rows import named
-from pytest_ngraph.report.study.sure import throughput
+from pytest_ngraph.report.study.sure import measured_as_a_whole, throughput
 
 NETWORK = ("device", "network", "precision")
 """What all cases have in common from which one is chosen, whatever their objective."""
@@ -32,15 +32,18 @@ class Answered(NamedTuple):
 
 
 def answered(study: Study) -> list[Answered]:
-    """Return the answers for each workload, device and precision, in the order of the figures."""
-    rows = named(_judged(study))
+    """Return the answers for each workload, device and precision, in the order of the figures.
+
+    A workload of which a gate left out cases has none: who is fastest is not known.
+    """
+    rows = measured_as_a_whole(named(_judged(study)), NETWORK).filter(pl.col("throughput") > 0)
     found = [answer for group in _candidates(rows) for answer in answers(group, study.between)]
     best = rows[[answer.best.of for answer in found]]
     return list(map(Answered, found, best.iter_rows(named=True)))
 
 
 def _judged(study: Study) -> pl.DataFrame:
-    """Return the measured cases that may be deployed; as the throughput of those under load, their highest rate."""
+    """Return the cases; as the throughput of those under load, their highest rate."""
     rates = study.metric(MAX_RATE).select("value", "low", "high") if MAX_RATE in study.by_case else None
     cases = study.cases
     if rates is not None:
@@ -49,7 +52,7 @@ def _judged(study: Study) -> pl.DataFrame:
         cases = cases.with_columns(
             pl.when(is_under_load).then(rate).otherwise(name).alias(name) for name, rate in found
         )
-    return cases.filter(pl.col("outcome") == "measured", pl.col("throughput") > 0)
+    return cases
 
 
 def _candidates(rows: pl.DataFrame) -> Iterator[list[Candidate[int]]]:

@@ -14,7 +14,7 @@ from pytest_ngraph.metrics.text import with_interval
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.inversions import by_compiling, strongest_first
 from pytest_ngraph.report.study.figures.rows import compiled, named, of_metric
-from pytest_ngraph.report.study.sure import RATES, as_good, is_sure, is_surely_above_one
+from pytest_ngraph.report.study.sure import RATES, as_good, is_sure, is_surely_above_one, measured_as_a_whole
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import counted
 
@@ -43,7 +43,8 @@ def findings(study: Study) -> list[Finding]:
 
 
 def _fastest(study: Study) -> Iterator[str]:
-    ranked = _ranked(named(study.measured), study.between)
+    known = measured_as_a_whole(named(study.cases), ("place", "network", "batch_size"))
+    ranked = _ranked(known, study.between)
     for place, own in _by_place(ranked):
         sure = own.filter("sure").partition_by("compiler", maintain_order=True)
         undecided = own.height - sum(cells.height for cells in sure)

@@ -9,10 +9,18 @@ from typing import Any
 import polars as pl
 
 from pytest_ngraph.metrics.between import NORMAL, TAIL, Between, Uncertainty, log_distance, surely_above
+from pytest_ngraph.metrics.cells import UNCHANGED
 from pytest_ngraph.stats import Estimate
 
+LEFT_OUT = pl.col("reason") == UNCHANGED
+"""The cases that a gate left out: nobody knows how fast they are."""
 RATES = pl.struct("throughput", "throughput_low", "throughput_high").alias("rates")
 """The throughputs of a group with their intervals, the highest first, for `is_sure`."""
+
+
+def measured_as_a_whole(cases: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Return the measured rows of groups of which a gate left out none, so that the fastest one is known."""
+    return cases.filter(pl.col("outcome") == "measured", ~LEFT_OUT.any().over(by))
 
 
 def is_sure(rates: Sequence[dict[str, Any]], between: Between) -> bool:

@@ -15,6 +15,7 @@ from pytest_ngraph.report.answers import Answer, Candidate, winners
 from pytest_ngraph.report.study.answers import Answered, answered
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.rows import CELL, PLACE
+from pytest_ngraph.report.study.sure import LEFT_OUT
 from pytest_ngraph.wording import counted, listed
 
 Row = dict[str, Any]
@@ -200,7 +201,8 @@ def _close(found: Answered) -> str:
 
 def _failed(study: Study) -> Iterator[str]:
     """Yield how many cases of each compiler failed or were skipped, with the reason met most often."""
-    counts = study.cases.with_columns(place=PLACE).group_by("place", "compiler", maintain_order=True).agg(
+    asked_for = study.cases.filter(~LEFT_OUT).with_columns(place=PLACE)
+    counts = asked_for.group_by("place", "compiler", maintain_order=True).agg(
         *((pl.col("outcome") == outcome).sum().alias(outcome) for outcome in ("failed", "skipped")),
         cases=pl.len(),
         reason=pl.col("reason").filter(pl.col("outcome") == "failed").mode().sort().first(),
