@@ -30,13 +30,23 @@ def test_each_answer_has_its_value_its_verdict_and_its_cost() -> None:
     assert (sure.title, sure.place) == ("sure", "xeon")
     latency, throughput = sure.choices
     assert latency == (
-        "lowest latency", "tvm", 1, "10.0 ms", "×\u00a02.00 identity", "sure", "", "compiles in 5.00 s, 256 MiB",
+        "lowest latency", "tvm", 1, "10.0 ms", "×\u00a02.00 identity", "sure", "", "compiles in 5.00 s, 256 MiB", "",
     )  # fmt: skip
     assert (throughput.value, throughput.verdict) == ("100 samples/s", "sure")
     assert (close.choices[0].verdict, close.choices[0].rivals) == ("too close", "identity (-1.0\u00a0%)")
     assert first.close[0] == "close on xeon, lowest latency: tvm or identity (-1.0\u00a0%)"
     assert [count for count, *_ in first.counts] == ["2", "2", "0", "0"]
     assert first.summaries == [], "two workloads say it themselves"
+
+
+def test_a_workload_has_one_row_whatever_the_objective_of_its_cases() -> None:
+    overlapping = measured(case("tvm", 8, workload="net", objective="throughput"), 0.04)
+    (row,) = first_screen(study_of(*pair("net", 2.0), overlapping)).workloads
+    assert (row.title, row.place) == ("net", "xeon")
+    assert [(choice.goal, choice.batch_size, choice.objective) for choice in row.choices] == [
+        ("lowest latency", 1, ""),
+        ("highest throughput", 8, "throughput"),
+    ]
 
 
 def test_under_load_the_answer_is_the_highest_rate() -> None:

@@ -12,11 +12,13 @@ import browsing
 import profiled
 import pytest
 from drawing import UNDRAWN, hostile_study
+from synthetic import case, measured, under_load
 
 from pytest_ngraph.report.study import page
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import FIGURES
 from pytest_ngraph.report.study.tables import TABLES
+from pytest_ngraph.store import Run
 
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 TOO_WIDE = "figure => figure.querySelector('svg').getBoundingClientRect().width - figure.clientWidth"
@@ -98,6 +100,31 @@ def test_the_first_screen_has_the_answer(drawn: Drawn, viewport: dict[str, int])
     for element in ("#answers h2", ".answer:not(.goals) >> nth=0", ".counts a >> nth=3"):
         box = opened.tab.locator(element).bounding_box()
         assert box["y"] + box["height"] <= viewport["height"]
+
+
+@each_size
+def test_each_choice_stands_under_the_heading_of_its_goal(
+    open_page: Open, viewport: dict[str, int], tmp_path: Path
+) -> None:
+    """A workload that was measured for throughput only has no lowest latency."""
+    records = [
+        measured(case(name, objective="throughput"), 0.1 * place) for place, name in enumerate(("tvm", "identity"), 1)
+    ]
+    study = Study.of([Run(id="1", records=(*records, under_load("openvino", 0.01, 50, 51, 50)))])
+    opened = open_page(page.write(study, [], [], tmp_path)[0], viewport)
+    choice, rate = (
+        opened.tab.locator(f".answer:not(.goals) > .{goal}") for goal in ("highest-throughput", "highest-rate")
+    )
+    assert "objective throughput" in choice.inner_text()
+    assert "highest rate: openvino" in rate.inner_text()
+    if viewport == WIDE:
+        heading = opened.tab.locator(".goals > div", has_text="highest throughput")
+        assert choice.bounding_box()["x"] == heading.bounding_box()["x"]
+        assert not choice.locator(".goal").is_visible()
+    else:
+        assert "highest throughput: tvm" in choice.inner_text()
+    network = opened.tab.locator(".network")
+    assert network.bounding_box()["y"] <= rate.bounding_box()["y"] < choice.bounding_box()["y"]
 
 
 @each_size

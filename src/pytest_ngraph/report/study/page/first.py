@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from pytest_ngraph.case import IDENTITY
+from pytest_ngraph.case import FP32, IDENTITY, LATENCY, SERVING
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.report.answers import Answer, Candidate, winners
 from pytest_ngraph.report.study.answers import Answered, answered
@@ -38,6 +38,7 @@ class Choice(NamedTuple):
         verdict: `sure`, `too close`, or `only one` where no other compiler was measured.
         rivals: which others may be as good; empty where it is sure.
         cost: what the choice costs, `compiles in 5.2 s, 181 MiB`.
+        objective: of the case, where calls overlap and the goal does not say so.
     """
 
     goal: str
@@ -48,10 +49,11 @@ class Choice(NamedTuple):
     verdict: str
     rivals: str
     cost: str
+    objective: str
 
 
 class Workload(NamedTuple):
-    """The choices for one workload on one device."""
+    """The choices for one workload on one device in one precision, whatever the objective of the cases."""
 
     title: str
     place: str
@@ -137,6 +139,7 @@ def _choice(found: Answered, gain: float | None) -> Choice:
         verdict=answer.verdict,
         rivals=_rivals(answer),
         cost=_cost(of),
+        objective="" if best.objective in (LATENCY, SERVING) else best.objective,
     )
 
 
@@ -217,4 +220,5 @@ def _failed(study: Study) -> Iterator[str]:
 
 
 def _place(row: Row) -> str:
-    return str(row["place"])
+    """Return the device, with the precision unless that is fp32: answers are not about one objective."""
+    return str(row["device"]) + ("" if row["precision"] == FP32 else f", {row['precision']}")
