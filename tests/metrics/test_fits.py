@@ -111,4 +111,9 @@ def test_stack_without_depth_one_has_no_retention() -> None:
 def test_stack_with_a_failure_is_absent() -> None:
     records = [*stack({1: 2.0, 2: 2.0}), failed(block("openvino", 3)), measured(block("identity", 3), 0.1)]
     for name in ("depth_slope", "depth_retention"):
-        assert wider(records, name)["openvino"].absent.startswith("depth 3: openvino at batch size 8 failed in compile")
+        assert wider(records, name)["openvino"].absent.startswith("openvino at batch size 8, depth 3 failed in compile")
+
+
+def test_stack_without_identity_says_at_which_depth() -> None:
+    records = [each for each in stack({1: 2.0, 2: 2.0}) if each.case.compiler != "identity"]
+    assert wider(records, "depth_slope")["openvino"].absent == "identity was not measured at batch size 8, depth 1"

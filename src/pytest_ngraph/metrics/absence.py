@@ -34,15 +34,15 @@ def lacking_rows(panels: Panels, needs: tuple[Neighbour, ...], among: Bools) -> 
     return reasons
 
 
-def lacking(panels: Panels, row: int, neighbour: Neighbour) -> str:
-    """Return why a cell's neighbour is not measured; empty if it is."""
+def lacking(panels: Panels, row: int, neighbour: Neighbour, place: str = "") -> str:
+    """Return why a cell's neighbour is not measured; empty if it is. `place` is that of `unmeasured`."""
     other = int(getattr(panels, neighbour)[row])
     if other != NONE:
-        return "" if panels.cells.measured[other] else unmeasured(panels.cells, other)
+        return "" if panels.cells.measured[other] else unmeasured(panels.cells, other, place)
     if neighbour == "single":
         return "batch size 1 was not measured"
     size = 1 if neighbour == "identity_single" else panels.cells.cases[row].batch_size
-    return f"{IDENTITY} was not measured at batch size {size}"
+    return f"{IDENTITY} was not measured at batch size {size}{place}"
 
 
 def same_reason(where: Bools, reason: str) -> dict[int, str]:

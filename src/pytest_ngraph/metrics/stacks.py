@@ -77,8 +77,10 @@ class Stacks:
 
     def _lacks_speedup(self, row: int) -> str:
         cells = self._panels.cells
-        why = lacking(self._panels, row, "identity") if cells.measured[row] else unmeasured(cells, row)
-        return f"depth {cells.cases[row].depth}: {why}" if why else ""
+        place = f", depth {cells.cases[row].depth}"
+        if not cells.measured[row]:
+            return unmeasured(cells, row, place)
+        return lacking(self._panels, row, "identity", place)
 
 
 def depth_slope(chunk: Chunk, stacks: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Sampled:
