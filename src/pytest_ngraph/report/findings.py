@@ -13,7 +13,7 @@ from pytest_ngraph.gate import Check
 from pytest_ngraph.gate.check import Outcome
 from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Metrics, Scope
 from pytest_ngraph.metrics.between import Between, Uncertainty
-from pytest_ngraph.metrics.text import in_words, quantity, with_interval
+from pytest_ngraph.metrics.text import in_words, with_interval
 from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 from pytest_ngraph.wording import listed
 
@@ -87,7 +87,7 @@ def _break_even(metrics: Metrics) -> Iterator[str]:
     for case, own in metrics.by_case.items():
         estimate = own["break_even"].estimate
         if estimate:
-            paid = quantity(estimate.value, "samples")
+            paid = with_interval(estimate, "samples")
             arm = ", ".join((f"{case.compiler} on {case.device}", *case.variant))
             by_compiler.setdefault((case.network_label, arm), []).append(f"{paid} at b={case.batch_size}")
     for (network, arm), paid_back in by_compiler.items():
