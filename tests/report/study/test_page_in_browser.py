@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import combinations
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import browsing
+import polars as pl
 import profiled
 import pytest
 from drawing import UNDRAWN, hostile_study
@@ -17,7 +19,7 @@ from synthetic import case, measured, under_load
 from pytest_ngraph.report.study import page
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import FIGURES
-from pytest_ngraph.report.study.tables import TABLES
+from pytest_ngraph.report.study.tables import TABLES, Table
 from pytest_ngraph.store import Run
 
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
@@ -185,6 +187,18 @@ def test_tables_sort_by_number(open_page: Open, file: Path) -> None:
     opened.tab.wait_for_function("document.querySelector('section:has(#architectures) th[aria-sort=ascending]')")
     shown = [int(text.replace(",", "")) for text in table.locator(f"tbody td:nth-child({column})").all_text_contents()]
     assert shown == sorted(shown)
+
+
+def test_a_column_with_infinity_sorts_by_number(open_page: Open, tmp_path: Path) -> None:
+    values = [30000.5, math.inf, 9.5, 1000.5]
+    table = Table.of("paid", "Paid back", "", pl.DataFrame({"samples": values}), missing="")
+    opened = open_page(page.write(Study(), [], [table], tmp_path)[0])
+    shown = opened.tab.locator("section:has(#paid) table.dataTable")
+    opened.tab.locator("#paid").scroll_into_view_if_needed()
+    shown.wait_for()
+    shown.locator("th").click()
+    opened.tab.wait_for_function("document.querySelector('section:has(#paid) th[aria-sort=ascending]')")
+    assert shown.locator("tbody td").all_text_contents() == ["9.50", "1000", "30000", "infinite"]
 
 
 def test_hostile_names_run_nothing(open_page: Open, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +23,7 @@ MOST_CHOICES = 200
 """Maximum number of choices of a control."""
 MOST_NAMED = 12
 """Maximum number of names in a line of the page's head."""
+LARGEST = sys.float_info.max
 HARDWARE = ("processor", "logical CPUs", "memory", "gpu")
 
 
@@ -32,7 +35,7 @@ class Sheet:
         missing: why it has no rows; else empty.
         cut: how many of its rows are shown, if not all; else empty.
         numeric: for each column, whether it holds numbers.
-        rows: for each cell, its text and its value.
+        rows: for each cell, its text and the value that it is sorted by.
     """
 
     name: str
@@ -111,8 +114,16 @@ def sheet(table: Table) -> Sheet:
         cut=cut if table.frame.height > MOST_ROWS else "",
         headings=display.headings(head),
         numeric=list(display.numeric(head)),
-        rows=[list(zip(texts, values, strict=True)) for texts, values in zip(shown, head.iter_rows(), strict=True)],
+        rows=[
+            list(zip(texts, map(_order, values), strict=True))
+            for texts, values in zip(shown, head.iter_rows(), strict=True)
+        ],
     )
+
+
+def _order(value: object) -> object:
+    """Return what a cell is sorted by: a column with infinity in it would be sorted as text."""
+    return math.copysign(LARGEST, value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def environment(study: Study) -> Sheet:
