@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import polars as pl
+import profiled
 import pytest
 import vl_convert
+from drawing import rows
 from synthetic import case, measured
 
 from pytest_ngraph.metrics.compute import compute
@@ -82,3 +85,22 @@ def test_the_summary_names_sizes_and_their_growth() -> None:
     assert "mitigates 0.5" in growth
     assert "samples/s × 0.125" in growth
     assert "at 128" in growth
+
+
+def test_what_differs_in_such_a_size_has_panels_of_its_own() -> None:
+    found = [
+        profiled.profiled(
+            case(compiler, batch_size, workload="nets:blocks", depth=depth, width=width, sizes=(("seq_len", length),)),
+            profiled.stack(depth),
+            0.001 * batch_size * depth * length,
+        )
+        for compiler in ("identity", "tvm")
+        for batch_size in (1, 4)
+        for depth in (1, 2)
+        for width in (8, 16)
+        for length in (32, 128)
+    ]
+    study = Study.of([Run(id="one", records=tuple(found))])
+    for name in ("depth", "repeated", "ase_width", "throughput_blocks"):
+        panels = rows(name, study).group_by("panel").agg(pl.col("sizes").unique())
+        assert {len(sizes) for sizes in panels["sizes"]} == {1}, name

@@ -8,7 +8,7 @@ import polars as pl
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.cells import cells
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_blocks, of_metric, side_by_side
+from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_blocks, of_metric, side_by_side, where_any
 from pytest_ngraph.report.study.figures.theme import SEQUENTIAL
 
 
@@ -26,8 +26,9 @@ def ase_width(study: Study) -> Figure:
     if rows.is_empty():
         return figure.without("needs blocks (conv, mha) at two widths or more, at batch size 1 and at another one")
     shallowest = rows.filter(pl.col("depth") == pl.col("depth").min().over(stack[:-1]))
-    panelled = in_panels(shallowest, "{}, {}, depth {} on {}", "label", "compiler", "depth", "place")
-    shown, left_out = fitting(panelled.sort("place", "label", "compiler", "width", "batch_size"))
+    sizes = where_any(", {}", "sizes")
+    panelled = in_panels(shallowest, "{}, {}, depth {}{} on {}", "label", "compiler", "depth", sizes, "place")
+    shown, left_out = fitting(panelled.sort("place", "label", "compiler", "sizes", "width", "batch_size"))
     chart = cells(
         shown,
         "width",

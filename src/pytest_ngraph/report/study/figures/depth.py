@@ -8,7 +8,15 @@ from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import compiled, fitting, in_panels, of_blocks, of_metric, side_by_side
+from pytest_ngraph.report.study.figures.rows import (
+    compiled,
+    fitting,
+    in_panels,
+    of_blocks,
+    of_metric,
+    side_by_side,
+    where_any,
+)
 
 
 def depth(study: Study) -> Figure:
@@ -19,10 +27,9 @@ def depth(study: Study) -> Figure:
         note="Throughput of stacked blocks over that of identity at the same depth, width and batch size, with 95 % "
         "intervals. Where a curve rises, the compiler uses the repeated pattern.",
     )
-    of_width = pl.when(pl.col("width").is_null()).then(pl.lit("")).otherwise(pl.format(", width {}", "width"))
-    own_sizes = pl.when(pl.col("sizes").is_null()).then(pl.lit("")).otherwise(pl.format(", {}", "sizes"))
-    rows = compiled(of_blocks(of_metric(study, "speedup"))).with_columns(of_width=of_width, own_sizes=own_sizes)
-    rows = in_panels(rows, "{}{}{}, batch {} on {}", "label", "of_width", "own_sizes", "batch_size", "place")
+    width, sizes = where_any(", width {}", "width"), where_any(", {}", "sizes")
+    rows = compiled(of_blocks(of_metric(study, "speedup")))
+    rows = in_panels(rows, "{}{}{}, batch {} on {}", "label", width, sizes, "batch_size", "place")
     rows = rows.filter(pl.col("depth").n_unique().over("panel") > 1)
     rows = rows.sort("place", "label", "width", "batch_size", maintain_order=True)
     if rows.is_empty():

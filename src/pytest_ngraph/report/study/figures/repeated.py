@@ -13,7 +13,7 @@ from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.filters import INTERVAL_OPACITY
 from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_blocks, profiled, side_by_side
+from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_blocks, profiled, side_by_side, where_any
 
 BLOCK, CALL = "in a block", "whole call over depth"
 
@@ -37,11 +37,9 @@ def repeated(study: Study) -> Figure:
 
 def _rows(study: Study) -> pl.DataFrame:
     """Return a row for each case and quantity."""
+    width, sizes = where_any(", width {}", "width"), where_any(", {}", "sizes")
     cases = of_blocks(profiled(study))
-    of_width = pl.when(pl.col("width").is_null()).then(pl.lit("")).otherwise(pl.format(", width {}", "width"))
-    cases = in_panels(
-        cases.with_columns(of_width=of_width), "{}{}, batch {} on {}", "label", "of_width", "batch_size", "place"
-    )
+    cases = in_panels(cases, "{}{}{}, batch {} on {}", "label", width, sizes, "batch_size", "place")
     cases = cases.filter(pl.col("depth").n_unique().over("panel") > 1)
     found = [row for case, depth in cases.select("case", "depth").rows() for row in _quantities(study, case, depth)]
     kinds: dict[str, type[pl.DataType]] = {"case": pl.String, "quantity": pl.String}

@@ -34,11 +34,15 @@ PLACE = pl.concat_str(
     pl.when(pl.col("objective") == "latency").then(pl.lit("")).otherwise(pl.format(", {}", "objective")),
 )
 """The device, with precision and objective unless they are fp32 and latency. Only cases of one place are compared."""
+
+
+def where_any(text: str, column: str) -> pl.Expr:
+    """Return the text with a column's value in it; empty where the column has none."""
+    return pl.when(pl.col(column).is_null()).then(pl.lit("")).otherwise(pl.format(text, column))
+
+
 NETWORK = pl.concat_str(
-    pl.col("label"),
-    pl.when(pl.col("depth").is_null()).then(pl.lit("")).otherwise(pl.format("-d{}", "depth")),
-    pl.when(pl.col("width").is_null()).then(pl.lit("")).otherwise(pl.format("-w{}", "width")),
-    pl.when(pl.col("sizes").is_null()).then(pl.lit("")).otherwise(pl.format("-{}", "sizes")),
+    pl.col("label"), where_any("-d{}", "depth"), where_any("-w{}", "width"), where_any("-{}", "sizes")
 )
 """The workload with its arguments and sizes, as in inversions: `conv-d3-w64`, `bert-seq_len=128`."""
 
@@ -82,7 +86,7 @@ def compiled(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("compiler") != IDENTITY)
 
 
-def in_panels(rows: pl.DataFrame, template: str, *fields: str) -> pl.DataFrame:
+def in_panels(rows: pl.DataFrame, template: str, *fields: str | pl.Expr) -> pl.DataFrame:
     """Return the rows with a column `panel`: the template filled from these columns."""
     return rows.with_columns(panel=pl.format(template, *fields))
 

@@ -8,7 +8,15 @@ from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import fitting, in_panels, named, of_blocks, of_metric, side_by_side
+from pytest_ngraph.report.study.figures.rows import (
+    fitting,
+    in_panels,
+    named,
+    of_blocks,
+    of_metric,
+    side_by_side,
+    where_any,
+)
 
 MIB = 2**20
 AXES = {"depth": "depth [blocks]", "width": "width", "batch_size": "batch size"}
@@ -52,12 +60,11 @@ def _drawn(figure: Figure, study: Study, rows: pl.DataFrame, title: str, missing
         return figure.without(missing)
     axis = next((name for name in AXES if blocks[name].drop_nulls().n_unique() > 1), "batch_size")
     parts = [
-        pl.when(pl.col(name).is_null()).then(pl.lit("")).otherwise(pl.format(f", {word} {{}}", name))
+        where_any(f", {word} {{}}", name)
         for name, word in (("depth", "depth"), ("width", "width"), ("batch_size", "batch"))
         if name != axis
     ]
-    own_sizes = pl.when(pl.col("sizes").is_null()).then(pl.lit("")).otherwise(pl.format(", {}", "sizes"))
-    apart = blocks.with_columns(apart=pl.concat_str(*parts, own_sizes)).sort(
+    apart = blocks.with_columns(apart=pl.concat_str(*parts, where_any(", {}", "sizes"))).sort(
         "place", "label", *(name for name in AXES if name != axis), "sizes", axis, maintain_order=True
     )
     shown, left_out = fitting(in_panels(apart, "{}{} on {}", "label", "apart", "place"))
