@@ -7,7 +7,7 @@ from synthetic import case
 
 from pytest_ngraph.metrics import Metric
 from pytest_ngraph.metrics.definitions import Unit
-from pytest_ngraph.metrics.text import in_words, number, quantity, with_interval
+from pytest_ngraph.metrics.text import in_words, number, quantity, ratio, with_interval
 from pytest_ngraph.stats import Estimate
 
 
@@ -25,6 +25,11 @@ from pytest_ngraph.stats import Estimate
 )
 def test_number(value: float, text: str) -> None:
     assert number(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.654, "1.65"), (0.1, "0.10"), (1 / 256, "0.00391"), (0, "0.00")])
+def test_ratio(value: float, text: str) -> None:
+    assert ratio(value) == text
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,11 @@ def test_narrow_terminals_lose_the_least_important_columns() -> None:
     assert {"latency", "CPU", "memory", "error"} <= headings[140]
 
 
+def test_the_efficiency_of_large_batches_is_not_zero() -> None:
+    shown = texts([measured(case("identity", size), 0.01 * size) for size in (1, 256)], width=120)
+    assert "0.00391" in shown[3].split()
+
+
 def test_absent_figures_are_explained_once() -> None:
     shown = texts([measured(case("identity", 8), 0.1), measured(case("openvino", 8), 0.1, rounds=2)])
     notes = [text for text in shown if text.startswith(("  -", "  ?"))]

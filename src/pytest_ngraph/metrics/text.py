@@ -61,6 +61,11 @@ def number(value: float) -> str:
     return f"{value:.{decimals(0.0, float(f'{value:.3g}'))}f}"
 
 
+def ratio(value: float) -> str:
+    """Return two decimals, and of a ratio below 0.1 three significant digits: `1.65`, `0.00391`."""
+    return f"{value:.2f}" if value >= 0.1 else number(value)
+
+
 def decimals(width: float, value: float) -> int:
     """Return how many decimals to show: to the first digit of a third of the interval's width.
 

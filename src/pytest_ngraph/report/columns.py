@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.metrics import DEFINITIONS, Metric
-from pytest_ngraph.metrics.text import number, quantity, with_interval
+from pytest_ngraph.metrics.text import number, quantity, ratio, with_interval
 from pytest_ngraph.stats import relative_half_width
 
 ABSENT = "-"
@@ -52,7 +52,7 @@ def _with_interval(metric: Metric) -> str:
 
 def _ratio(metric: Metric) -> str:
     assert metric.estimate is not None
-    return f"{metric.estimate.value:.2f}"
+    return ratio(metric.estimate.value)
 
 
 def _whole(metric: Metric) -> str:

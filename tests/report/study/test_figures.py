@@ -129,9 +129,9 @@ def test_friction_of_the_formula(synthetic: Study) -> None:
 def test_width_is_shown_at_the_least_depth(synthetic: Study) -> None:
     shown = rows("ase_width", synthetic)
     assert set(shown["depth"]) == {1}
-    assert one(shown, label="conv", width=96, compiler="identity", batch_size=8, device="orin")["value"] == (
-        pytest.approx(8**-0.9, rel=1e-4)
-    )
+    cell = one(shown, label="conv", width=96, compiler="identity", batch_size=8, device="orin")
+    assert cell["value"] == pytest.approx(8**-0.9, rel=1e-4)
+    assert str(cell["text"]) == "0.15"
 
 
 def test_resilience_of_blocks_is_shown_at_three_depths(synthetic: Study) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from pytest_ngraph.metrics.text import ratio
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.cells import cells
 from pytest_ngraph.report.study.figures.figure import Figure
@@ -28,13 +29,14 @@ def ase_width(study: Study) -> Figure:
     shallowest = rows.filter(pl.col("depth") == pl.col("depth").min().over(stack[:-1]))
     sizes = where_any(", {}", "sizes")
     panelled = in_panels(shallowest, "{}, {}, depth {}{} on {}", "label", "compiler", "depth", sizes, "place")
-    shown, left_out = fitting(panelled.sort("place", "label", "compiler", "sizes", "width", "batch_size"))
+    labelled = panelled.with_columns(text=pl.col("value").map_elements(ratio, return_dtype=pl.String))
+    shown, left_out = fitting(labelled.sort("place", "label", "compiler", "sizes", "width", "batch_size"))
     chart = cells(
         shown,
         "width",
         y=alt.Y("width:O", title="width", sort="descending"),
         colour=alt.Color("value:Q", title="ASE", scale=alt.Scale(scheme=SEQUENTIAL, domainMin=0)),  # type: ignore[arg-type]
-        text=alt.Text("value:Q", format=".2f"),
+        text=alt.Text("text:N"),
         light_text="datum.value < 0.5",
         title="ASE",
         columns=side_by_side(shown, by="compiler"),
