@@ -57,6 +57,9 @@ def test_quantity(value: float, unit: Unit, text: str) -> None:
         (Estimate(1050.0, 1000.0, 1100.0), "samples/s", "1050 samples/s [1000, 1100]"),
         (Estimate(2.0, -math.inf, math.inf), "ratio", "2.00 [?, ?]"),
         (Estimate(-0.0001, -0.01, 0.01), "ratio", "0.000 [-0.010, 0.010]"),
+        (Estimate(2.5e-7, 2.4e-7, 2.6e-7), "ratio", "2.50e-07 [2.40e-07, 2.60e-07]"),
+        (Estimate(0.0, -9e-5, 9e-5), "ratio", "0e+00 [-9e-05, 9e-05]"),
+        (Estimate(5e-5, 0.0, 2e-4), "ratio", "0.00005 [0.00000, 0.00020]"),
         (Estimate.exactly(3.2), "s", "3.20 s"),
     ],
 )

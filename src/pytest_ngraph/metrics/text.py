@@ -9,6 +9,8 @@ from pytest_ngraph.metrics.metric import Metric
 from pytest_ngraph.stats import Estimate
 
 SECONDS = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+SMALL = 1e-4
+"""Numbers below are shown with a power of ten."""
 BYTES = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 
 
@@ -31,8 +33,14 @@ def with_interval(estimate: Estimate, unit: Unit = "ratio") -> str:
         bounds = (quantity(bound, unit) if known or math.isfinite(bound) else "?" for bound in (low, high))
         return f"{quantity(value, unit)} [{', '.join(bounds)}]"
     factor, label = _scale(value, unit)
-    digits = decimals(estimate.width / factor, value / factor)
-    shown, lowest, highest = (_fixed(one / factor, digits) for one in estimate)
+    scaled = [each / factor for each in estimate]
+    largest, width = max(map(abs, scaled)), estimate.width / factor
+    if largest < SMALL:
+        digits = max(0, _magnitude(largest) - _magnitude(width / 3))
+        shown, lowest, highest = (f"{each:.{digits}e}" for each in scaled)
+    else:
+        digits = decimals(width, value / factor)
+        shown, lowest, highest = (_fixed(each, digits) for each in scaled)
     return f"{shown}{label} [{lowest}, {highest}]"
 
 
@@ -55,7 +63,7 @@ def quantity(value: float, unit: Unit = "ratio") -> str:
 
 def number(value: float) -> str:
     """Return three significant digits, and all digits of the whole part: `0.412`, `26.2`, `1234`."""
-    if abs(value) >= 1e7 or 0 < abs(value) < 1e-4:
+    if abs(value) >= 1e7 or 0 < abs(value) < SMALL:
         return f"{value:.2e}"
     # Rounded first: 9.999 becomes 10.0 and must be shown with the decimals of that.
     return f"{value:.{decimals(0.0, float(f'{value:.3g}'))}f}"
