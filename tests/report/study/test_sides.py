@@ -101,3 +101,8 @@ def test_the_figure_draws_the_cases_that_differ_most() -> None:
     text = str(figure.spec({}))
     assert "net39  openvino  b1" in text
     assert "net0  openvino  b1" not in text
+
+
+def test_of_a_device_the_record_counts_that_was_begun_last_in_whatever_store() -> None:
+    new, old = (noisy(case(), 0.02, started_at=at) for at in (2.0, 1.0))
+    assert [*Side.of_device("xeon", [new, old]).records.values()] == [new]

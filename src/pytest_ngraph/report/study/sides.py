@@ -45,8 +45,9 @@ class Side:
 
     @classmethod
     def of_device(cls, name: str, records: Collection[Record]) -> Side:
-        """Return a device as a side; its cases get no device, so that they are the other's."""
-        own = [each for each in _measured(records) if each.case.device == name]
+        """Return a device as a side, from runs in any order; its cases get no device, so that they are the other's."""
+        in_order = sorted(_measured(records), key=lambda each: each.started_at)
+        own = [each for each in in_order if each.case.device == name]
         return cls(name=name, records={dataclasses.replace(each.case, device=""): each for each in own})
 
 
