@@ -22,6 +22,8 @@ from pytest_ngraph.report.study.figures.rows import named
 from pytest_ngraph.report.study.page import libraries
 
 FOLDER = "cases"
+MARK = ": where the time goes</title>"
+"""What every page of a case has in it."""
 LONGEST_STEM = 100
 
 
@@ -60,7 +62,10 @@ def workloads(study: Study) -> list[Workload]:
 
 
 def write(study: Study, environment: Environment, folder: Path) -> list[Path]:
-    """Write the pages into `FOLDER` in the folder of a report. Return the files."""
+    """Write the pages into `FOLDER` in the folder of a report. Return the files.
+
+    Those of cases that only an earlier report had are removed.
+    """
     template = environment.get_template("case.html")
     written = []
     for workload in workloads(study):
@@ -82,6 +87,9 @@ def write(study: Study, environment: Environment, folder: Path) -> list[Path]:
                 )
                 path.write_text(page, encoding="utf-8")
                 written.append(path)
+    for path in set((folder / FOLDER).glob("*.html")).difference(written):
+        if MARK in path.read_text(encoding="utf-8", errors="replace"):
+            path.unlink()
     return written
 
 
