@@ -156,3 +156,4 @@ def test_the_page_leads_to_those_of_cases_and_says_why_one_has_none(tmp_path: Pa
 def test_ids_that_are_no_names_of_files_stay_apart() -> None:
     assert file_of("resnet18-tvm-b1-cpu") == "resnet18-tvm-b1-cpu.html"
     assert len({file_of(each) for each in ("a/b", "a:b", "a_b", "x" * 200, "x" * 201)}) == 5
+    assert len(file_of("模" * 95 + "-openvino-b1-cpu").encode()) < 255

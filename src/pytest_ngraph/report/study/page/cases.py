@@ -25,6 +25,7 @@ FOLDER = "cases"
 MARK = ": where the time goes</title>"
 """What every page of a case has in it."""
 LONGEST_STEM = 100
+"""Bytes: a file system limits these and not the characters."""
 
 
 class Link(NamedTuple):
@@ -101,5 +102,5 @@ def _link(study: Study, case: str, compiler: str) -> Link:
 
 def file_of(case: str) -> str:
     """Return the name of a case's page: its id, with a digest where that is no name of a file everywhere."""
-    stem = re.sub(r"[^\w.,=-]", "_", case)[:LONGEST_STEM]
+    stem = re.sub(r"[^\w.,=-]", "_", case).encode()[:LONGEST_STEM].decode(errors="ignore")
     return f"{stem}.html" if stem == case else f"{stem}-{zlib.crc32(case.encode()):08x}.html"
