@@ -82,6 +82,17 @@ def test_blocks_are_those_of_the_study_to_the_digit(synthetic: Study) -> None:
     assert found == {key: count for key, count in formula.PER_BLOCK.items() if key[1] in formula.WIDTHS[key[0]]}
 
 
+def test_each_device_has_the_compile_times_of_its_own_largest_batch_size() -> None:
+    measured_at = [("xeon", 1), ("xeon", 4), ("xeon", 16), ("orin", 1), ("orin", 4)]
+    cases = [case("tvm", size, device=device) for device, size in measured_at]
+    found = rows("compile_times", study_of(*(measured(each, 0.1, compile_s=float(each.batch_size)) for each in cases)))
+    assert [(row["batch_size"], row["xeon tvm"], row["orin tvm"]) for row in found] == [
+        (1, 1.0, 1.0),
+        (4, None, 4.0),
+        (16, 16.0, None),
+    ]
+
+
 def test_one_depth_says_what_the_blocks_need() -> None:
     study = study_of(measured(case(workload="conv", depth=1, width=64), 1.0))
     assert TABLES["blocks"](study).missing == "needs conv or mha at two depths or more"

@@ -13,17 +13,21 @@ def compile_times(study: Study) -> Table:
     compiled = study.cases.filter(pl.col("compile_s").is_not_null(), pl.col("depth").is_null())
     large = compiled.filter(pl.col("size") == SIZES[-1])
     chosen = compiled if large.is_empty() else large
-    batch_size, network = pl.col("batch_size"), ("label", "width", "sizes")
-    ends = chosen.filter(
-        (batch_size == batch_size.min().over(network)) | (batch_size == batch_size.max().over(network))
-    )
+    batch_size, curve = pl.col("batch_size"), [*NETWORK, "compiler"]
+    ends = chosen.filter((batch_size == batch_size.min().over(curve)) | (batch_size == batch_size.max().over(curve)))
     arms = pl.concat_str("device", "compiler", separator=" ").alias("arm")
-    wide = ends.with_columns(arms).pivot(
-        "arm",
-        index=["label", "width", "sizes", "batch_size", "precision", "objective"],
-        values="compile_s",
-        aggregate_function="first",
-        sort_columns=True,
+    first = pl.col("row").min().over("label", "width", "sizes", "precision", "objective")
+    wide = (
+        ends.with_columns(arms)
+        .with_row_index("row")
+        .sort(first, "batch_size")
+        .pivot(
+            "arm",
+            index=["label", "width", "sizes", "batch_size", "precision", "objective"],
+            values="compile_s",
+            aggregate_function="first",
+            sort_columns=True,
+        )
     )
     return Table.of(
         "compile_times",
