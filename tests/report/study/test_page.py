@@ -129,6 +129,14 @@ def test_a_long_table_is_cut_and_says_where_the_rest_is(synthetic: Study) -> Non
     assert sheet.cut.endswith("tables/inversions.csv has all.")
 
 
+def test_devices_keep_their_names_in_the_environment() -> None:
+    names = ("box_s", "jetson_orin", "key")
+    runs = [Run(id=each, environment={"cpu": each}, records=(measured(case(device=each), 0.1),)) for each in names]
+    shown = contents.environment(Study.of(runs))
+    assert shown.headings == ["key", "device box_s", "device jetson_orin", "device key"]
+    assert [text for text, _ in shown.rows[0]] == ["cpu", *names]
+
+
 def test_an_empty_study_makes_a_page_that_says_what_is_missing() -> None:
     page = page_of(Study())
     assert "Nothing yet" in page.text

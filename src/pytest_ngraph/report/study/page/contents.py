@@ -129,7 +129,8 @@ def _order(value: object) -> object:
 def environment(study: Study) -> Sheet:
     """Return what the newest run of each device recorded of its machine: a row per fact, a column per device."""
     newest = study.machines.unique(["device", "key"], keep="last", maintain_order=True)
-    wide = newest.pivot("device", index="key", values="value")
+    named = newest.with_columns(device=pl.format("device {}", "device"))  # no identifier: a heading as it is
+    wide = named.pivot("device", index="key", values="value")
     return sheet(
         Table.of(
             "environment",
