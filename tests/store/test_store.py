@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 from pathlib import Path
 
@@ -74,13 +75,44 @@ def test_a_line_that_is_damaged_in_the_middle_costs_itself(tmp_path: Path, recor
     assert run.dropped == (f"line 2: {len(first)} bytes",)
 
 
-@pytest.mark.parametrize("fields", [{"calls": [3e305]}, {"calls": [0.0]}, {"rounds": [[1, 3e305]]}])
+def under_load(**fields: object) -> dict[str, object]:
+    rate = {"per_s": 10.0, "seconds": [0.1], "calls": 1, **fields}
+    return {"load": {"limit_s": 0.1, "call_s": 0.01, "rates": [rate]}}
+
+
+def served(cold_start_s: float) -> dict[str, object]:
+    launch = {"serving_import_s": 0.1, "serving_load_s": 0.1, "serving_first_call_s": 0.1}
+    return {"serving": {"launches": [launch | {"cold_start_s": cold_start_s}]}}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"calls": [3e305]},
+        {"calls": [0.0]},
+        {"rounds": [[1, 3e305]]},
+        under_load(seconds=[]),
+        under_load(seconds=[math.nan]),
+        under_load(shows=-1.0),
+        served(math.inf),
+    ],
+)
 def test_times_that_nothing_took_are_damage(fields: dict[str, object], tmp_path: Path, record: Record) -> None:
-    path = written(tmp_path, record)
+    run = read_with(fields, tmp_path, record)
+    assert (run.records, run.damaged) == ((), 1)
+
+
+@pytest.mark.parametrize("fields", [{}, under_load(), served(1.0)])
+def test_times_that_something_took_are_none(fields: dict[str, object], tmp_path: Path, record: Record) -> None:
+    assert read_with(fields, tmp_path, record).damaged == 0
+
+
+def read_with(fields: dict[str, object], folder: Path, record: Record) -> store.Run:
+    """Return the run of a record with other fields in its line."""
+    path = written(folder, record)
     header, line, *rest = path.read_text().splitlines()
     path.write_text("\n".join([header, json.dumps(json.loads(line) | fields), *rest, ""]))
-    run = store.read(tmp_path)
-    assert (run.records, run.damaged) == ((), 1)
+    return store.read(folder)
 
 
 def test_the_old_schema_is_read(tmp_path: Path, record: Record) -> None:

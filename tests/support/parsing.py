@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from synthetic import case, failed, noisy
+from synthetic import case, failed, noisy, under_load
 
 from pytest_ngraph import store
+from pytest_ngraph.costs import Costs, ServingLaunch
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.store import Journal
 
@@ -18,6 +20,8 @@ def journal_of(folder: Path) -> Path:
     for seconds, compiler in ((0.01, "identity"), (0.02, "tvm")):
         journal.append(noisy(case(compiler), seconds, follows_from={"files": {}, "graph": "g"}))
     journal.append(failed(case("openvino")))
+    launch = ServingLaunch(cold_start_s=1.0, serving_import_s=0.5, serving_load_s=0.3, serving_first_call_s=0.2)
+    journal.append(dataclasses.replace(under_load("openvino", 0.01, 50.0, 51.0), serving=Costs(launches=(launch,))))
     journal.end(whole=True)
     journal.close()
     return folder / f"{journal.id}{store.SUFFIX}"

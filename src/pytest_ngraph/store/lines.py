@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.errors import StoreError
+from pytest_ngraph.load import Load
 from pytest_ngraph.record import Record
 from pytest_ngraph.store.conformity import conforms
 
@@ -89,6 +92,31 @@ def _is_possible(record: Record) -> bool:
     """Return whether the record's numbers are consistent enough to compute with."""
     if not all(0 < call < LONGEST_S for call in record.calls):
         return False
+    if record.load and not _is_possible_load(record.load):
+        return False
+    if record.serving and not all(0 <= seconds < LONGEST_S for seconds in _seconds_of(record.serving)):
+        return False
     if record.outcome == "measured":
         return bool(record.rounds) and all(r.iterations > 0 and 0 < r.elapsed_s < LONGEST_S for r in record.rounds)
     return (record.outcome == "failed") == (record.failure is not None)
+
+
+def _is_possible_load(load: Load) -> bool:
+    times = (load.limit_s, load.call_s, *(seconds for rate in load.rates for seconds in rate.seconds))
+    speeds = (speed for rate in load.rates for speed in (rate.per_s, rate.shows))
+    return (
+        all(0 <= time < LONGEST_S for time in times)
+        and all(0 <= speed < math.inf for speed in speeds)
+        and all(rate.seconds for rate in load.rates)
+    )
+
+
+def _seconds_of(serving: Costs) -> Iterator[float]:
+    """Yield the seconds of every launch."""
+    for launch in serving.launches:
+        yield from (
+            launch.cold_start_s,
+            launch.serving_import_s,
+            launch.serving_load_s,
+            launch.serving_first_call_s,
+        )
