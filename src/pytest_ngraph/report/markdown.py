@@ -14,11 +14,17 @@ MOST_ROWS = 300
 
 MEANINGFUL = re.compile(r"[\\`*\[\]<>|~#&$]|(?<![^\W_])_|_(?![^\W_])")
 """Characters that can start markup; an underscore can only outside a word."""
+MENTION = re.compile(r"(?<!\w)@(?=\w)")
+"""What notifies somebody of that name, also as a character reference. A space without width in between prevents it."""
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line, with characters that could start markup as character references."""
-    return MEANINGFUL.sub(lambda found: f"&#{ord(found[0])};", " ".join(text.split()))
+    """Return the text on one line, with characters that could start markup as character references.
+
+    Nobody is notified by a name in it.
+    """
+    plain = MEANINGFUL.sub(lambda found: f"&#{ord(found[0])};", " ".join(text.split()))
+    return MENTION.sub("@&#8203;", plain)
 
 
 def code(text: str) -> str:
