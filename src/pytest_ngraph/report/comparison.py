@@ -106,7 +106,8 @@ def basis(verdict: Verdict) -> str:
 
 def _signed(ratio: float) -> str:
     """Return `+2.3%` for 1.023, and `17x` for large changes."""
-    return f"{100 * (ratio - 1):+.1f}%" if ratio < 2 else f"{ratio:.3g}x"
+    # Rounding may leave a negative zero; adding zero makes it a plain one.
+    return f"{round(100 * (ratio - 1), 1) + 0.0:+.1f}%" if ratio < 2 else f"{ratio:.3g}x"
 
 
 def percent(share: float | None) -> str:

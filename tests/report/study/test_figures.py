@@ -183,16 +183,19 @@ def test_inversions_exclude_a_tie_and_the_strongest_comes_first(synthetic: Study
 
 
 def test_changes_compare_cell_by_cell() -> None:
-    before = (measured(case("tvm", 1), 0.2), noisy(case("tvm", 2), 0.2, spread=0.2), measured(case("tvm", 4), 0.2))
+    alone = (measured(case("tvm", size), 0.2) for size in (1, 4, 16))
+    before = (*alone, noisy(case("tvm", 2), 0.2, spread=0.2))
     after = (
         measured(case("tvm", 1), 0.25),
+        measured(case("tvm", 16), 0.20004),
         noisy(case("tvm", 2), 0.2, spread=0.2, seed=1),
         measured(case("tvm", 8), 0.2),
     )
     shown = rows("changes", study_of(*after, before=before))
     assert one(shown, batch_size=1)["text"] == "-20.0"
     assert str(one(shown, batch_size=2)["text"]).startswith("(")
-    assert shown.height == 2
+    assert one(shown, batch_size=16)["text"] == "0.0"
+    assert shown.height == 3
 
 
 def test_few_panels_are_drawn_of_many_and_the_figure_says_so() -> None:

@@ -58,6 +58,6 @@ def _compared(study: Study) -> pl.DataFrame:
         high=100 * (pl.col("throughput_high") / pl.col("was_low") - 1),
     )
     is_distinct = (pl.col("low") > 0) | (pl.col("high") < 0)
-    rounded = pl.col("value").round(1).cast(pl.String)
-    signed = pl.when(pl.col("value") > 0).then(pl.format("+{}", rounded)).otherwise(rounded)
+    rounded = pl.col("value").round(1).replace(-0.0, 0.0)
+    signed = pl.when(rounded > 0).then(pl.format("+{}", rounded)).otherwise(rounded.cast(pl.String))
     return named(percent.with_columns(text=pl.when(is_distinct).then(signed).otherwise(pl.format("({})", signed))))
