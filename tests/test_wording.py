@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ngraph.wording import Numbered, counted, first_line, listed, number_in, seen_from, significant
+from pytest_ngraph.wording import Numbered, changes, counted, first_line, listed, number_in, seen_from, significant
 
 
 def test_one_and_many() -> None:
     assert [counted(count, "case") for count in (0, 1, 2, 2000)] == ["0 cases", "1 case", "2 cases", "2,000 cases"]
     assert [counted(count, "launch", "launches") for count in (1, 3)] == ["1 launch", "3 launches"]
+
+
+def test_what_differs_is_named_with_both_values() -> None:
+    before, now = {"torch": "2.6", "numpy": "2.0", "flags": ""}, {"numpy": "2.0", "torch": "2.7", "flags": "-O3"}
+    assert changes(before, now) == ["torch 2.6 -> 2.7", "flags none -> -O3"]
+    assert changes({"threads": 0}, {"tvm": "0.22"}) == ["threads 0 -> none", "tvm none -> 0.22"]
 
 
 def test_paths_are_relative_where_they_lie_below() -> None:

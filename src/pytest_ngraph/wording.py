@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -21,6 +21,16 @@ def listed(names: Sequence[str], most: int) -> str:
     """Return `a, b, c`; of more than `most` names only the first: `a, b, c and 2 more`."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+    """Return what differs, each as `torch 2.6.0 -> 2.7.1`; what one side lacks, or has as an empty text, is `none`."""
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    return [f"{name} {_or_none(before.get(name))} -> {_or_none(now.get(name))}" for name in names]
+
+
+def _or_none(value: object) -> object:
+    return "none" if value in (None, "") else value
 
 
 def seen_from(here: Path, path: Path) -> str:

@@ -17,6 +17,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import WITHOUT_FOLDER, search_path
 from pytest_ngraph.system.installed import library_versions
 from pytest_ngraph.system.relocation import project_path
+from pytest_ngraph.wording import changes
 
 TIMEOUT_S = 120.0
 OWN = "pytest-ngraph"
@@ -60,13 +61,8 @@ class FromInterpreter:
 
     @property
     def description(self) -> str:
-        own = library_versions()
-        differing = [
-            f"{name} {self._libraries.get(name, 'none')} -> {own.get(name, 'none')}"
-            for name in sorted({*own, *self._libraries})
-            if own.get(name) != self._libraries.get(name)
-        ]
-        return f"base: {self._python}, head: {sys.executable} ({', '.join(differing) or 'the same libraries'})"
+        differing = ", ".join(sorted(changes(self._libraries, library_versions())))
+        return f"base: {self._python}, head: {sys.executable} ({differing or 'the same libraries'})"
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
         ours = list(dict.fromkeys(map(str, project_path(search_path(), self._rootdir.resolve()))))

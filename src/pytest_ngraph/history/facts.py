@@ -31,12 +31,3 @@ def of_libraries(environment: Mapping[str, str]) -> dict[str, str]:
 def digest(facts: Mapping[str, str]) -> str:
     """Return a text that is equal for equal facts; empty for none."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12] if facts else ""
-
-
-def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Return what differs, each as `torch 2.14.0 -> 2.15.0`."""
-    return [
-        f"{name} {before.get(name, 'none')} -> {after.get(name, 'none')}"
-        for name in sorted({*before, *after})
-        if before.get(name) != after.get(name)
-    ]

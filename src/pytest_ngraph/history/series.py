@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pytest_ngraph.history import facts, places, steps
+from pytest_ngraph.history import places, steps
 from pytest_ngraph.history.chain import Link, chained
 from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.levels import Chain
@@ -21,6 +21,7 @@ from pytest_ngraph.history.places import Place
 from pytest_ngraph.history.row import Row
 from pytest_ngraph.history.steps import LEVEL, Step
 from pytest_ngraph.stats import Estimate
+from pytest_ngraph.wording import changes
 
 FactsOf = Callable[[str], dict[str, str]]
 Unit = Literal["ratio", "seconds"]
@@ -206,8 +207,8 @@ def _with_steps(found: Sequence[Series], facts_of: FactsOf, level: float) -> lis
             good=before.commit,
             bad=after.commit,
             when=series.rows[step.place].started_at,
-            libraries=tuple(facts.changes(facts_of(before.libraries), facts_of(after.libraries))),
-            machine=tuple(facts.changes(facts_of(before.machine), facts_of(after.machine))),
+            libraries=tuple(sorted(changes(facts_of(before.libraries), facts_of(after.libraries)))),
+            machine=tuple(sorted(changes(facts_of(before.machine), facts_of(after.machine)))),
         )
 
     by_series = steps.find([series.chain for series in found], level)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph import wording
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import SERVING, Case
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
@@ -84,8 +85,7 @@ def _change(key: str, before: Any, now: Any) -> Iterator[str]:
     elif key == "source":
         yield "the compiler's own code or libraries changed"
     elif isinstance(before, dict) and isinstance(now, dict):
-        names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-        yield f"{key}: " + ", ".join(f"{name} {before.get(name, 'none')} -> {now.get(name, 'none')}" for name in names)
+        yield f"{key}: {', '.join(wording.changes(before, now))}"
     else:
         yield f"{key}: {before or 'none'} -> {now or 'none'}"
 

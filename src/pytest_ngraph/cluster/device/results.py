@@ -13,6 +13,7 @@ from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.machine.standing import FollowsFrom, staleness
 from pytest_ngraph.record import Failure, Phase, Record
 from pytest_ngraph.store import Journal, Run
+from pytest_ngraph.wording import changes
 
 RUNS = 100
 """How many runs a device keeps, the newest ones."""
@@ -127,9 +128,7 @@ def _others(folder: Path, assignment: str, but: str) -> Iterator[Run]:
 
 def _change(before: Mapping[str, str]) -> str:
     """Return in words how this device differs from an earlier environment."""
-    now = environment()
-    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-    return ", ".join(f"{name} {before.get(name) or 'none'} -> {now.get(name) or 'none'}" for name in names)
+    return ", ".join(changes(before, environment()))
 
 
 def oldest_first(folder: Path) -> list[tuple[Path, int]]:
