@@ -94,6 +94,20 @@ def test_what_was_not_selected_is_not_missing() -> None:
     assert (pairing.bases, pairing.missing) == ({changed: CASE}, {})
 
 
+def test_a_variant_is_no_pair_where_the_head_still_has_the_other_one() -> None:
+    """`-k bf16`, or its node id, selects only the added variant."""
+    both = _of(TEST, CASE, added := _with(precision="bf16"))
+    pairing = pair(_of(TEST, added), _base(*_of(TEST, CASE), selected=False), generated=both)
+    assert (pairing.bases, pairing.new, pairing.missing) == ({}, frozenset([added]), {})
+
+
+def test_a_selected_variant_leaves_the_others_what_they_are_compared_with() -> None:
+    two, four, eight, sixteen = (_with(compiler=f"openvino:streams={n}") for n in (2, 4, 8, 16))
+    generated = _of(TEST, eight, sixteen)
+    assert pair(_of(TEST, eight), _base(*_of(TEST, two)), generated).new == {eight}
+    assert pair(_of(TEST, eight), _base(*_of(TEST, two, four)), generated).missing.keys() == {two, four}
+
+
 def test_where_collecting_failed_the_base_has_the_heads_cases() -> None:
     for failed in ("", "tests", "tests/test_it.py", TEST):
         pairing = pair(_of(TEST, CASE), Collection(failed={failed: "SyntaxError"}))
@@ -127,6 +141,17 @@ def test_each_case_is_paired_new_or_missing(head: list[tuple[str, Case]], base: 
     assert not pairing.bases.keys() & pairing.new
     assert set(pairing.bases.values()) | pairing.missing.keys() == bases
     assert len(set(pairing.bases.values())) == len(pairing.bases) == len(bases) - len(pairing.missing)
+
+
+@given(listings, listings, st.data())
+def test_what_a_case_is_compared_with_does_not_depend_on_the_others(
+    generated: list[tuple[str, Case]], base: list[tuple[str, Case]], data: st.DataObject
+) -> None:
+    selected = data.draw(st.lists(st.sampled_from(generated), unique=True)) if generated else []
+    whole, part = pair(generated, _base(*base), generated), pair(selected, _base(*base), generated)
+    cases = {case for _, case in selected}
+    assert part.bases == {case: theirs for case, theirs in whole.bases.items() if case in cases}
+    assert part.new == whole.new & cases
 
 
 @given(listings, listings)

@@ -37,6 +37,12 @@ import pytest
 @pytest.mark.ngraph(workload=[{workloads}], compiler="torchscript", batch_size=8)
 def test_speed(measurement): ...
 """
+VARIANTS = """
+import pytest
+
+@pytest.mark.ngraph(workload="plain", compiler=[{compilers}], batch_size=4)
+def test_speed(measurement): ...
+"""
 OWN = """
 import pytest
 
@@ -98,6 +104,21 @@ def test_what_became_slower_fails_by_name(pytester: pytest.Pytester, branch: Rep
     assert comparison is not None
     assert sum(launch.fresh for launch in comparison.launches) >= 3, "confirmed in fresh processes"
     assert branch.worktrees() == 1
+
+
+@pytest.mark.parametrize("selection", [["-k", "spin"], ["test_it.py::test_speed[plain-mine:Exact:spin=1-b4-cpu]"]])
+def test_an_added_variant_is_new_whatever_is_selected_with_it(
+    quick_project: pytest.Pytester, selection: list[str]
+) -> None:
+    """It is not compared with the variant that the head still has."""
+    made = Repository.create(quick_project.path)
+    made.write(".gitignore", ".ngraph\n__pycache__\n")
+    made.write("test_it.py", VARIANTS.format(compilers='"mine:Exact"'))
+    made.commit("one variant")
+    made.write("test_it.py", VARIANTS.format(compilers='"mine:Exact", "mine:Exact:spin=1"'))
+    result = quick_project.runpytest("--ngraph-against=main", *selection)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["Against main at *: 1 new"])
 
 
 def test_a_revision_that_does_not_exist_is_one_message(pytester: pytest.Pytester, branch: Repository) -> None:

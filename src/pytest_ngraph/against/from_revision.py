@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class FromRevision:
         rootdir: Path,
         tests: Iterable[str] = (),
         untracked: Sequence[str] = (),
+        generated: Callable[[], Sequence[tuple[str, Case]]] = tuple,
     ) -> None:
         """Resolve the revision.
 
@@ -40,6 +41,7 @@ class FromRevision:
             rootdir: pytest's root folder.
             tests: the files and folders that pytest collects.
             untracked: patterns of files that git does not track, and that the revision's code reads.
+            generated: returns all cases of the head's tests, selected or not, with the node ids of their functions.
 
         Raises:
             UsageError: the revision cannot be compared with, the tests lie outside its repository, or a pattern
@@ -51,6 +53,7 @@ class FromRevision:
         self._arguments = arguments
         self._rootdir = rootdir
         self._untracked = untracked
+        self._generated = generated
         self._opened = ExitStack()
 
     @property
@@ -74,7 +77,7 @@ class FromRevision:
         tree = revision.Worktree(self._revision, Path(tempfile.gettempdir()), self._untracked)
         self._opened.enter_context(tree)
         collection = collecting.collect(tree, self._arguments, rootdir=self._rootdir, sys_path=search_path())
-        pairs = pairing.pair(heads, collection)
+        pairs = pairing.pair(heads, collection, self._generated())
         return Found(
             bases=pairs.bases,
             home=Home(folder=tree.cwd, path=tree.path(search_path())),

@@ -74,14 +74,19 @@ class Pairing:
     missing: dict[Case, str]
 
 
-def pair(head: Sequence[tuple[str, Case]], base: Collection) -> Pairing:
+def pair(head: Sequence[tuple[str, Case]], base: Collection, generated: Sequence[tuple[str, Case]] = ()) -> Pairing:
     """Pair the head's cases, given with their node ids, with the base's.
 
     Equal cases are pairs, whichever test they belong to, because it may have been renamed. The remaining cases of the
     same test function are pairs if they differ in one variable trait, or else in several, and there is no other choice.
     Where the base's tests could not be collected, the base is assumed to have the head's cases.
+
+    Args:
+        generated: all cases of the head's tests. Those that were not selected are paired, too, and then left out, so
+            that what a case is compared with does not depend on which others were selected.
     """
-    heads = {case: nodeid for nodeid, case in reversed(head)}
+    selected = frozenset(case for _, case in head)
+    heads = {case: nodeid for nodeid, case in reversed([*generated, *head])}
     bases = {each.case: each for each in reversed(base.cases)}
     pairs = {case: case for case, nodeid in heads.items() if case in bases or not base.knows(nodeid)}
     left = {case: function_of(nodeid) for case, nodeid in heads.items() if case not in pairs}
@@ -93,7 +98,8 @@ def pair(head: Sequence[tuple[str, Case]], base: Collection) -> Pairing:
         used = set(found.values())
         unused = {case: function for case, function in unused.items() if case not in used}
     missing = {case: bases[case].nodeid for case in unused if bases[case].selected}
-    return Pairing(pairs, frozenset(left), missing)
+    of_selected = {case: theirs for case, theirs in pairs.items() if case in selected}
+    return Pairing(of_selected, selected.intersection(left), missing)
 
 
 def _only_choices(heads: Mapping[Case, str], bases: Mapping[Case, str], same: Iterable[Trait]) -> dict[Case, Case]:

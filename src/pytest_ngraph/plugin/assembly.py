@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,9 @@ import pytest
 
 from pytest_ngraph.bench.local_site import LocalSite
 from pytest_ngraph.bench.site import Site
+from pytest_ngraph.case import Case
 from pytest_ngraph.plugin import options
+from pytest_ngraph.plugin.collected import collected
 from pytest_ngraph.plugin.status import Status
 from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.session import Session
@@ -102,8 +104,15 @@ def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
     started = config.invocation_params
     arguments = [str(argument) for argument in started.args]
     calibration = None if chosen.cluster.scheduler else kept()
-    origin = FromRevision(gate.against, arguments, started.dir, config.rootpath, config.args, gate.untracked)
+    origin = FromRevision(
+        gate.against, arguments, started.dir, config.rootpath, config.args, gate.untracked, _generated(config)
+    )
     return LiveBase(origin, gate, calibration)
+
+
+def _generated(config: pytest.Config) -> Callable[[], list[tuple[str, Case]]]:
+    """Return a function that returns all cases that collection generated, with the node ids of their functions."""
+    return lambda: collected(config).with_functions
 
 
 def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
@@ -123,7 +132,9 @@ def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
         index.update()
         last = index.last_anchored()
         name = chosen.gate.against or chosen_before(last, started.dir)
-        revision = FromRevision(name, arguments, started.dir, config.rootpath, config.args, untracked)
+        revision = FromRevision(
+            name, arguments, started.dir, config.rootpath, config.args, untracked, _generated(config)
+        )
         python = chosen.gate.against_python
         origin = WithLibraries(revision, FromInterpreter(python, config.rootpath)) if python else revision
         anchors = linking.changed(index, revision.name, origin.commit)

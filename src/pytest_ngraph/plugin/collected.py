@@ -28,15 +28,21 @@ class CollectedCases:
 
     def __init__(self) -> None:
         self._functions: set[str] = set()
-        self._cases: set[Case] = set()
+        self._cases: dict[Case, str] = {}
 
     def add(self, function: str, cases: Iterable[Case]) -> None:
         self._functions.add(function)
-        self._cases.update(cases)
+        for case in cases:
+            self._cases.setdefault(case, function)
 
     @property
     def cases(self) -> frozenset[Case]:
         return frozenset(self._cases)
+
+    @property
+    def with_functions(self) -> list[tuple[str, Case]]:
+        """The cases, each with the node id of the first function that it was generated for."""
+        return [(function, case) for case, function in self._cases.items()]
 
     def lacks(self, case: Case, nodeid: str, config: pytest.Config, options: Options) -> bool:
         """Whether the project has lost a case: this run would have generated it for that test, and did not."""

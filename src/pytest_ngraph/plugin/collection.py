@@ -53,7 +53,7 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
     except NgraphError as error:
         _refuse(error, metafunc, config)
         generated = marks.Generated([], str(error))
-    if session.baselines or config.option.keyword:
+    if session.judgement.judges or config.option.keyword:
         collected(config).add(test.nodeid, generated.cases)
     if generated.cases:
         metafunc.parametrize("ngraph_case", generated.cases, ids=[case.id for case in generated.cases])
