@@ -20,6 +20,9 @@ HERE, THERE = Path("/home/somebody/project"), Path("/var/copy")
     [
         ("/home/somebody/project/a/net.onnx", "/var/copy/a/net.onnx"),
         ("/home/somebody/project", "/var/copy"),
+        ("/home/somebody/project/a/../net.onnx", "/var/copy/a/../net.onnx"),
+        ("/home/somebody/other/../project/net.onnx", "/var/copy/net.onnx"),
+        ("/home/somebody/project/../net.onnx", "/home/somebody/project/../net.onnx"),
         ("/home/somebody/project/test_it.py::test[a/b]", "/var/copy/test_it.py::test[a/b]"),
         ("/home/somebody/project-2/net.onnx", "/home/somebody/project-2/net.onnx"),
         ("a/net.onnx", "a/net.onnx"),
@@ -28,6 +31,28 @@ HERE, THERE = Path("/home/somebody/project"), Path("/var/copy")
 )
 def test_paths_in_the_folder_are_moved_and_nothing_else(text: str, expected: str) -> None:
     assert moved(text, HERE, THERE) == expected
+
+
+def test_a_link_is_the_same_link_in_the_copy(tmp_path: Path) -> None:
+    """It is a link to another version there. So is a folder, and a link that leads out of either."""
+    project = tmp_path / "project"
+    (project / "nets").mkdir(parents=True)
+    (project / "latest.onnx").symlink_to("nets/v1.onnx")
+    (project / "models").symlink_to("nets")
+    (project / "large.onnx").symlink_to("/mnt/large.onnx")
+    for name in ("latest.onnx", "models/v1.onnx", "large.onnx"):
+        assert moved(str(project / name), project, THERE) == str(THERE / name)
+        assert moved(str(THERE / name), THERE, project) == str(project / name)
+
+
+def test_a_link_from_elsewhere_leads_into_the_folder(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "nets").mkdir(parents=True)
+    (project / "nets" / "latest.onnx").symlink_to("v1.onnx")
+    for link, to in (("to project", project), ("to nets", project / "nets")):
+        (tmp_path / link).symlink_to(to)
+    for name in ("to project/nets/latest.onnx", "to nets/latest.onnx"):
+        assert moved(str(tmp_path / name), project, THERE) == f"{THERE}/nets/latest.onnx"
 
 
 def test_every_text_of_a_case_may_be_a_path() -> None:

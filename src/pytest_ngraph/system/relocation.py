@@ -17,6 +17,8 @@ from pytest_ngraph.system.installed import PACKAGE_FOLDER
 def moved(text: str, source: Path, target: Path) -> str:
     """Return an absolute path below `source` as the same path below `target`, any other text unchanged.
 
+    Links below `source` stay as they are: the copy has its own, which may lead elsewhere.
+
     Args:
         text: a path; what follows `::` in it is kept.
         source: a folder, with its links resolved.
@@ -25,8 +27,18 @@ def moved(text: str, source: Path, target: Path) -> str:
     path, colons, rest = text.partition("::")
     if not os.path.isabs(path):  # noqa: PTH117 (a text)
         return text
-    place = Path(os.path.realpath(path))
-    return f"{target / place.relative_to(source)}{colons}{rest}" if place.is_relative_to(source) else text
+    below = _below(Path(path), source)
+    return text if below is None else f"{target / below}{colons}{rest}"
+
+
+def _below(path: Path, source: Path) -> Path | None:
+    """Return a path relative to `source`, following links only until there; None if it does not lead there."""
+    for outer in (*reversed(path.parents), path):
+        inner, place = path.relative_to(outer), Path(os.path.realpath(outer))
+        leads_out = Path(os.path.normpath(inner)).parts[:1] == ("..",)
+        if place.is_relative_to(source) and not leads_out:
+            return place.relative_to(source) / inner
+    return None
 
 
 def with_paths(case: Case, move: Callable[[str], str]) -> Case:

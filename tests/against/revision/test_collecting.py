@@ -187,6 +187,18 @@ def test_paths_in_cases_are_the_heads_until_they_are_built(project: Repository, 
         assert at_base(case, worktree).workload == str(worktree.root / "net.onnx")
 
 
+def test_a_file_behind_a_link_is_the_same_case(project: Repository, tmp_path: Path) -> None:
+    """The base reads what its own link leads to."""
+    project.write("v1.onnx", "")
+    (project.root / "latest.onnx").symlink_to("v1.onnx")
+    project.write("nets.py", "from pathlib import Path\nWORKLOADS = str(Path(__file__).with_name('latest.onnx'))\n")
+    project.commit("a link")
+    with Worktree(resolve("HEAD", project.root), tmp_path) as worktree:
+        case = _collect(worktree).cases[0].case
+        assert case.workload == str(project.root.resolve() / "latest.onnx")
+        assert at_base(case, worktree).workload == str(worktree.root / "latest.onnx")
+
+
 def test_reasons() -> None:
     assert reason("") == "no reason given"
     assert reason("Traceback:\nE   ValueError: a\nE   TypeError: b\n=== short summary ===") == "TypeError: b"
