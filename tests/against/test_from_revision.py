@@ -32,6 +32,26 @@ def test_tests_behind_a_link_are_refused_too(repository: Repository, tmp_path: P
         FromRevision("main", [], repository.root, repository.root, ["tests", "linked"])
 
 
+def test_tests_of_a_repository_within_are_refused(repository: Repository) -> None:
+    """A workspace ignores the clones in it: no revision of the workspace has their tests, and all would be new."""
+    repository.write(".gitignore", "inner\n")
+    Repository.create(repository.root / "inner").write("tests/test_it.py", "")
+    for test in ("inner", "inner/tests/test_it.py::test_it"):
+        with pytest.raises(UsageError, match=r"inner.* is not in .*project, .* are at none of them. Run pytest in"):
+            FromRevision("main", [], repository.root, repository.root, ["tests", test])
+
+
+def test_tests_of_a_submodule_are_accepted(repository: Repository, tmp_path: Path) -> None:
+    for name, within in (("middle", "inner"), ("project", "middle")):
+        other = Repository.create(tmp_path / within)
+        other.write("tests/test_it.py", "")
+        other.commit("tests")
+        Repository.create(tmp_path / name).git("submodule", "--quiet", "add", str(other.root), within)
+    repository.git("submodule", "--quiet", "update", "--init", "--recursive")
+    for test in ("middle", "middle/inner/tests/test_it.py"):
+        FromRevision("main", [], repository.root, repository.root, [test])
+
+
 @pytest.mark.parametrize("test", ["tests/deep/test_deep.py::test[a::b]", "{root}", "{linked}/tests", "module.of.tests"])
 def test_tests_of_the_repository_are_accepted(repository: Repository, tmp_path: Path, test: str) -> None:
     """Wherever pytest's root folder is, and also through a link."""

@@ -118,7 +118,7 @@ def test_an_added_variant_is_new_whatever_is_selected_with_it(
     made.write("test_it.py", VARIANTS.format(compilers='"mine:Exact", "mine:Exact:spin=1"'))
     result = quick_project.runpytest("--ngraph-against=main", *selection)
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["Against main at *: 1 new"])
+    result.stdout.fnmatch_lines(["Against main at *: 1 new", "Nothing was compared with main at *"])
 
 
 def test_a_revision_that_does_not_exist_is_one_message(pytester: pytest.Pytester, branch: Repository) -> None:

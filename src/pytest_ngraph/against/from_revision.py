@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_ngraph.against import pairing, revision
 from pytest_ngraph.against.origin import Found
 from pytest_ngraph.against.revision import collecting
+from pytest_ngraph.against.revision.submodules import is_of_repository
 from pytest_ngraph.against.revision.untracked import untracked_files
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.case import Case
@@ -99,11 +100,22 @@ class FromRevision:
 
 
 def _refuse_outside(root: Path, folder: Path, tests: Iterable[str]) -> None:
-    """Raise `UsageError` for tests outside the repository: the same at every revision, they would all be unchanged."""
+    """Raise `UsageError` for tests that are not of the repository.
+
+    Outside of it they are the same at every revision, and would all be unchanged. In a repository within it they are at
+    no revision, and would all be new.
+    """
     for test in tests:
         place = (folder / test.partition("::")[0]).resolve()
-        if place.exists() and not place.is_relative_to(root):  # what does not exist may be a module's name
-            raise UsageError(
-                f"{place} is not in {root}, the repository of the current folder, whose revisions are compared: these "
-                f"tests would be compared with themselves. Run pytest in the repository of the tests."
-            )
+        if not place.exists():  # it may be a module's name
+            continue
+        if not place.is_relative_to(root):
+            why = "would be compared with themselves"
+        elif not is_of_repository(place if place.is_dir() else place.parent, root):
+            why = "are at none of them"
+        else:
+            continue
+        raise UsageError(
+            f"{place} is not in {root}, the repository of the current folder, whose revisions are compared: these "
+            f"tests {why}. Run pytest in the repository of the tests."
+        )

@@ -79,7 +79,8 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     for base in dict.fromkeys([*result.bases, *(verdict.against for verdict in result.verdicts)]):
         verdicts = [verdict for verdict in result.verdicts if verdict.against == base]
         lines += comparison(verdicts, result.bases.get(base, ""), width)
-        lines += [] if verdicts else [Line(""), Line(f"Nothing was compared with {base}.", "doubt")]
+        if all(verdict.name in ("new", "missing") for verdict in verdicts):
+            lines += [Line(""), Line(f"Nothing was compared with {base}.", "doubt")]
     lines += metric_comparison(result.metric_verdicts, width)
     lines += [Line(note) for note in result.notes]
     lines += [Line(text, "failing") for text in result.unanswered]

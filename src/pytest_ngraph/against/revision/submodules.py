@@ -13,6 +13,14 @@ from pytest_ngraph.system.git import GitFailed, answers, git
 COMMIT_MODE = "160000"
 
 
+def is_of_repository(folder: Path, root: Path) -> bool:
+    """Return whether a folder below the top of a repository is of it or of a submodule, not of another within."""
+    top = answers(folder, "rev-parse", "--show-toplevel")
+    while top and Path(top).resolve() != root:
+        top = answers(Path(top), "rev-parse", "--show-superproject-working-tree")
+    return bool(top)
+
+
 def check_out_submodules(source: Path, target: Path) -> Iterator[str]:
     """Check out the submodules of `target`'s commit, and their submodules.
 
