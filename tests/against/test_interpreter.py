@@ -26,6 +26,18 @@ def test_it_has_the_heads_cases_and_the_projects_modules(tmp_path: Path, monkeyp
     assert found.home.path == [str(tmp_path), str(tmp_path / "src")]
 
 
+def test_it_is_the_same_one_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers start in a worktree, and launches in the folder that serves. It is shown as the user wrote it."""
+    (tmp_path / "old").mkdir()
+    expected = another(tmp_path / "old", library_versions())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "old", prepend=os.pathsep)
+    for python in ("old/python", "python"):
+        origin = FromInterpreter(python, tmp_path)
+        assert origin.open([]).home.python == expected
+        assert origin.name == python
+
+
 def test_its_identity_changes_with_its_libraries(tmp_path: Path) -> None:
     python = another(tmp_path, {"torch": "0.1", OWN: library_versions()[OWN]})
     before = FromInterpreter(python, tmp_path).identity

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -41,13 +42,14 @@ class FromInterpreter:
         """Ask the interpreter for its libraries.
 
         Args:
-            python: path of the interpreter.
+            python: path of the interpreter, from the current folder or on PATH.
             rootdir: pytest's root folder; the base imports the same modules from there as this process does.
 
         Raises:
             UsageError: the interpreter cannot be compared with.
         """
         self._python = python
+        self._path = Path.cwd() / (shutil.which(python) or python)  # its workers start in other folders
         self._rootdir = rootdir
         self._libraries: dict[str, str] = _libraries(python)
 
@@ -67,7 +69,7 @@ class FromInterpreter:
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
         ours = list(dict.fromkeys(map(str, project_path(search_path(), self._rootdir.resolve()))))
         return Found(
-            bases={case: case for _, case in heads}, home=Home(python=self._python, path=ours), measures_equals=True
+            bases={case: case for _, case in heads}, home=Home(python=str(self._path), path=ours), measures_equals=True
         )
 
     def close(self) -> None:
