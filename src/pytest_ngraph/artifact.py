@@ -50,6 +50,10 @@ class Target:
     def threads(self) -> int:
         return len(self.cores)
 
+    def for_case(self, case: Case) -> Target:
+        """Return the same target with the precision and objective of a case."""
+        return dataclasses.replace(self, precision=case.precision, objective=case.compiled_for)
+
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 

@@ -11,8 +11,8 @@ from pytest_ngraph.comparison import Comparison
 @pytest.mark.parametrize(
     ("compiler", "problem"),
     [
-        ("faulty:Lonely", "the head does not run beside the base: out of memory in compile: MemoryError: there is"),
-        ("faulty:LonelyMeasuring", "head and base do not run together: crashed in measure: crashed with SIGABRT"),
+        ("beside:Lonely", "the head does not run beside the base: out of memory in compile: MemoryError: there is"),
+        ("beside:LonelyMeasuring", "head and base do not run together: crashed in measure: crashed with SIGABRT"),
     ],
 )
 def test_a_head_that_runs_alone_is_measured_alone(crowd: Compare, compiler: str, problem: str) -> None:
@@ -26,14 +26,14 @@ def test_a_head_that_runs_alone_is_measured_alone(crowd: Compare, compiler: str,
 
 
 def test_a_head_that_does_not_run_alone_either_fails_as_it_does_alone(crowd: Compare) -> None:
-    (record,) = crowd("faulty:Lonely", head="faulty:Aborts")
+    (record,) = crowd("beside:Lonely", head="faulty:Aborts")
     assert record.failure
     assert (record.failure.kind, record.failure.message) == ("crashed", "crashed with SIGABRT")
 
 
 def test_a_head_that_crashes_in_a_later_launch_has_failed(crowd: Compare) -> None:
     """The first launch runs in the compiler's process, each of the others in a fresh one."""
-    (record,) = crowd("faulty:Exact", head="faulty:AbortsElsewhere", launches=2)
+    (record,) = crowd("faulty:Exact", head="beside:AbortsElsewhere", launches=2)
     assert record.outcome == "failed"
     assert record.failure
     assert (record.failure.kind, record.failure.phase) == ("crashed", "compile")
@@ -43,8 +43,26 @@ def test_a_head_that_crashes_in_a_later_launch_has_failed(crowd: Compare) -> Non
     assert record.follows_from["graph"]
 
 
+def test_a_crash_of_both_in_a_later_launch_is_not_the_heads_if_it_runs_alone(crowd: Compare) -> None:
+    """The base may have crashed, as in the first launch."""
+    (record,) = crowd("beside:LonelyMeasuringElsewhere", launches=2)
+    assert record.outcome == "measured", record.failure
+    assert record.comparison
+    assert record.comparison.problem == (
+        "measuring it again failed: head and base do not run together: crashed in measure: crashed with SIGABRT"
+    )
+    assert (record.comparison.broken, len(record.comparison.launches)) == ("", 1)
+
+
+def test_a_crash_of_both_in_a_later_launch_is_the_heads_if_it_crashes_alone(crowd: Compare) -> None:
+    (record,) = crowd("faulty:Exact", head="beside:AbortsMeasuringElsewhere", launches=2)
+    assert record.failure
+    assert (record.failure.kind, record.failure.phase) == ("crashed", "measure")
+    assert record.failure.message == "measured once, but then, in a fresh process: crashed with SIGABRT"
+
+
 def test_a_base_that_crashes_in_a_later_launch_is_broken(crowd: Compare) -> None:
-    comparison = comparison_of(crowd("faulty:AbortsElsewhere", head="faulty:Exact", launches=2))
+    comparison = comparison_of(crowd("beside:AbortsElsewhere", head="faulty:Exact", launches=2))
     assert comparison.problem == (
         "measuring it again failed: the base does not run: crashed in compile: crashed with SIGABRT"
     )
@@ -54,7 +72,7 @@ def test_a_base_that_crashes_in_a_later_launch_is_broken(crowd: Compare) -> None
 
 def test_a_head_that_finds_no_room_in_a_later_launch_has_not_failed(crowd: Compare) -> None:
     """Two models need the memory of two."""
-    comparison = comparison_of(crowd("faulty:Exact", head="faulty:NoRoomElsewhere", launches=2))
+    comparison = comparison_of(crowd("faulty:Exact", head="beside:NoRoomElsewhere", launches=2))
     assert comparison.problem.startswith(
         "measuring it again failed: the head does not run beside the base: out of memory in compile: MemoryError"
     )

@@ -118,7 +118,7 @@ def test_what_a_slow_minority_does_shows_beside_the_base(crowd: Compare, tmp_pat
 
 
 def test_a_base_that_fails_in_a_later_launch_is_a_reason(crowd: Compare) -> None:
-    comparison = comparison_of(crowd("faulty:AbortsElsewhere", head="faulty:Exact", tails=True))
+    comparison = comparison_of(crowd("beside:AbortsElsewhere", head="faulty:Exact", tails=True))
     assert comparison.calls == ()
     assert comparison.calls_problem == (
         "launching both to time single calls failed: the base does not run: crashed in compile: crashed with SIGABRT"

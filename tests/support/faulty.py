@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 from pathlib import Path
 from typing import ClassVar
 
@@ -88,27 +87,6 @@ class Aborts(Exact):
         os.abort()
 
 
-class AbortsElsewhere(Aborts):
-    """Aborts in every process except the first that loads it."""
-
-    def fail(self):
-        os.abort()
-
-    def load(self, artifact, target, folder):
-        first = NUMBERS.with_name("loaded-first")
-        if first.exists() and first.read_text() != str(os.getpid()):
-            self.fail()
-        first.write_text(str(os.getpid()))
-        return Exact.load(self, artifact, target, folder)
-
-
-class NoRoomElsewhere(AbortsElsewhere):
-    """Finds no room in every process except the first that loads it."""
-
-    def fail(self):
-        raise MemoryError("there is no room")
-
-
 class Exclusive(Exact):
     """Raises where another process has a model of it loaded, or is about to."""
 
@@ -178,35 +156,6 @@ class RaisesClosing(Exact):
         model = super().load(artifact, target, folder)
         model.close = lambda: [][0]
         return model
-
-
-class Lonely(Exact):
-    """Fails to load a second model into its process."""
-
-    models: ClassVar = []
-
-    def load(self, artifact, target, folder):
-        self.make_room()
-        model = super().load(artifact, target, folder)
-        self.models.append(model)
-        model.close = lambda: self.models.remove(model)
-        return model
-
-    def make_room(self):
-        if self.models:
-            raise MemoryError("there is room for one model")
-
-
-class LonelyMeasuring(Lonely):
-    """Loads two models, and dies when they run in turn."""
-
-    def make_room(self):
-        pass
-
-    def run(self):
-        if len(self.models) > 1 and "compare" in (frame.name for frame in traceback.extract_stack()):
-            os.abort()
-        super().run()
 
 
 class Floods(Exact):

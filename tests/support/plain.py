@@ -29,7 +29,7 @@ def put_into(project: Path) -> None:
 
     Runs of pytest in that folder find them if each is a process of its own, and in `importable`.
     """
-    for name in ("mine.py", "faulty.py", "lacking.py", "stuttering.py"):
+    for name in ("mine.py", "faulty.py", "beside.py", "lacking.py", "stuttering.py"):
         shutil.copy(SUPPORT / name, project)
     information = project / "faulty-1.dist-info"
     information.mkdir(parents=True)

@@ -203,9 +203,7 @@ class Bench:
 
     def _base_alone(self, case: Case, opponent: Opponent) -> Record:
         """Return the record of the base, prepared by itself and not measured."""
-        target = dataclasses.replace(
-            self._target(case), precision=opponent.case.precision, objective=opponent.case.compiled_for
-        )
+        target = self._target(case).for_case(opponent.case)
         with self._workers.fresh(target, self._base_home) as worker:
             arm = Arm(opponent.case, opponent.artifact, target, self._settings, lambda: worker)
             self._prepare(arm)

@@ -14,7 +14,7 @@ from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.draws import DrawingLaunches
 from pytest_ngraph.bench.group import interleave
-from pytest_ngraph.bench.home import OWN_HOME
+from pytest_ngraph.bench.home import OWN_HOME, Home
 from pytest_ngraph.bench.keeping import keep_profile
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
@@ -102,7 +102,8 @@ class FurtherLaunches:
     def _decided(self, comparison: Comparison, arm: PairedArm) -> tuple[Comparison, Record | None]:
         """Return the comparison with launches in fresh processes added until it can be decided.
 
-        The record is that of a launch in which the head failed; None if it did not.
+        The record is that of a launch in which the head failed; None if it did not. Where both were in the process that
+        failed, the head is launched alone to see whether it does.
         """
         failed = None
         while not comparison.problem and not self._base.decided(comparison):
@@ -112,6 +113,9 @@ class FurtherLaunches:
                 continue
             broken = launch.comparison.broken if launch.comparison else ""
             comparison = dataclasses.replace(comparison, problem=_why_not_again(launch), broken=broken)
+            if launch.failure is not None and arm.is_of_both(launch.failure):
+                settings = dataclasses.replace(self._settings, budget_s=self._settings.launch_s)
+                launch = self._launch_alone(arm, HEAD, settings, None)
             if launch.failure is not None and launch.failure.kind != OUT_OF_MEMORY:
                 message = f"measured once, but then, in a fresh process: {launch.failure.message}"
                 failure = dataclasses.replace(launch.failure, message=message)
@@ -181,16 +185,19 @@ class FurtherLaunches:
         apart = comparison.placement == "apart"
 
         def launch(which: str) -> Record:
-            home = self._base.home if apart and which == BASE else None
-            with ExitStack() as started:
-                fresh = self._workers.fresh(self._target(arm.case), home)
-                alone = arm.alone(which, settings, lambda _: started.enter_context(fresh))
-                return self._run_alone(alone, settings)
+            return self._launch_alone(arm, which, settings, self._base.home if apart and which == BASE else None)
 
         launches, problem = launch_alone(launch)
         return dataclasses.replace(
             record, comparison=dataclasses.replace(comparison, alone=launches, alone_problem=problem)
         )
+
+    def _launch_alone(self, arm: PairedArm, which: str, settings: Settings, home: Home | None) -> Record:
+        """Measure the head or the base by itself, in a fresh process, and return its record."""
+        with ExitStack() as started:
+            fresh = self._workers.fresh(self._target(arm.case), home)
+            alone = arm.alone(which, settings, lambda _: started.enter_context(fresh))
+            return self._run_alone(alone, settings)
 
     def _served(self, record: Record, arm: PairedArm) -> Record:
         """Return the record with what serving the head costs, and the base, launched in turn."""

@@ -85,16 +85,17 @@ class PairedArm(Arm):
 
     def alone(self, which: str, settings: Settings, start: Start) -> Arm:
         """Return the head or the base as an arm by itself, in the worker that `start` returns."""
-        is_head, other = which == HEAD, self._opponent
+        other, is_head = self._opponent, which == HEAD
         case, artifact = (self.case, self._artifact) if is_head else (other.case, other.artifact)
-        return Arm(self._as_compared(case, artifact), artifact, self._target_of(case), settings, lambda: start(which))
+        compared, target = self._as_compared(case, artifact), self._target.for_case(case)
+        return Arm(compared, artifact, target, settings, lambda: start(which))
 
     def profiled(self) -> list[Profile]:
         """Return the profiles of base and head, both prepared. Raises `Unsupported` and `WorkerFailed`."""
         other = self._opponent
         arms = (BASE, self._request_base, other.case, other.artifact), (HEAD, self._request, self.case, self._artifact)
         models = [
-            ProfiledModel(name, ask, self._as_compared(case, artifact), artifact, self._target_of(case))
+            ProfiledModel(name, ask, self._as_compared(case, artifact), artifact, self._target.for_case(case))
             for name, ask, case, artifact in arms
         ]
         run_in_turn(models)
@@ -242,7 +243,7 @@ class PairedArm(Arm):
         arguments = self._preparation() | {
             "case": self._as_compared(self._opponent.case, self._opponent.artifact).to_dict(),
             "artifact": self._opponent.artifact.to_dict(),
-            "target": self._drawn(BASE, self._target_of(self._opponent.case)),
+            "target": self._drawn(BASE, self._target.for_case(self._opponent.case)),
         }
         try:
             answer = self._request_base("prepare", **arguments, **listeners)
@@ -261,20 +262,19 @@ class PairedArm(Arm):
     def _fail(self, failure: Failure) -> None:
         """Note the failure and break off. The head may still run alone: there may be room for one model only."""
         super()._fail(failure)
-        either = self.shares_process and failure.phase == "measure"
+        either = self.is_of_both(failure)
         which = "head and base do not run together" if either else "the head does not run beside the base"
         self._break_off(f"{which}: {failure.in_one_line}")
+
+    def is_of_both(self, failure: Failure) -> bool:
+        """Whether either may have failed: both ran in the process that did."""
+        return self.shares_process and failure.phase == "measure"
 
     def _break_off(self, problem: str, base: BaseFails | None = None) -> None:
         """Note why the two cannot be measured together; `base` is the base's failure, if it is that."""
         broken, skipped = (base.kind, "" if base.kind else str(base)) if base else ("", "")
-        self._update(
-            comparison=dataclasses.replace(self._comparison, problem=problem, broken=broken, base_skipped=skipped)
-        )
-
-    def _target_of(self, case: Case) -> Target:
-        """Return the same target with the precision and objective of this case, which may differ in the base."""
-        return dataclasses.replace(self._target, precision=case.precision, objective=case.compiled_for)
+        found = dataclasses.replace(self._comparison, problem=problem, broken=broken, base_skipped=skipped)
+        self._update(comparison=found)
 
     def _preparation(self) -> dict[str, Any]:
         changes = {
