@@ -52,6 +52,13 @@ def test_tests_of_a_submodule_are_accepted(repository: Repository, tmp_path: Pat
         FromRevision("main", [], repository.root, repository.root, [test])
 
 
+def test_what_else_its_files_are_made_of_distinguishes_it(repository: Repository) -> None:
+    repository.write("weights.pt", "")
+    plain = FromRevision("main", [], repository.root, repository.root)
+    given = FromRevision("main", [], repository.root, repository.root, untracked=["weights.pt"])
+    assert (plain.identity, given.identity) == (plain.name, f"{plain.name}, with weights.pt")
+
+
 @pytest.mark.parametrize("test", ["tests/deep/test_deep.py::test[a::b]", "{root}", "{linked}/tests", "module.of.tests"])
 def test_tests_of_the_repository_are_accepted(repository: Repository, tmp_path: Path, test: str) -> None:
     """Wherever pytest's root folder is, and also through a link."""

@@ -14,7 +14,9 @@ from pytest_ngraph.gate import Rule
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.settings import Settings
 
-BASE = BaseAssignment(name="main", project="b4", rule=Rule().to_dict(), explain="all", measures_equals=False)
+BASE = BaseAssignment(
+    name="main", identity="main, with *.pt", project="b4", rule=Rule().to_dict(), explain="all", measures_equals=False
+)
 ASSIGNMENT = Assignment(
     session="20261121-120000-000001",
     client="a client",

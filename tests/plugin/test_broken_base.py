@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from repository import Repository
 
+from pytest_ngraph.store import run_ids
+
 EXACT = ("--compiler=mine:Exact", "--batch-size=4", "--ngraph-against=main", "--ngraph-summary=gate.md")
 WARN = "--ngraph-broken-base=warn"
 
@@ -106,6 +108,19 @@ def test_a_file_that_git_ignores_is_named_and_can_be_given_to_the_base(
     result = quick_project.runpytest(*EXACT, "--ngraph-untracked=weights.txt")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["Against main at *: 1 unchanged"])
+
+
+def test_a_run_that_goes_on_does_what_its_message_said(quick_project: pytest.Pytester, changed: Repository) -> None:
+    """The base that could not be built is another one once it has the file."""
+    changed.write(".gitignore", ".ngraph\n__pycache__\nweights.txt\n")
+    changed.write("numbers.txt", "weights.txt")
+    changed.commit("weights are not tracked")
+    changed.write("weights.txt", "1 2 3")
+    quick_project.runpytest(*EXACT, "-x").assert_outcomes(failed=1)
+    (run,) = run_ids(changed.root / ".ngraph")
+    result = quick_project.runpytest(*EXACT, f"--ngraph-resume={run}", "--ngraph-untracked=weights.txt")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["1 case measured again: against: main at * -> main at *, with weights.txt."])
 
 
 def test_a_pattern_that_matches_no_file_ends_the_run(quick_project: pytest.Pytester, changed: Repository) -> None:

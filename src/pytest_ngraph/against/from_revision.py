@@ -5,12 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 
 from pytest_ngraph.against import pairing, revision
 from pytest_ngraph.against.origin import Found
 from pytest_ngraph.against.revision import collecting
-from pytest_ngraph.against.revision.submodules import is_of_repository
+from pytest_ngraph.against.revision.submodules import is_of_repository, missing_submodules
 from pytest_ngraph.against.revision.untracked import untracked_files
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.case import Case
@@ -66,9 +67,12 @@ class FromRevision:
         """The commit, in full."""
         return self._revision.sha
 
-    @property
+    @cached_property
     def identity(self) -> str:
-        return self.name
+        """The commit, and what else the base's files are made of: one that lacked a file may be given it later."""
+        given = (f"with {pattern}" for pattern in sorted(self._untracked))
+        lacking = (f"without {path}" for path in missing_submodules(self._revision.root, self._revision.sha))
+        return ", ".join([self.name, *given, *lacking])
 
     @property
     def description(self) -> str:

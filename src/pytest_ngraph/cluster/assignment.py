@@ -21,6 +21,7 @@ class BaseAssignment:
 
     Attributes:
         name: the base as shown to users.
+        identity: as in `bench.base.Base`.
         project: digest of its archive.
         rule: `gate.Rule` as data.
         measures_equals: as in `bench.base.Base`.
@@ -28,6 +29,7 @@ class BaseAssignment:
     """
 
     name: str
+    identity: str
     project: str
     rule: dict[str, Any]
     measures_equals: bool

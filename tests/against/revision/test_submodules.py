@@ -8,6 +8,7 @@ import pytest
 from repository import Repository
 
 from pytest_ngraph.against.revision import Worktree, resolve
+from pytest_ngraph.against.revision.submodules import missing_submodules
 
 
 @pytest.fixture
@@ -35,6 +36,7 @@ def test_they_are_checked_out_at_their_commits(with_submodules: Repository, tmp_
         assert (worktree.root / "lib" / "lib.py").read_text() == "REVISION = 'first'\n"
         assert (worktree.root / "lib" / "inner" / "weights.txt").read_text() == "1"
         assert not worktree.missing_submodules
+        assert not [*missing_submodules(with_submodules.root, worktree.revision.sha)]
     assert not worktree.root.exists()
     assert with_submodules.worktrees() == 1
     assert (with_submodules.root / ".git" / "config").read_text() == configuration
@@ -46,3 +48,12 @@ def test_one_that_is_not_here_is_reported(with_submodules: Repository, tmp_path:
         (text,) = worktree.missing_submodules
         assert text.startswith("submodule lib is empty")
         assert "git submodule update --init lib" in text
+        assert [*missing_submodules(with_submodules.root, worktree.revision.sha)] == ["lib"]
+
+
+def test_one_of_a_submodule_is_reported_too(with_submodules: Repository, tmp_path: Path) -> None:
+    library = Repository(with_submodules.root / "lib")
+    library.git("submodule", "--quiet", "deinit", "--force", "inner")
+    with Worktree(resolve("HEAD", with_submodules.root), tmp_path) as worktree:
+        assert [text.partition(" at ")[0] for text in worktree.missing_submodules] == ["submodule inner is empty"]
+        assert [*missing_submodules(with_submodules.root, worktree.revision.sha)] == ["lib/inner"]

@@ -21,34 +21,47 @@ def is_of_repository(folder: Path, root: Path) -> bool:
     return bool(top)
 
 
-def check_out_submodules(source: Path, target: Path) -> Iterator[str]:
-    """Check out the submodules of `target`'s commit, and their submodules.
+def missing_submodules(source: Path, commit: str) -> Iterator[str]:
+    """Yield the path of each submodule of a commit, and of their submodules, that `source` has no clone with."""
+    for path, own in _submodules(source, commit):
+        if _has(source / path, own):
+            yield from (f"{path}/{inner}" for inner in missing_submodules(source / path, own))
+        else:
+            yield path
+
+
+def check_out_submodules(source: Path, target: Path, commit: str) -> Iterator[str]:
+    """Check out the submodules of a commit at `target`, and their submodules.
 
     Yields a sentence on each submodule that cannot be checked out, such as one whose commit `source` lacks.
     """
-    for path, commit in _submodules(target):
+    for path, own in _submodules(source, commit):
         clone = source / path
-        has_clone = (clone / ".git").exists() and answers(clone, "cat-file", "-e", f"{commit}^{{commit}}") is not None
-        if not has_clone:
+        if not _has(clone, own):
             yield (
-                f"submodule {path} is empty at the base: {commit[:7]} is not in its clone. "
+                f"submodule {path} is empty at the base: {own[:7]} is not in its clone. "
                 f"Get it: git submodule update --init {path}"
             )
             continue
         try:
             git(target, "clone", "--quiet", "--shared", "--no-checkout", str(clone), str(target / path))
-            git(target / path, "checkout", "--quiet", "--detach", commit)
+            git(target / path, "checkout", "--quiet", "--detach", own)
         except GitFailed as error:
             yield f"submodule {path} is empty at the base. {error}"
             continue
-        yield from check_out_submodules(clone, target / path)
+        yield from check_out_submodules(clone, target / path, own)
 
 
-def _submodules(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield path and commit of each submodule of the commit that is checked out at `root`."""
-    if not (root / ".gitmodules").is_file():
+def _has(clone: Path, commit: str) -> bool:
+    """Return whether a folder is a clone that has a commit."""
+    return (clone / ".git").exists() and answers(clone, "cat-file", "-e", f"{commit}^{{commit}}") is not None
+
+
+def _submodules(root: Path, commit: str) -> Iterator[tuple[str, str]]:
+    """Yield path and commit of each submodule of a commit."""
+    if answers(root, "cat-file", "-e", f"{commit}:.gitmodules") is None:
         return
-    for entry in git(root, "ls-tree", "-r", "-z", "HEAD").split("\0"):
+    for entry in git(root, "ls-tree", "-r", "-z", commit).split("\0"):
         description, _, path = entry.partition("\t")
         if description.startswith(COMMIT_MODE):
             yield path, description.split()[2]

@@ -117,7 +117,7 @@ class Worktree:
             git(self.revision.root, "worktree", "add", "--quiet", "--detach", str(self.root), self.revision.sha)
         except GitFailed as error:
             raise NgraphError(f"{self.revision} cannot be checked out. {error}") from None
-        self.missing_submodules = tuple(check_out_submodules(self.revision.root, self.root))
+        self.missing_submodules = tuple(check_out_submodules(self.revision.root, self.root, self.revision.sha))
         bring_untracked(self._untracked, self.revision.root, self.root)
         try:
             self.cwd.mkdir(parents=True, exist_ok=True)  # git keeps no empty folders, and relative paths start there

@@ -139,6 +139,7 @@ class Errands:
         self._archives[packed.digest] = packed
         return BaseAssignment(
             name=base.name,
+            identity=base.identity,
             project=packed.digest,
             rule=self._work.rule.to_dict(),
             measures_equals=base.measures_equals,

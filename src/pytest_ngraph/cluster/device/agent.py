@@ -104,7 +104,7 @@ class Agent:
         )
         self._progress = SentProgress(say)
         self._terms = terms
-        self._against = assignment.base.name if assignment.base else ""
+        self._against = assignment.base.identity if assignment.base else ""
         self._kept = (
             DeviceResults(
                 store,
@@ -188,7 +188,7 @@ class Agent:
         rule = Rule.from_dict(given.rule)
         return Base(
             name=given.name,
-            identity=given.name,
+            identity=given.identity,
             home=Home(folder=tree / assignment.folder, path=import_path(sys.path, self._project, tree)),
             instead_of=(tree, self._project),
             case_of=self._bases.get,
