@@ -95,6 +95,17 @@ def test_text_is_of_the_size_asked_for_and_inside_the_vocabulary() -> None:
     assert built.tokens == 77
 
 
+def test_a_text_that_may_end_in_one_of_several_tokens_has_none_of_them(tmp_path: Path) -> None:
+    """Models that chat are published with a list of them."""
+    from transformers import LlamaConfig
+
+    ends = list(range(10, 90))
+    LlamaConfig(**TEXT, eos_token_id=ends).save_pretrained(tmp_path / "llama")
+    for step in ("prefill", "decode"):
+        ids = workloads.build(_case(str(tmp_path / "llama"), {"step": step}, seq_len=SEQ_LEN)).kwargs["input_ids"]
+        assert not {*ids.flatten().tolist()} & {*ends}
+
+
 def test_images_have_the_size_of_the_configuration_or_that_of_the_case() -> None:
     assert workloads.build(_case("vit", VIT)).kwargs["pixel_values"].shape == (2, 3, 32, 32)
     small: dict[str, Scalar] = {"embedding_size": 8}

@@ -92,7 +92,8 @@ class Drawing:
         """Return token ids below the vocabulary, without the special ones."""
         import torch
 
-        special = {getattr(config, f"{kind}_token_id", None) for kind in SPECIAL}
+        named = (getattr(config, f"{kind}_token_id", None) for kind in SPECIAL)
+        special = {token for each in named for token in (each if isinstance(each, list) else [each])}
         usual = torch.tensor([token for token in range(config.vocab_size) if token not in special])
         generator = torch.Generator().manual_seed(SEED)
         return usual[torch.randint(len(usual), (self.batch_size, length), generator=generator)]
