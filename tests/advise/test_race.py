@@ -3,89 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from launched import costs
-from racing import MadeUpAxes
-from synthetic import failed, noisy, skipped
+from racing import CLEAR, CLOSE, Simulated, raced
+from synthetic import noisy
 
-from pytest_ngraph.advise.answer import Answer, answer
 from pytest_ngraph.advise.limits import Limits
 from pytest_ngraph.advise.lines import lines, sentence
-from pytest_ngraph.advise.race import NO_TIME, Race
+from pytest_ngraph.advise.race import NO_TIME
 from pytest_ngraph.case import Case, CompilerSpec
-from pytest_ngraph.machine.devices import Device
-from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.record import Agreement, Record
-
-
-class Simulated:
-    """Measures with a clock of its own, on which each case takes as long.
-
-    Args:
-        seconds: of an iteration at batch size 1, by compiler; a batch of four takes three times as long.
-        fields: of the records of compilers.
-    """
-
-    def __init__(self, seconds: dict[str, float], case_s: float = 5.0, **fields: dict[str, Any]) -> None:
-        self.now = 0.0
-        self.taken: list[list[str]] = []
-        self.budgets: list[float] = []
-        self.wanted: list[list[str]] = []
-        self._seconds = seconds
-        self._case_s = case_s
-        self._fields = fields
-
-    def clock(self) -> float:
-        return self.now
-
-    def __call__(self, cases: Sequence[Case], budget_s: float, left_s: float, wanted: Sequence[Case]) -> list[Record]:
-        del left_s
-        self.taken.append([f"{case.compiler}-b{case.batch_size}-{case.device}" for case in cases])
-        self.budgets.append(budget_s)
-        self.wanted.append([case.compiler for case in wanted])
-        self.now += self._case_s * len(cases)
-        return [self._record(case, case in wanted) for case in cases]
-
-    def _record(self, case: Case, is_wanted: bool) -> Record:
-        if case.compiler not in self._seconds:
-            return failed(case) if case.compiler == "tvm" else skipped(case, "it cannot")
-        seconds = self._seconds[case.compiler] * (3.0 if case.batch_size == 4 else 1.0)
-        fields = {
-            "compile_s": 1.0,
-            "load_s": 0.5,
-            "agreement": Agreement(error=1e-6, tolerance=1e-4),
-            **({"calls": tuple([seconds] * 500), "serving": costs()} if is_wanted else {}),
-            **self._fields.get(CompilerSpec.parse(case.compiler).name, {}),
-        }
-        return noisy(case, seconds, spread=0.003, seed=len(case.compiler), **fields)
-
-
-CLOSE = {"identity": 2.0, "torchscript": 1.7, "onnxruntime": 1.02, "openvino": 1.05, "openvino:streams=2": 1.0,
-         "onnxruntime:rewrite=true": 1.01}  # fmt: skip
-CLEAR = {"identity": 2.0, "torchscript": 1.7, "onnxruntime": 1.2, "openvino": 0.8, "openvino:streams=2": 0.6,
-         "onnxruntime:rewrite=true": 1.3}  # fmt: skip
-
-
-def raced(
-    measure: Simulated, limits: Limits | None = None, budget_s: float = 300.0, **axes: Any
-) -> tuple[Answer, Simulated]:
-    chosen = MadeUpAxes(
-        **{
-            "case": Case(workload="net", compiler="identity", batch_size=1),
-            "compilers": ("identity", "onnxruntime", "openvino", "torchscript", "tvm"),
-            "batch_sizes": (1,),
-            "precisions": ("fp32",),
-            "devices": (Device(name="cpu"),),
-            "objective": "latency",
-            **axes,
-        }
-    )
-    held = limits or Limits()
-    race = Race(chosen, held, measure, budget_s, clock=measure.clock)
-    return answer(race.run(), race.named, held, IN_GENERAL, "a-run"), measure
 
 
 def test_a_clear_winner_is_sure() -> None:
@@ -130,41 +58,11 @@ def test_the_sentence_the_command_and_what_else_was_tried() -> None:
     assert any(line.startswith("  `tvm` at batch 1: failed, raised in compile: ") for line in shown)
 
 
-def test_other_cells_are_raced_with_the_leaders_only() -> None:
-    found, measure = raced(Simulated(CLEAR), batch_sizes=(1, 4), devices=(Device(name="cpu"), Device(name="cpu@1")))
-    cells = [group for group in measure.taken if not any(each.endswith("b1-cpu") for each in group)]
-    assert len(cells) >= 3
-    assert all(len(group) <= 4 for group in cells)
-    assert found.pick is not None
-    assert found.pick.case.batch_size == 4, "a batch of four takes three times as long"
-
-
 def test_a_limit_on_p99_takes_the_smaller_batch() -> None:
     found, _ = raced(Simulated(CLEAR), Limits(p99_s=1.0), batch_sizes=(1, 4))
     assert found.pick is not None
     assert (found.pick.case.compiler, found.pick.case.batch_size) == ("openvino:streams=2", 1)
     assert any("above the p99 of 1.00 s" in text for each in found.candidates for text in each.breaches)
-
-
-@pytest.mark.parametrize(
-    ("batch_sizes", "limits", "picked"),
-    [((4, 1), Limits(p99_s=1.0), 1), ((1, 4), Limits(throughput=1.5), 4)],
-    ids=["p99", "throughput"],
-)
-def test_a_limit_that_nothing_keeps_at_the_first_batch_may_be_kept_at_another(
-    batch_sizes: tuple[int, ...], limits: Limits, picked: int
-) -> None:
-    found, _ = raced(Simulated(CLEAR | {"openvino:streams=2": 0.7}), limits, batch_sizes=batch_sizes)
-    assert found.pick is not None
-    assert found.pick.case.batch_size == picked
-    assert "openvino" in found.pick.case.compiler
-
-
-def test_who_breaches_a_limit_at_the_first_batch_is_tried_at_another_beside_who_keeps_it() -> None:
-    wrong = {"agreement": Agreement(error=1e-3, tolerance=1e-2)}
-    _, measure = raced(Simulated(CLEAR, openvino=wrong), Limits(error=1e-5), batch_sizes=(1, 4))
-    (other,) = [group for group in measure.taken if "openvino-b4-cpu" in group]
-    assert {"onnxruntime-b4-cpu", "torchscript-b4-cpu"} <= {*other}
 
 
 def test_a_limit_on_the_error_drops_before_anything_is_measured_twice() -> None:

@@ -94,13 +94,12 @@ class Race:
 
     def run(self) -> Raced:
         """Run all rungs."""
-        first, *further = self._axes.cells
-        self._measure_in_turn(first, [replace(first, compiler=compiler) for compiler in self._axes.compilers])
+        first, *further = self._opened()
         self._next_rung()
         self._try_options(first)
         self._next_rung()
         for cell in further:
-            promising = [replace(cell, compiler=compiler) for compiler in self._promising(first)]
+            promising = [replace(cell, compiler=compiler) for compiler in self._promising()]
             self._measure_in_turn(cell, self._fitting(promising))
         self._next_rung()
         self._decide()
@@ -110,6 +109,15 @@ class Race:
     def left_s(self) -> float:
         """Seconds that are left of the budget."""
         return self._ends_at - self._clock()
+
+    def _opened(self) -> list[Case]:
+        """Measure all compilers in the first cell where any can be measured. Return it and the cells after it."""
+        cells = self._axes.cells
+        while True:
+            self._measure_in_turn(cells[0], [replace(cells[0], compiler=compiler) for compiler in self._axes.compilers])
+            if self._measured() or len(cells) == 1 or self.left_s <= 0:
+                return cells
+            del cells[0]
 
     def _next_rung(self) -> None:
         self._rung_s *= 2
@@ -136,13 +144,18 @@ class Race:
         half = math.ceil(len(ordered) / 2)
         return [record.case for place, record in enumerate(ordered) if place < half or not slower[place]]
 
-    def _promising(self, cell: Case) -> list[str]:
-        """Return the compilers that are tried in other cells: the fastest ones of this cell, with and without limits.
+    def _promising(self) -> list[str]:
+        """Return the compilers that are tried in the next cell.
 
-        A limit that is breached here may be kept at another batch size, in another precision or with other threads.
+        These are the fastest ones of each cell so far, with and without limits: a limit that is breached there may be
+        kept at another batch size, in another precision or with other threads. Those that no cell so far could measure
+        follow: they may run in this one.
         """
-        leaders = [*_leaders(self._eligible(cell)), *_leaders(self._measured(cell))]
-        return list(dict.fromkeys(case.compiler for case in leaders))
+        cells = dict.fromkeys(record.case.group for record in self._measured())
+        ranked = (records for cell in cells for records in (self._eligible(cell), self._measured(cell)))
+        leaders = [case.compiler for records in ranked for case in _leaders(records)]
+        measured = {record.case.compiler for record in self._measured()}
+        return list(dict.fromkeys([*leaders, *(each for each in self._axes.compilers if each not in measured)]))
 
     def _eligible(self, cell: Case | None = None) -> list[Record]:
         """Return the measured candidates that breach no limit so far, the fastest first."""
