@@ -45,6 +45,13 @@ def partly_scripted() -> Made:
     return PartlyScripted().eval(), torch.rand(2, 4)
 
 
+def partly_compiled() -> Made:
+    """Return a network whose author compiles a part in place."""
+    part = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+    part.compile(backend="eager")
+    return nn.Sequential(nn.Linear(4, 4), part).eval(), torch.rand(2, 4)
+
+
 class Residual(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -18,6 +18,7 @@ from pytest_ngraph.workloads.refusals import CallError, reason, to_see
 from pytest_ngraph.workloads.returned import AT_SIZE, IMAGE_SHAPE, at_batch_size, workload
 from pytest_ngraph.workloads.seeding import seeded
 from pytest_ngraph.workloads.tensors import cast, module_in
+from pytest_ngraph.workloads.uncompiled import uncompiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -112,14 +113,13 @@ def _fitted(returned: _Returned, case: Case) -> Built:
         UsageError: it cannot be made so.
     """
     built = returned.built
-    module = getattr(built.module, "_orig_mod", built.module)  # undoes torch.compile, measured as eager otherwise
     try:
         tensors = [_ordinary(tensor.detach().cpu()) for tensor in built.inputs]
     except NotImplementedError as error:
         raise UsageError(
             f"{case.workload} returned an input without values ({first_line(error)}). Make inputs on the CPU."
         ) from error
-    module = own(module, None if built.as_is else FP32)
+    module = own(uncompiled(built.module), None if built.as_is else FP32)
     sized = at_batch_size(replace(built, module=module).with_inputs(tensors), case, made_for_it=returned.made_for_it)
     if not sized.as_is:
         sized = _in_fp32(sized, case)

@@ -16,7 +16,6 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import profiling
 from pytest_ngraph.compilers.identity import Identity
 from pytest_ngraph.compilers.profiling.nodes import nodes
-from pytest_ngraph.compilers.profiling.pytorch import ProfiledModule
 from pytest_ngraph.explain.fusions import compare
 from pytest_ngraph.explain.profile import Block, Kernel, Profile
 
@@ -67,26 +66,15 @@ def test_a_part_that_its_author_scripted_is_profiled_from_outside(exported: Expo
     }
 
 
-@pytest.mark.parametrize("in_place", [True, False])
-def test_a_part_that_its_author_compiles_is_profiled_from_outside_and_compiled_once(in_place: bool) -> None:
-    compiled: list[torch.fx.GraphModule] = []
-
-    def backend(graph: torch.fx.GraphModule, _: object) -> object:
-        compiled.append(graph)
-        return graph.forward
-
-    net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh()))
-    if in_place:
-        net[1].compile(backend=backend)
-    else:
-        net[1] = torch.compile(net[1], backend=backend)  # type: ignore[assignment]
-    given = (torch.rand(2, 4),)
-    with torch.inference_mode():
-        net(*given)
-    with closing(ProfiledModule(net, given, {}, [], CPU, interpreted=False)) as model:
-        kernels = model.profile(2)
-    assert len(compiled) == 1
-    assert {kernel.modules for kernel in kernels if kernel.operator in ("linear", "tanh")} == {("0",), ("1",)}
+def test_a_part_that_its_author_compiles_is_profiled_as_it_is_timed_in_eager_pytorch(
+    exported: Export, tmp_path: Path
+) -> None:
+    kernels = profiled(exported(case("partly_compiled")), tmp_path)
+    assert {(kernel.operator, kernel.modules) for kernel in kernels} == {
+        ("linear", ("0",)),
+        ("linear", ("1.0",)),
+        ("tanh", ("1.1",)),
+    }
 
 
 def test_a_module_that_differentiates_is_profiled_without_inference_mode(exported: Export, tmp_path: Path) -> None:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 CALL, MODULE, NODE = "ngraph call", "ngraph module ", "ngraph node "
 """Our spans: the name of one around a call, and the prefixes of those around modules and nodes."""
-COMPILED = "_compiled_call_impl"
-"""What a module is called by instead of its `forward`, once its `compile` was called."""
 PROFILED = ("cpu", "cuda")
 """Kinds of devices whose work PyTorch's profiler reports."""
 MOVING = frozenset(
@@ -78,13 +76,12 @@ class ProfiledModule:
 
 
 def _parts(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the path and the module of each part that Python calls: of one that is compiled, the whole alone."""
-    compiled = None
+    """Yield the path and the module of each part that Python calls: of a ScriptModule, the whole alone."""
+    script = None
     for path, part in module.named_modules():
-        if compiled is not None and is_within(path, compiled):
+        if script is not None and is_within(path, script):
             continue
-        in_place = getattr(part, COMPILED, None) is not None
-        compiled = path if in_place or pytorch.is_script(part) or "_orig_mod" in part._modules else None
+        script = path if pytorch.is_script(part) else None
         yield path, part
 
 
@@ -95,18 +92,17 @@ def _spans_around(parts: Sequence[tuple[str, torch.nn.Module]]) -> Iterator[None
     Each gets another `forward` for that time. Hooks would change what is computed: PyTorch has kernels for whole
     layers, and uses them only where no part has hooks.
     """
-    names = [COMPILED if getattr(part, COMPILED, None) else "forward" for _, part in parts]
-    before = [vars(part).get(name) for name, (_, part) in zip(names, parts, strict=True)]
+    before = [vars(part).get("forward") for _, part in parts]
     try:
-        for name, (path, part) in zip(names, parts, strict=True):
-            vars(part)[name] = _with_span(MODULE + path, getattr(part, name))
+        for path, part in parts:
+            vars(part)["forward"] = _with_span(MODULE + path, part.forward)
         yield
     finally:
-        for name, (_, part), own in zip(names, parts, before, strict=True):
+        for (_, part), own in zip(parts, before, strict=True):
             if own is None:
-                vars(part).pop(name, None)
+                vars(part).pop("forward", None)
             else:
-                vars(part)[name] = own
+                vars(part)["forward"] = own
 
 
 def _with_span(name: str, forward: Callable[..., object]) -> Callable[..., object]:
