@@ -108,6 +108,42 @@ class Counting(nn.Module):
         return (y + self.calls, y) if self.returns_both else y + self.calls
 
 
+class Cache:
+    """Holds what earlier tokens were. Plain objects like this one are no inputs."""
+
+    def __init__(self) -> None:
+        self.layers = [{"keys": torch.zeros(1, 4)}]
+        self.scale: torch.Tensor | None = None
+
+    def update(self, how: str, x: torch.Tensor) -> torch.Tensor:
+        (layer,) = self.layers
+        if how == "appends":
+            layer["keys"] = torch.cat([layer["keys"], x])
+        elif how == "adds":
+            layer["keys"] += 1
+        elif how == "writes the same":
+            layer["keys"].copy_(x[:1])
+        elif how == "fills once" and self.scale is None:
+            self.scale = torch.full((1, 4), 2.0)
+        return layer["keys"].sum(0) * (1.0 if self.scale is None else self.scale)
+
+
+class Attending(nn.Module):
+    """Returns what a cache becomes, and what does not depend on it."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.linear, self.how = nn.Linear(4, 4), how
+
+    def forward(self, x: torch.Tensor, cache: Cache) -> Any:
+        y = self.linear(x)
+        return y + cache.update(self.how, y), y
+
+
+def attending(how: str) -> tuple[nn.Module, tuple[torch.Tensor, Cache]]:
+    return Attending(how), (torch.ones(2, 4), Cache())
+
+
 def smoothed(where: str) -> tuple[nn.Module, torch.Tensor]:
     return Smoothed(where), torch.ones(1, 4)
 

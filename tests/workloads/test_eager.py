@@ -47,6 +47,20 @@ def test_outputs_that_become_more_are_refused(tmp_path: Path) -> None:
         export(_case("growing"), tmp_path)
 
 
+@pytest.mark.parametrize("how", ["appends", "adds"])
+def test_an_object_that_each_call_changes_is_refused(how: str, tmp_path: Path) -> None:
+    message = (
+        r"attending: it changes cache\.layers\[0\]\['keys'\], which an object among its arguments holds, .* copies"
+    )
+    with pytest.raises(UsageError, match=message):
+        export(_case("attending", how=how), tmp_path)
+
+
+@pytest.mark.parametrize("how", ["writes the same", "fills once", "reads"])
+def test_an_object_that_is_the_same_after_each_call_stays(how: str, tmp_path: Path) -> None:
+    assert export(_case("attending", how=how), tmp_path).random == ()
+
+
 @pytest.mark.parametrize("form", ["conjugate", "imaginary"])
 def test_what_is_only_marked_as_a_conjugate_is_computed(form: str, tmp_path: Path) -> None:
     artifact = export(_case("spectrum", "nets_of_views", form=form), tmp_path)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from pytest_ngraph.workloads.structure import leaves, tensors_in, with_tensors
+from pytest_ngraph.workloads.structure import held, leaves, tensors_in, with_tensors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,3 +85,11 @@ def test_what_a_library_registered_is_opened() -> None:
     _pytree.register_pytree_node(Own, lambda own: ([own.x], None), lambda parts, _: Own(*parts))
     assert [leaf.path for leaf in leaves({"own": Own(ONE)}, "x")] == ["x['own'][0]"]
     assert with_tensors(Own(ONE), [TWO]).x is TWO
+
+
+def test_what_an_object_holds_has_its_path_once() -> None:
+    own = types.SimpleNamespace(layers=[{"keys": ONE}], itself=None, of=torch.nn.Linear(1, 1), name="cache")
+    own.itself = own
+    found = list(held({"x": THREE, "cache": (own, own)}, "input"))
+    assert [leaf.path for leaf in found] == ["input['cache'][0].layers[0]['keys']"]
+    assert found[0].tensor is ONE

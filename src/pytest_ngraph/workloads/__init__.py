@@ -75,6 +75,14 @@ class Built:
         """The name of each of `inputs`: that of its parameter of `forward`, and its path inside it."""
         return tuple(leaf.path for name, value in self._named() for leaf in structure.leaves(value, name))
 
+    @property
+    def held(self) -> dict[str, torch.Tensor]:
+        """The dense tensors that objects among the arguments hold, such as a cache, by path. They are no inputs."""
+        import torch
+
+        found = (leaf for name, value in self._named() for leaf in structure.held(value, name))
+        return {path: tensor for path, tensor in found if tensor.layout == torch.strided}
+
     def with_inputs(self, tensors: Iterable[torch.Tensor]) -> Built:
         """Return the workload with these tensors in place of `inputs`."""
         args, kwargs = structure.with_tensors((self.args, self.kwargs), tensors)

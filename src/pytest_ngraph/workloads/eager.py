@@ -10,7 +10,9 @@ from pytest_ngraph.workloads.randomness import Outputs, run_twice
 from pytest_ngraph.workloads.vocabulary import unknown_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    import torch
 
     from pytest_ngraph.case import Case
 
@@ -25,10 +27,15 @@ def eager_outputs(built: Built, case: Case) -> Outputs:
     import torch
 
     names, versions = built.input_names, [tensor._version for tensor in built.inputs]
+    held: dict[str, torch.Tensor] | None = None
 
     def call() -> object:
+        nonlocal held
         returned = built.module(*built.args, **built.kwargs)
         _refuse_changed(built, names, versions)
+        before, held = held, {path: tensor.clone() for path, tensor in built.held.items()}
+        if before is not None:  # the first call may fill what later ones only read
+            _refuse_changed_objects(before, held)
         return returned
 
     # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
@@ -69,3 +76,20 @@ def _refuse_changed(built: Built, names: Sequence[str], versions: Sequence[int])
             f"it changes its input {changed[0]} in place, so that each call would start from the changed values of the "
             "call before. Work on a copy: x = x.clone()."
         )
+
+
+def _refuse_changed_objects(before: Mapping[str, torch.Tensor], after: Mapping[str, torch.Tensor]) -> None:
+    """Raise `UsageError` if a call has changed what objects among its arguments hold, such as a cache."""
+    for path, tensor in after.items():
+        if path not in before or not _is_same(tensor, before[path]):
+            raise UsageError(
+                f"it changes {path}, which an object among its arguments holds, so that each call would start from "
+                "what the call before has left. Let forward take the tensors, and make a new object of copies of them."
+            )
+
+
+def _is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return whether two tensors have the same type, shape and values; NaN is like NaN."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    return bool(((one == other) | ((one != one) & (other != other))).all())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -49,6 +50,29 @@ def parts(value: object) -> Parts:
 def tensors_in(value: object) -> list[torch.Tensor]:
     """Return the tensors in a nested value, in its order."""
     return [leaf.tensor for leaf in leaves(value)]
+
+
+def held(value: object, path: str = "") -> Iterator[Leaf]:
+    """Yield the tensors that objects in a nested value hold, such as a cache. `leaves` opens no such object."""
+    yield from _held(value, path, set(), inside=False)
+
+
+def _held(value: object, path: str, seen: set[int], *, inside: bool) -> Iterator[Leaf]:
+    """As `held`. `seen` are the objects that were opened already, and `inside` is whether one holds this value."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        if inside:
+            yield Leaf(path, value)
+        return
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    own = parts(value)
+    if not own and hasattr(value, "__dict__") and not callable(value) and not isinstance(value, ModuleType):
+        own, inside = [(f".{name}", part) for name, part in vars(value).items()], True
+    for key, part in own:
+        yield from _held(part, path + key, seen, inside=inside)
 
 
 def with_tensors(value: Value, tensors: Iterable[torch.Tensor]) -> Value:
