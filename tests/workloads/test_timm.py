@@ -99,6 +99,25 @@ def test_weights_from_a_checkpoint_are_left_alone(tmp_path: Path) -> None:
     assert all(torch.equal(value, loaded[name]) for name, value in module.state_dict().items())
 
 
+@pytest.mark.parametrize(
+    ("case", "takes"),
+    [
+        (_case("deit_tiny_distilled_patch16_224", img_size=256), True),
+        (_case("deit_tiny_patch16_224", img_size=256), True),
+        (_case("vit_tiny_patch16_224", img_size=256, features_only=True), True),
+        (_case("resnet18", img_size=256), False),
+        (_case("resnet18", img_size=256, features_only=True), False),
+    ],
+    ids=["hidden in **kwargs", "named", "features", "any size", "features of any size"],
+)
+def test_the_construction_is_of_the_model_that_is_measured(case: Case, takes: bool) -> None:
+    found = Timm().construction(case)
+    assert found is not None
+    assert ("img_size=256" in found.expression) == takes
+    module: torch.nn.Module = eval(found.expression, {"timm": pytest.importorskip("timm")})  # noqa: S307
+    module.load_state_dict(Timm().build(case).module.state_dict())
+
+
 @pytest.mark.parametrize("size", ["depth", "width"])
 def test_whole_models_have_no_depth_or_width(size: str) -> None:
     case = Case(workload="resnet18", compiler="identity", batch_size=1, **{size: 2})  # type: ignore[arg-type]

@@ -57,13 +57,19 @@ class Timm:
         if "/" in case.workload:
             return None
         arguments = {name: value for name, value in case.model_args if name not in ("pretrained", "checkpoint_path")}
-        if "img_size" in arguments and "img_size" not in _taken(create(case.workload, arguments)):
-            del arguments["img_size"]
+        if "img_size" in arguments:
+            _, arguments = _created(case.workload, arguments)
         return Construction(("import timm",), call("timm.create_model", case.workload, **arguments))
 
 
 def create(name: str, arguments: dict[str, Any]) -> torch.nn.Module:
     """Return the model that timm makes. Raise `UsageError` for a name or an argument that timm does not know."""
+    module, _ = _created(name, arguments)
+    return module
+
+
+def _created(name: str, arguments: dict[str, Any]) -> tuple[torch.nn.Module, dict[str, Any]]:
+    """Return the model as `create` does, and the arguments that timm took: some models take no `img_size`."""
     timm = _import(name)
     _check_name(timm, name)
     try:
@@ -73,9 +79,9 @@ def create(name: str, arguments: dict[str, Any]) -> torch.nn.Module:
         if unexpected is None:
             raise
         if unexpected[1] == "img_size":
-            return create(name, {key: value for key, value in arguments.items() if key != "img_size"})
+            return _created(name, {key: value for key, value in arguments.items() if key != "img_size"})
         raise _unknown_argument(timm, name, unexpected[1]) from error
-    return module
+    return module, arguments
 
 
 def _import(name: str) -> ModuleType:
