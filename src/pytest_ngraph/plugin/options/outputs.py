@@ -75,9 +75,8 @@ def thresholds(config: pytest.Config, *, has_base: bool) -> dict[str, tuple[Thre
     The ini file is read by every run, so what it compares with a base is left out of a run that has none. On the
     command line that is a mistake. Raises `UsageError` for a threshold that cannot be read.
     """
-    of_ini, of_command_line = (
-        parse_thresholds(given or ()) for given in (config.getini("ngraph_fail_on"), config.getoption("ngraph_fail_on"))
-    )
+    of_ini = parse_thresholds([str(each) for each in config.getini("ngraph_fail_on") or ()])
+    of_command_line = parse_thresholds(config.getoption("ngraph_fail_on") or ())
     without_base = () if has_base else tuple(each for each in of_ini if each.is_relative)
     held_to = tuple(each for each in of_ini if each not in without_base)
     return {"thresholds": (*held_to, *of_command_line), "without_base": without_base}
