@@ -72,9 +72,13 @@ def run(page: str, folder: Path) -> Iterator[Ran]:
 
 
 def with_outputs(page: str, ran: list[Ran]) -> str:
-    """Return the page with these outputs instead of its own."""
+    """Return the page with these outputs instead of its own. A text without a note is of no command here, and stays."""
     shown = iter([each.shown for each in ran if each.shown is not None])
-    return BLOCK.sub(lambda block: f"{block[1]}```text\n{next(shown)}```\n" if block[2] == "text" else block[0], page)
+
+    def replaced(block: re.Match[str]) -> str:
+        return f"{block[1]}```text\n{next(shown)}```\n" if block[1] and block[2] == "text" else block[0]
+
+    return BLOCK.sub(replaced, page)
 
 
 def _output(command: str, project: Path, wanted: int) -> str:

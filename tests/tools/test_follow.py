@@ -9,7 +9,8 @@ import pytest
 
 
 def test_outputs_on_the_page_are_replaced_by_new_ones() -> None:
-    page = "<!-- output -->\n```text\nold\n```\n```sh\nls\n```\n<!-- output -->\n```text\n```\n"
+    other = "```text\nof another run\n```\n"
+    page = f"<!-- output -->\n```text\nold\n```\n{other}```sh\nls\n```\n<!-- output -->\n```text\n```\n"
     ran = [follow.Ran("pwd", "one\n", "one\n"), follow.Ran("ls", "x", None), follow.Ran("id", "two\n", "two\n")]
     assert follow.with_outputs(page, ran) == page.replace("old\n", "one\n").replace("text\n```\n", "text\ntwo\n```\n")
 
