@@ -48,6 +48,7 @@ def test_a_metric_is_judged_by_what_all_of_its_cells_did() -> None:
     assert found.head == 1
     assert found.base == pytest.approx(math.exp(0.16))
     assert found.change.high < 0.9
+    assert found.details == {}
     assert found.text.startswith(f"bsr:10% regressed: resnet18-tvm-b8-xeon has bsr 1.00, {MAIN} 1.17: -14.8 % (98 % ")
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -49,6 +50,12 @@ def test_unchanged() -> None:
         "unchanged: 0.0 % slower than main at 1a2b3c4 (90 % interval -0.9 to 0.9 %), 1 launch, 0 of 5 rounds "
         "disturbed, margin 1.0 %"
     )
+
+
+def test_details_are_what_there_is() -> None:
+    assert Verdict(case=CASE, name="lost").details == {}
+    found = dataclasses.replace(of(), compared="module", why="in conv")
+    assert found.details == {"compared": "module", "margin": "1.0 %", "why": "in conv"}
 
 
 @pytest.mark.parametrize("ratio", [0.02, 0.03, 0.05, -0.02, -0.05, 0.0, 0.009])

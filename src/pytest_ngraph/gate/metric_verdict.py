@@ -82,6 +82,11 @@ class MetricVerdict:
         value, low, high = map(in_words, self.change)
         return f"{value}{unit} ({in_percent(self.confidence)} % interval {low} to {high}{unit})"
 
+    @property
+    def details(self) -> dict[str, str]:
+        """As in `Verdict`; a metric's verdict has none."""
+        return {}
+
     def _change_in_words(self) -> tuple[Callable[[float], str], str]:
         if DEFINITIONS[self.threshold.metric].change == "difference":
             return lambda value: f"{'+' if value > 0 else ''}{number(value)}", ""

@@ -117,6 +117,12 @@ class Verdict:
         return f"{'±' if both else ''}{tenths(100 * self.margin)} %"
 
     @property
+    def details(self) -> dict[str, str]:
+        """What JUnit shows besides the verdict's name: `compared`, `margin` and `why`, where there is one."""
+        found = {"compared": self.compared, "margin": self.shown_margin, "why": self.why}
+        return {name: text for name, text in found.items() if text}
+
+    @property
     def _effort(self) -> str:
         if self.runs:
             return counted(self.runs, "run")

@@ -30,13 +30,8 @@ WHOLE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 """Exit statuses of a run that went to its end."""
 VERDICT = "ngraph_verdict"
 """JUnit's property that has a verdict; that on a metric has its threshold in brackets."""
-COMPARED = "ngraph_compared"
-"""JUnit's property that says what a verdict is about (`comparison.Subject`)."""
-MARGIN = "ngraph_margin"
-"""JUnit's property that has the margin of a verdict."""
-WHY = "ngraph_why"
-"""JUnit's property that says where head and base differ."""
-PROPERTIES = (VERDICT, COMPARED, MARGIN, WHY)
+DETAILS = {"compared": "ngraph_compared", "margin": "ngraph_margin", "why": "ngraph_why"}
+"""JUnit's properties for the details of a verdict."""
 RESULT: pytest.StashKey[RunResult | None] = pytest.StashKey()
 COMPILED: pytest.StashKey[dict[Case, tuple[Prepared, Agreement]]] = pytest.StashKey()
 """Of a test: the models that it compiled in its own process."""
@@ -150,8 +145,8 @@ def _failing(item: pytest.Item, verdicts: Sequence[Verdict | MetricVerdict]) -> 
     for verdict in verdicts:
         if session.judgement.fails(verdict):
             yield f"{verdict.text}. {ACCEPT_BROKEN_BASE}" if verdict.broken else verdict.text
-            if why := _properties(verdict).get(WHY):
-                yield f"  {why}"
+            if "why" in verdict.details:
+                yield f"  {verdict.details['why']}"
         elif session.judgement.warns(verdict):
             item.warn(pytest.PytestWarning(verdict.text))
 
@@ -163,7 +158,7 @@ def _note(item: pytest.Item, verdicts: Sequence[Verdict | MetricVerdict]) -> Non
     found: dict[str, str] = {}
     for verdict in sorted(verdicts, key=lambda verdict: ORDER.index(verdict.name), reverse=True):
         found |= _properties(verdict)
-    others = [each for each in item.user_properties if each[0].partition("[")[0] not in PROPERTIES]
+    others = [each for each in item.user_properties if each[0].partition("[")[0] not in {VERDICT, *DETAILS.values()}]
     item.user_properties[:] = [*others, *((name, value) for name, value in found.items() if value)]
 
 
@@ -171,9 +166,9 @@ def _properties(verdict: Verdict | MetricVerdict) -> dict[str, str]:
     """Return what JUnit has of a verdict; empty texts for what the verdict lacks."""
     from pytest_ngraph.gate.verdict import Verdict
 
-    if isinstance(verdict, Verdict):
-        return {VERDICT: verdict.name, COMPARED: verdict.compared, MARGIN: verdict.shown_margin, WHY: verdict.why}
-    return {f"{VERDICT}[{verdict.threshold}]": verdict.name}
+    if not isinstance(verdict, Verdict):
+        return {f"{VERDICT}[{verdict.threshold}]": verdict.name}
+    return {VERDICT: verdict.name} | {name: verdict.details.get(detail, "") for detail, name in DETAILS.items()}
 
 
 def finish(session: pytest.Session, exitstatus: int) -> None:
