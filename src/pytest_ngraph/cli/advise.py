@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import OBJECTIVES, PRECISIONS, SERVING, Case, CompilerSpec, split_compilers
@@ -36,6 +36,11 @@ from pytest_ngraph.system.user_functions import check_found
 from pytest_ngraph.wording import seconds_in
 from pytest_ngraph.worker.score import check_score
 from pytest_ngraph.workloads.imported import Imported
+
+if TYPE_CHECKING:
+    from pytest_ngraph.advise.answer import Answer
+    from pytest_ngraph.advise.candidates import Axes
+    from pytest_ngraph.advise.limits import Limits
 
 OFFERED = tuple(each for each in OBJECTIVES if each != SERVING)
 """Objectives to race for: under load a single candidate takes minutes."""
@@ -76,10 +81,44 @@ def declare(commands: Any) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
+    _check_options(parsed)
+    axes, limits = _axes(parsed), _limits(parsed)
+    _check_store(parsed)
+
+    from pytest_ngraph.advise.answer import answer
+    from pytest_ngraph.advise.measuring import measuring
+    from pytest_ngraph.advise.race import Race
+    from pytest_ngraph.against.processes import known_of
+
+    between = known_of({this_machine().fingerprint}, parsed.store)
+    live = Live(sys.stderr)
+    settings = Settings(cache=compiled_folder())
+    run_id = ""
+    try:
+        with measuring(parsed.store, settings, axes.devices, between, live, parsed.resume) as measure:
+            run_id = measure.run_id
+            race = Race(axes, limits, measure, parsed.budget, between, measure.elapsed_s)
+            found = answer(race.run(), race.named, limits, between, run_id)
+    except KeyboardInterrupt:
+        live.end(f"interrupted. {_next_step(parsed, run_id)}")
+        return INTERRUPTED
+    live.end("")
+    _print(found, parsed)
+    return 0 if found.pick else NOTHING_KEEPS_THE_LIMITS
+
+
+def _check_options(parsed: argparse.Namespace) -> None:
+    """Raise `UsageError` for options that do not fit together."""
     if parsed.p99 and parsed.objective != "latency":
         raise UsageError("--p99: with --objective=throughput, calls run side by side, and none has a time. Give one.")
     if parsed.min_score is not None and not parsed.score:
         raise UsageError("--min-score needs a function that scores the outputs: --score=package.module:function.")
+
+
+def _axes(parsed: argparse.Namespace) -> Axes:
+    """Return what is raced. Raises `UsageError` for what does not exist or cannot be measured here."""
+    from pytest_ngraph.advise.candidates import Axes
+
     devices = _devices(parsed)
     chosen = _chosen_compilers(parsed, devices[0].kind)
     case = _case(parsed, chosen[0])
@@ -89,22 +128,7 @@ def _run(parsed: argparse.Namespace) -> int:
         check_found(case.workload, "workload")
     if parsed.score:
         check_found(parsed.score, "score")
-    check_writable(parsed.store)
-
-    from pytest_ngraph.advise.answer import answer
-    from pytest_ngraph.advise.candidates import Axes
-    from pytest_ngraph.advise.limits import Limits
-    from pytest_ngraph.advise.lines import lines
-    from pytest_ngraph.advise.measuring import measuring
-    from pytest_ngraph.advise.race import Race
-    from pytest_ngraph.against.processes import known_of
-
-    if parsed.resume == LATEST and unfinished(parsed.store) is None:
-        print(f"pytest-ngraph: no run in {parsed.store} is unfinished; a new one begins", file=sys.stderr)
-    elif parsed.resume not in ("", LATEST) and parsed.resume not in (known := run_ids(parsed.store)):
-        hint = "--resume takes the next word for a run: write it behind the workload."
-        raise UsageError.unknown("run", parsed.resume, known[-10:], hint)
-    axes = Axes(
+    return Axes(
         case=case,
         compilers=chosen,
         batch_sizes=parsed.batch_size,
@@ -112,7 +136,12 @@ def _run(parsed: argparse.Namespace) -> int:
         devices=devices,
         objective=parsed.objective,
     )
-    limits = Limits(
+
+
+def _limits(parsed: argparse.Namespace) -> Limits:
+    from pytest_ngraph.advise.limits import Limits
+
+    return Limits(
         p99_s=parsed.p99,
         memory_bytes=parsed.max_memory,
         error=parsed.max_error,
@@ -120,26 +149,27 @@ def _run(parsed: argparse.Namespace) -> int:
         score=parsed.min_score,
         cold_start_s=parsed.cold_start,
     )
-    between = known_of({this_machine().fingerprint}, parsed.store)
-    live = Live(sys.stderr)
-    settings = Settings(cache=compiled_folder())
-    run_id = ""
-    try:
-        with measuring(parsed.store, settings, devices, between, live, parsed.resume) as measure:
-            run_id = measure.run_id
-            race = Race(axes, limits, measure, parsed.budget, between, measure.elapsed_s)
-            found = answer(race.run(), race.named, limits, between, run_id)
-    except KeyboardInterrupt:
-        live.end(f"interrupted. {_next_step(parsed, run_id)}")
-        return INTERRUPTED
-    live.end("")
+
+
+def _check_store(parsed: argparse.Namespace) -> None:
+    """Raise `StoreError` for a store that cannot be written, and `UsageError` where it lacks the run to resume."""
+    check_writable(parsed.store)
+    if parsed.resume == LATEST and unfinished(parsed.store) is None:
+        print(f"pytest-ngraph: no run in {parsed.store} is unfinished; a new one begins", file=sys.stderr)
+    elif parsed.resume not in ("", LATEST) and parsed.resume not in (ids := run_ids(parsed.store)):
+        hint = "--resume takes the next word for a run: write it behind the workload."
+        raise UsageError.unknown("run", parsed.resume, ids[-10:], hint)
+
+
+def _print(found: Answer, parsed: argparse.Namespace) -> None:
+    from pytest_ngraph.advise.lines import lines
+
     if parsed.json:
         print(json.dumps(found.to_dict()))
     else:
         given = (("--store", parsed.store, Path(".ngraph")), ("--devices", parsed.devices, None))
         options = "".join(f" {shlex.quote(f'{name}={value}')}" for name, value, default in given if value != default)
         print("\n".join(lines(found, columns(), options)))
-    return 0 if found.pick else NOTHING_KEEPS_THE_LIMITS
 
 
 def _next_step(parsed: argparse.Namespace, run_id: str) -> str:
