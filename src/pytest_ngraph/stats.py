@@ -190,12 +190,6 @@ def interval_rank(count: int, level: float = LEVEL) -> int | None:
     return None
 
 
-def bootstrap_medians(samples: Floats, seed: int, draws: int = DRAWS) -> Floats:
-    """Return draws of the median of independent `samples`, which are positive: shape (draws,), in random order."""
-    medians: Floats = bootstrap_medians_of_each(samples[None, :], [seed], draws, widths=np.ones(1))[0]
-    return medians
-
-
 def bootstrap_medians_of_each(
     samples: Floats, seeds: Sequence[int], draws: int = DRAWS, widths: Floats | None = None
 ) -> Floats:

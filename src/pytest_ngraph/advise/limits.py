@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -53,10 +53,6 @@ class Limits:
     throughput: float | None = None
     score: float | None = None
     cold_start_s: float | None = None
-
-    @property
-    def are_any(self) -> bool:
-        return any(getattr(self, field.name) is not None for field in fields(self))
 
     def held(self, record: Record, between: Between) -> list[Held]:
         """Hold a measured record to each limit that there is. What cannot be deployed breaches, even without limits."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 Group = Literal["module", "layout", "unattributed"]
 """What a kernel's time counts for: a module of the network, layout changes, or nothing that is known."""
-GROUPS: tuple[Group, ...] = get_args(Group)
-
 
 SILENT = ("getitem", "view", "reshape", "unsqueeze", "squeeze", "flatten", "detach", "alias", "dropout", "identity")
 """Operators that compute nothing. A label leaves them out beside others."""
