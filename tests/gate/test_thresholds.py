@@ -9,7 +9,7 @@ from synthetic import case
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold
-from pytest_ngraph.gate.thresholds import KEYS, NUMBERS, OPERATORS, RELATIVE, UNITS, Selector
+from pytest_ngraph.gate.threshold_text import KEYS, NUMBERS, OPERATORS, RELATIVE, UNITS, Selector
 from pytest_ngraph.metrics import DEFINITIONS, Metric, Scope
 from pytest_ngraph.metrics.definitions import SPANNED
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.gate.thresholds import NUMBERS, TEXTS, Threshold
+from pytest_ngraph.gate.threshold_text import NUMBERS, TEXTS
+from pytest_ngraph.gate.thresholds import Threshold
 from pytest_ngraph.metrics import Metric, Scope
 from pytest_ngraph.wording import listed
 
