@@ -9,7 +9,7 @@ from pytest_ngraph.bisect.answer import UNANSWERED, Answer
 from pytest_ngraph.bisect.bisection import Step
 from pytest_ngraph.bisect.graph import Point
 from pytest_ngraph.bisect.outcome import Culprit, Outcome, Range
-from pytest_ngraph.gate.verdict import change
+from pytest_ngraph.gate.in_words import change
 from pytest_ngraph.gate.why import UNEXPLAINED
 from pytest_ngraph.wording import counted, listed
 

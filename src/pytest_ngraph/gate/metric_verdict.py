@@ -9,10 +9,11 @@ from typing import Any
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate.assessment import Assessment
+from pytest_ngraph.gate.in_words import in_percent, tenths
 from pytest_ngraph.gate.pooling import Pooled, combine
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.thresholds import Threshold
-from pytest_ngraph.gate.verdict import SAME, VerdictName, in_percent, tenths
+from pytest_ngraph.gate.verdict import SAME, VerdictName
 from pytest_ngraph.metrics import DEFINITIONS, Scope
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.stats import Estimate

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, PairedRound, Subject, is_disturbed
 from pytest_ngraph.gate.decision import Evidence, weigh
+from pytest_ngraph.gate.in_words import by_how_much, change, tenths
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import LOOKS, Rule
 from pytest_ngraph.gate.why import why
@@ -103,7 +104,7 @@ class Verdict:
         if self.ratio and self.confidence:
             base = " ".join(filter(None, [self.against or "the base", self.basis]))
             facts = [SUBJECTS.get(self.compared, "") + change(self.ratio, self.confidence, base)]
-            facts += [f"in time {_by_how_much(self.time.value)}"] if self.time else []
+            facts += [f"in time {by_how_much(self.time.value)}"] if self.time else []
             facts += [self._effort, *([f"margin {self.shown_margin}"] if self.shown_margin else [])]
             parts.append(", ".join(facts))
         return f"{self.name}: {'; '.join(parts)}"
@@ -253,34 +254,3 @@ def _pressure_percent(rounds: list[PairedRound]) -> float | None:
     known = [(each.pressure_percent, each.elapsed_s) for each in rounds if each.pressure_percent is not None]
     elapsed_s = sum(seconds for _, seconds in known)
     return sum(percent * seconds for percent, seconds in known) / elapsed_s if elapsed_s else None
-
-
-def change(ratio: Estimate, confidence: float | None, base: str = "") -> str:
-    """Return `2.9 % slower than main (99.9 % interval 2.2 to 3.6 %)`; if faster, the interval says by how much.
-
-    Args:
-        confidence: of the interval; None where it is not known.
-        base: what the ratio refers to; empty to leave it out.
-    """
-    sign = 100 if ratio.value >= 1 else -100
-    low, high = sorted(sign * (bound - 1) for bound in ratio[1:])
-    kind = f"{in_percent(confidence)} % interval " if confidence else ""
-    than = f" than {base}" if base else ""
-    return f"{_by_how_much(ratio.value)}{than} ({kind}{tenths(low)} to {tenths(high)} %)"
-
-
-def _by_how_much(ratio: float) -> str:
-    """Return `2.9 % slower`."""
-    return f"{tenths(100 * abs(ratio - 1))} % {'slower' if ratio >= 1 else 'faster'}"
-
-
-def tenths(percent: float) -> str:
-    """Return a number with one decimal."""
-    # Rounding may leave a negative zero; adding zero makes it a plain one.
-    return f"{round(percent, 1) + 0.0:.1f}"
-
-
-def in_percent(confidence: float) -> str:
-    """Return a confidence in percent, with enough decimals to differ from 100."""
-    decimals = max(0, math.ceil(-math.log10(100 * (1 - confidence))))
-    return f"{100 * confidence:.{decimals}f}"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_ngraph.gate.verdict import change
+from pytest_ngraph.gate.in_words import change
 from pytest_ngraph.history.series import Found, Series
 from pytest_ngraph.stats import LEVEL, without_infinities
 from pytest_ngraph.wording import counted, listed
