@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_ngraph.wording import Numbered, changes, counted, first_line, listed, number_in, seen_from, significant
+from pytest_ngraph.wording import (
+    Numbered,
+    changes,
+    counted,
+    first_line,
+    grouped,
+    listed,
+    number_in,
+    seen_from,
+    significant,
+)
 
 
 def test_one_and_many() -> None:
     assert [counted(count, "case") for count in (0, 1, 2, 2000)] == ["0 cases", "1 case", "2 cases", "2,000 cases"]
     assert [counted(count, "launch", "launches") for count in (1, 3)] == ["1 launch", "3 launches"]
+
+
+def test_what_has_the_same_reason_is_grouped() -> None:
+    pairs = [("slow", "tvm"), ("old", "onnx"), ("slow", "eager"), ("slow", "tvm")]
+    assert grouped(pairs) == {"slow": ["tvm", "eager"], "old": ["onnx"]}
 
 
 def test_what_differs_is_named_with_both_values() -> None:

@@ -23,6 +23,14 @@ def listed(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
+def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the second text of each pair by the first, each once, in their order."""
+    found: dict[str, dict[str, None]] = {}
+    for key, text in pairs:
+        found.setdefault(key, {})[text] = None
+    return {key: list(texts) for key, texts in found.items()}
+
+
 def changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
     """Return what differs, each as `torch 2.6.0 -> 2.7.1`; what one side lacks, or has as an empty text, is `none`."""
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
