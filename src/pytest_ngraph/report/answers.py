@@ -17,7 +17,7 @@ from pytest_ngraph.stats import Estimate
 
 Of = TypeVar("Of")
 Goal = Literal["lowest latency", "highest throughput", "highest rate"]
-Verdict = Literal["sure", "too close", "only one"]
+Sureness = Literal["sure", "too close", "only one"]
 """Only one: no other compiler was measured."""
 
 
@@ -72,7 +72,7 @@ class Answer(Generic[Of]):
         return bool(self.rivals)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Sureness:
         return "sure" if self.is_sure else "too close" if self.is_close else "only one"
 
     def behind(self, other: Candidate[Of]) -> float:

@@ -11,7 +11,7 @@ from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.metrics.text import number
 from pytest_ngraph.record import NOT_FAILED, Record
 from pytest_ngraph.report.answers import judged_by
-from pytest_ngraph.report.columns import ABSENT, ERROR_RANK, FIGURES, INAPPLICABLE, Figure
+from pytest_ngraph.report.columns import ABSENT, ERROR_RANK, FIGURES, INAPPLICABLE, FigureColumn
 from pytest_ngraph.report.lines import INDENT, Line, Style, shortened, wrapped
 from pytest_ngraph.report.notes import notes
 from pytest_ngraph.report.table import GAP, Column, fitting, row
@@ -87,7 +87,7 @@ def _columns(rows: Sequence[Record], metrics: Metrics, width: int) -> list[Colum
     return fitting(columns, width)
 
 
-def _cell(record: Record, metric: Metric, figure: Figure) -> str:
+def _cell(record: Record, metric: Metric, figure: FigureColumn) -> str:
     if why_not_measured(record):
         return ""
     if metric.estimate is None:

@@ -15,7 +15,7 @@ INAPPLICABLE = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class FigureColumn:
     """A column that shows a metric.
 
     Attributes:
@@ -71,24 +71,27 @@ def _uncertainty(metric: Metric) -> str:
 PERCENTILE_RANKS = {"p50_s": 13, "p90_s": 12, "p95_s": 11, "p99_s": 1}
 """In a narrow terminal, the highest percentile stays longest."""
 FIGURES = (
-    Figure("samples/s", "throughput", 0, _bare),
-    Figure("±%", "throughput", 1, _uncertainty),
-    Figure("tokens/s", "tokens_per_s", 2, _bare, optional=True),
-    Figure("latency", "latency_s", 7, _value, side_by_side="iteration"),
-    *(Figure(name.removesuffix("_s"), name, rank, _value, optional=True) for name, rank in PERCENTILE_RANKS.items()),
-    Figure("max rate", "max_rate", 1, _with_interval, optional=True),
-    Figure("speedup", "speedup", 2, _ratio),
-    Figure("RTR", "rtr", 5, _ratio),
-    Figure("ASE", "ase", 4, _ratio),
-    Figure("BSR", "bsr", 3, _ratio),
-    Figure("score", "score", 2, _value, optional=True),
-    Figure("compile", "compile_s", 6, _value),
-    Figure("CPU %", "cpu_percent", 9, _whole),
-    Figure("memory", "worker_memory_bytes", 8, _value),
-    Figure("device mem", "device_memory_bytes", 3, _value, optional=True),
-    Figure("cold start", "cold_start_s", 2, _value, optional=True),
-    Figure("serving", "serving_memory_bytes", 2, _value, optional=True),
-    Figure("files", "artifact_bytes", 4, _value, optional=True),
-    Figure("install", "install_bytes", 9, _value, optional=True),
+    FigureColumn("samples/s", "throughput", 0, _bare),
+    FigureColumn("±%", "throughput", 1, _uncertainty),
+    FigureColumn("tokens/s", "tokens_per_s", 2, _bare, optional=True),
+    FigureColumn("latency", "latency_s", 7, _value, side_by_side="iteration"),
+    *(
+        FigureColumn(name.removesuffix("_s"), name, rank, _value, optional=True)
+        for name, rank in PERCENTILE_RANKS.items()
+    ),
+    FigureColumn("max rate", "max_rate", 1, _with_interval, optional=True),
+    FigureColumn("speedup", "speedup", 2, _ratio),
+    FigureColumn("RTR", "rtr", 5, _ratio),
+    FigureColumn("ASE", "ase", 4, _ratio),
+    FigureColumn("BSR", "bsr", 3, _ratio),
+    FigureColumn("score", "score", 2, _value, optional=True),
+    FigureColumn("compile", "compile_s", 6, _value),
+    FigureColumn("CPU %", "cpu_percent", 9, _whole),
+    FigureColumn("memory", "worker_memory_bytes", 8, _value),
+    FigureColumn("device mem", "device_memory_bytes", 3, _value, optional=True),
+    FigureColumn("cold start", "cold_start_s", 2, _value, optional=True),
+    FigureColumn("serving", "serving_memory_bytes", 2, _value, optional=True),
+    FigureColumn("files", "artifact_bytes", 4, _value, optional=True),
+    FigureColumn("install", "install_bytes", 9, _value, optional=True),
 )
 ERROR_RANK = 10

@@ -9,7 +9,7 @@ from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.sure import pair_in_words
 from pytest_ngraph.report.study.tables.table import NETWORK, Table
 
-COSTS = ("cold_start_s", "serving_memory_bytes", "artifact_bytes", "install_bytes")
+SHOWN_COSTS = ("cold_start_s", "serving_memory_bytes", "artifact_bytes", "install_bytes")
 CHOSEN = ("compiler", "batch_size", "objective", "latency_s", "throughput")
 
 
@@ -47,5 +47,5 @@ def _choices(study: Study) -> pl.DataFrame:
         for answer, of in answered(study)
     ]
     network = [name for name in NETWORK if name not in ("device", "objective")]
-    last = ("runner_up", "sure", "stable", "compile_s", "worker_memory_bytes", *COSTS, "agreement_error")
+    last = ("runner_up", "sure", "stable", "compile_s", "worker_memory_bytes", *SHOWN_COSTS, "agreement_error")
     return pl.DataFrame(found, schema=kinds).select("device", "goal", *network, *CHOSEN, *last)
