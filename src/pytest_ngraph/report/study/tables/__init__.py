@@ -10,10 +10,10 @@ from pytest_ngraph.report.study.tables.compile_times import break_even, compile_
 from pytest_ngraph.report.study.tables.deploy import deploy
 from pytest_ngraph.report.study.tables.failures import failures
 from pytest_ngraph.report.study.tables.family_means import families
+from pytest_ngraph.report.study.tables.inversions import inversions
 from pytest_ngraph.report.study.tables.machines import devices, libraries
 from pytest_ngraph.report.study.tables.models import architectures, blocks
 from pytest_ngraph.report.study.tables.own import own
-from pytest_ngraph.report.study.tables.reversals import inversions
 from pytest_ngraph.report.study.tables.scaling import depth_conv, depth_mha, friction, growth, scaling
 from pytest_ngraph.report.study.tables.side_by_side import side_by_side
 from pytest_ngraph.report.study.tables.table import Table
