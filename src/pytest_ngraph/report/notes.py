@@ -1,4 +1,4 @@
-"""Notes below a block of rows: why figures are absent, what was not settled, what verifying did not see."""
+"""Notes below a block of rows: why figures are absent, what was not settled, what verification could not cover."""
 
 from __future__ import annotations
 
