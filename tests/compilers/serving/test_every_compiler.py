@@ -96,6 +96,12 @@ def test_it_can_be_launched_to_see_what_it_costs(compiler: str, deploy: Deploy) 
     assert 0 < sum(parts) < launch.cold_start_s
 
 
+@pytest.mark.parametrize("function", ["spectrum", "of_complex"])
+def test_onnxruntime_takes_and_gives_complex_numbers(function: str, check: Check) -> None:
+    done = check(Case(workload=f"complex_nets:{function}", compiler="onnxruntime", batch_size=2))
+    assert done.returncode == 0, done.stderr
+
+
 KEEPING = """
 import resource, sys
 sys.path.insert(0, sys.argv[1])

@@ -31,11 +31,23 @@ def load():
     options.inter_op_num_threads = 1{operators}
     return onnxruntime.InferenceSession(HERE / MODEL, options, providers={providers})
 
-
+{answer}'''
+ANSWER = '''
 def answer(model, inputs):
     """Return the outputs, a list of arrays. Several threads may call it at a time."""
     names = [each.name for each in model.get_inputs()]
     return model.run(None, dict(zip(names, inputs)))
+'''
+ANSWER_COMPLEX = '''
+COMPLEX = {complex_outputs}  # outputs whose two parts the graph has along a last axis, as it has those of inputs
+
+
+def answer(model, inputs):
+    """Return the outputs, a list of arrays. Several threads may call it at a time."""
+    names = [each.name for each in model.get_inputs()]
+    parts = [np.stack([each.real, each.imag], axis=-1) if np.iscomplexobj(each) else each for each in inputs]
+    outputs = model.run(None, dict(zip(names, parts)))
+    return [each[..., 0] + 1j * each[..., 1] if place in COMPLEX else each for place, each in enumerate(outputs)]
 '''
 REGISTER = """
     options.register_custom_ops_library(str(HERE / "{}"))"""
@@ -79,12 +91,25 @@ def deploy(
     return Serving(
         libraries=("onnxruntime",),
         imports=("import onnxruntime",),
-        code=CODE.format(graphs=graphs, providers=providers, operators="".join(map(REGISTER.format, operators))),
+        code=CODE.format(
+            graphs=graphs,
+            providers=providers,
+            operators="".join(map(REGISTER.format, operators)),
+            answer=_answer(artifact),
+        ),
         files=files | dict.fromkeys(operators, "a library with operators of the graph"),
         spare=spare,
         threads=1 if streams > 1 else None,
         streams=streams,
     )
+
+
+def _answer(artifact: Artifact) -> str:
+    """Return the code of `answer`. Graphs that PyTorch exports have complex numbers as pairs of real ones."""
+    complex_outputs = [place for place, array in enumerate(artifact.reference()) if array.dtype.kind == "c"]
+    if artifact.onnx is None and (complex_outputs or any(array.dtype.kind == "c" for array in artifact.inputs())):
+        return ANSWER_COMPLEX.format(complex_outputs=complex_outputs)
+    return ANSWER
 
 
 def _operators(custom_ops: Sequence[str], folder: Path) -> list[str]:
