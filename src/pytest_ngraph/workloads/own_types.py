@@ -23,6 +23,11 @@ QUANTIZED_MODULES = (
 QUANTIZED_OPERATORS = ("quantize", "fake_quant")
 """Parts of the names of operators that quantize, such as `quantized_decomposed.quantize_per_tensor`."""
 
+_CSR, _CSC = ("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values")
+SPARSE = {"sparse_coo": ("_indices", "_values"), "sparse_csr": _CSR, "sparse_bsr": _CSR, "sparse_csc": _CSC,
+          "sparse_bsc": _CSC}  # fmt: skip
+"""Methods that return the dense tensors of a sparse one, by PyTorch's name of its layout."""
+
 
 def precisions(built: Built) -> tuple[str, ...]:
     """Return the precisions of the module's parameters and buffers and of its inputs, sorted."""
@@ -80,6 +85,9 @@ def plain(name: str, tensor: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]
         parts, context = tensor.__tensor_flatten__()
         for part in parts:
             yield from plain(f"{name}.{part} {context}", getattr(tensor, part))
+    elif parts := SPARSE.get(layout := str(tensor.layout).removeprefix("torch.")):
+        for part in parts:
+            yield f"{name}.{part} {layout} {tuple(tensor.shape)}", getattr(tensor.detach(), part)()
     else:
         yield name, tensor
 
