@@ -22,9 +22,10 @@ pytest.importorskip("executorch")
 NAME = "pytest_ngraph.compilers.executorch:ExecuTorch"
 CONV = Case(workload="conv", compiler=NAME, batch_size=1, depth=2, width=8)
 MHA = Case(workload="mha", compiler=NAME, batch_size=2, width=16)
+CACHE = Case(workload="nets_with_state:written", compiler=NAME, batch_size=1)
 
 
-@pytest.mark.parametrize("case", [CONV, MHA], ids=lambda case: case.group_label)
+@pytest.mark.parametrize("case", [CONV, MHA, CACHE], ids=lambda case: case.group_label)
 def test_outputs_agree_with_eager(case: Case, load: Load, exported: Export) -> None:
     agreement = verify(load(case).outputs(), exported(case).reference(), "fp32")
     assert agreement.agrees, agreement.problem

@@ -108,6 +108,21 @@ class Counting(nn.Module):
         return (y + self.calls, y) if self.returns_both else y + self.calls
 
 
+class Written(nn.Module):
+    """Keeps what it has computed at a position of a buffer, as a cache of keys and values in a model does."""
+
+    keys: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.register_buffer("keys", torch.zeros(1, 3, 4))
+
+    def forward(self, x: torch.Tensor, position: torch.Tensor) -> Any:
+        self.keys[:, position] = self.linear(x)
+        return self.keys.sum(1)
+
+
 class Cache:
     """Holds what earlier tokens were. Plain objects like this one are no inputs."""
 
@@ -138,6 +153,10 @@ class Attending(nn.Module):
     def forward(self, x: torch.Tensor, cache: Cache) -> Any:
         y = self.linear(x)
         return y + cache.update(self.how, y), y
+
+
+def written() -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+    return Written(), (torch.ones(1, 4), torch.tensor([1]))
 
 
 def attending(how: str) -> tuple[nn.Module, tuple[torch.Tensor, Cache]]:

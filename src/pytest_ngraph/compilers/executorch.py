@@ -149,8 +149,11 @@ def _emit(lowered: Any, artifact: Artifact) -> Any:
 
     Raises `Unsupported` for operators that cannot be expressed in it.
     """
+    import torch
+
     try:
-        return lowered.to_executorch(_backend_config())
+        with torch.no_grad():  # it runs writes into buffers, of what may depend on weights
+            return lowered.to_executorch(_backend_config())
     except RuntimeError as error:
         if "Missing out variants" not in str(error):
             raise
