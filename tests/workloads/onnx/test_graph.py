@@ -2,10 +2,52 @@
 
 from __future__ import annotations
 
-from onnx import helper
-from onnx_models import model, value
+from pathlib import Path
+from typing import Any
 
-from pytest_ngraph.workloads.onnx.graph import name_nodes
+import numpy as np
+import pytest
+from onnx import helper, load, numpy_helper
+from onnx_models import BOOL, INT64, model, recurrent, value
+
+from pytest_ngraph.workloads.onnx import graph
+from pytest_ngraph.workloads.onnx.graph import infer_shapes, name_nodes, parameters, precision, precisions, write
+
+
+def _in_nodes(weights: Any) -> Any:
+    """Return a network whose weights are in a node, as the format allows, with a setting in another type."""
+    nodes = [
+        helper.make_node("Constant", [], ["w"], value=numpy_helper.from_array(weights)),
+        helper.make_node("Constant", [], ["scale"], value=numpy_helper.from_array(np.float64(2.0))),
+        helper.make_node("Gather", ["w", "ids"], ["y"]),
+    ]
+    kind = helper.np_dtype_to_tensor_dtype(weights.dtype)
+    return model(nodes, [value("ids", [2], INT64)], [value("y", None, kind)])
+
+
+def test_weights_in_nodes_count_and_have_their_precision() -> None:
+    made = _in_nodes(np.ones((4, 3), np.float16))
+    assert (parameters(made), precision(made), precisions(made)) == (12, "fp16", ("fp16",))
+
+
+def test_weights_of_branches_count() -> None:
+    branch = helper.make_graph([], "b", [], [value("w", [5])], [numpy_helper.from_array(np.ones(5, np.float32), "w")])
+    choice = helper.make_node("If", ["which"], ["y"], then_branch=branch, else_branch=branch)
+    assert parameters(model([choice], [value("which", [], BOOL)], [value("y", [5])])) == 10
+    assert parameters(recurrent()) == 24 * (4 + 8), "the factors of its branches are single values"
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_weights_in_nodes_are_written_beside_the_graph_where_they_are_large(
+    large: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = np.random.default_rng(0).random((64, 64), np.float32)
+    made = _in_nodes(weights)
+    monkeypatch.setattr(graph, "EXTERNAL_BYTES", weights.nbytes if large else weights.nbytes + 100)
+    assert infer_shapes(made) == ""
+    files = write(made, tmp_path / "model.onnx")
+    assert [file.name for file in files] == ["model.onnx", "model.data"][: 1 + large]
+    assert np.array_equal(numpy_helper.to_array(load(files[0]).graph.node[0].attribute[0].t), weights)
 
 
 def test_each_node_has_a_name_of_its_own_and_those_that_have_one_keep_it() -> None:

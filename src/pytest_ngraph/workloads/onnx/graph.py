@@ -79,11 +79,11 @@ def write(model: Any, path: Path) -> list[Path]:
     """Write the model, large weights into a second file beside it. Return the files."""
     import onnx
 
-    if sum(len(tensor.raw_data) for tensor in model.graph.initializer) < EXTERNAL_BYTES:
+    if sum(len(tensor.raw_data) for tensor in _tensors(model)) < EXTERNAL_BYTES:
         onnx.save_model(model, path)
         return [path]
     weights = path.with_suffix(".data")
-    onnx.save_model(model, path, save_as_external_data=True, location=weights.name)
+    onnx.save_model(model, path, save_as_external_data=True, location=weights.name, convert_attribute=True)
     return [path, weights]
 
 
@@ -105,7 +105,7 @@ def parameters(model: Any) -> int:
     floats, eight_bits = _float_types(), (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
     return sum(
         math.prod(tensor.dims)
-        for tensor in model.graph.initializer
+        for tensor in _weights(model)
         if tensor.data_type in floats or (tensor.data_type in eight_bits and len(tensor.dims) > 1)
     )
 
@@ -128,9 +128,19 @@ def precisions(model: Any) -> tuple[str, ...]:
 def _weights_by_type(model: Any) -> Counter[int]:
     """Return how many weights have each of ONNX's types."""
     sizes: Counter[int] = Counter()
-    for tensor in model.graph.initializer:
+    for tensor in _weights(model):
         sizes[tensor.data_type] += math.prod(tensor.dims)
     return sizes
+
+
+def _weights(model: Any) -> Iterator[Any]:
+    """Yield the tensors that may be weights: initializers, and what nodes and nested graphs hold of several values.
+
+    Single values of nodes are settings, in whatever type: an epsilon, a scale.
+    """
+    yield from model.graph.initializer
+    for nodes in (model.graph.node, *(function.node for function in model.functions)):
+        yield from (tensor for tensor in _node_tensors(nodes) if math.prod(tensor.dims) > 1)
 
 
 def is_quantized(model: Any) -> bool:
@@ -187,7 +197,7 @@ def _without_weights(model: Any) -> Iterator[None]:
 
     Shape inference takes at most 2 GiB, and no shape depends on these weights.
     """
-    large = [(tensor, tensor.raw_data) for tensor in model.graph.initializer if len(tensor.raw_data) > SHAPE_BYTES]
+    large = [(tensor, tensor.raw_data) for tensor in _tensors(model) if len(tensor.raw_data) > SHAPE_BYTES]
     for tensor, _ in large:
         tensor.ClearField("raw_data")
     try:
