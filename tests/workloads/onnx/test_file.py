@@ -220,7 +220,16 @@ def test_an_output_that_numpy_has_no_type_for_is_refused() -> None:
     model.graph.node.append(onnx.helper.make_node("Cast", ["y"], ["z"], to=onnx.TensorProto.BFLOAT16))
     model.graph.output.append(onnx.helper.make_tensor_value_info("z", onnx.TensorProto.BFLOAT16, [2, 3]))
     onnx.save(model, "net.onnx")
-    with pytest.raises(UsageError, match=r"net\.onnx gives output 'z' in bf16"):
+    with pytest.raises(UsageError, match=r"net\.onnx gives output 'z' in bf16.* with a Cast at its end"):
+        _export(_case())
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float8e4m3fn", "int4", "complex64"])
+def test_an_input_that_numpy_lacks_or_onnxruntime_does_not_take_is_refused(kind: str) -> None:
+    node, said = onnx.helper.make_node("Cast", ["x"], ["y"], to=models.FLOAT), kind.replace("bfloat", "bf")
+    inputs = [models.value("x", ["N", 4], getattr(onnx.TensorProto, kind.upper()))]
+    onnx.save(models.model([node], inputs, [models.value("y", ["N", 4])]), "net.onnx")
+    with pytest.raises(UsageError, match=rf"net\.onnx takes input 'x' in {said}\..* with a Cast at its beginning"):
         _export(_case())
 
 

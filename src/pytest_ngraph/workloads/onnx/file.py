@@ -30,6 +30,7 @@ from pytest_ngraph.workloads.onnx.graph import (
     reopen,
     write,
 )
+from pytest_ngraph.workloads.onnx.nodes import fed
 from pytest_ngraph.workloads.randomness import changing
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 FLOATS = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 """Precision by the name of NumPy's type."""
+NOT_EXCHANGED = ("BFLOAT16", "FLOAT8", "FLOAT4", "INT4", "UINT4", "INT2", "UINT2", "COMPLEX")
+"""Beginnings of ONNX's names of types of which arrays are neither given to ONNX Runtime nor returned by it."""
 
 
 class OnnxFile:
@@ -80,7 +83,7 @@ class OnnxFile:
         model, custom_ops = read(Path(case.workload), case)
         if case.precision != FP32:
             _check_precision(precision(model), case)
-        _check_outputs(model, case)
+        _check_types(model, case)
         source, given = onnx_inputs.given(case)
         if source:
             onnx_inputs.check(model, source, given, case)
@@ -177,15 +180,18 @@ def _check_inputs(values: Mapping[str, onnx_values.Value], case: Case) -> None:
             )
 
 
-def _check_outputs(model: Any, case: Case) -> None:
-    """Raise `UsageError` for an output in bf16, for which NumPy has no type."""
+def _check_types(model: Any, case: Case) -> None:
+    """Raise `UsageError` for an input or output in a type that NumPy lacks, or that ONNX Runtime does not exchange."""
     import onnx
 
-    for value in model.graph.output:
-        if value.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16:
+    inputs = [("takes input", "at its beginning", value) for value in fed(model)]
+    for has, where, value in [*inputs, *(("gives output", "at its end", value) for value in model.graph.output)]:
+        kind = onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+        if kind.startswith(NOT_EXCHANGED):
+            name = FLOATS.get(kind.lower(), kind.lower())
             raise UsageError(
-                f"{case.workload} gives output {value.name!r} in bf16. ONNX Runtime, which computes the reference, "
-                "cannot return that type. Export it again in fp32 or fp16, or with a Cast at its end."
+                f"{case.workload} {has} {value.name!r} in {name}. ONNX Runtime, which computes the reference, does not "
+                f"exchange that type with NumPy. Export it again in fp32 or fp16, or with a Cast {where}."
             )
 
 
