@@ -190,31 +190,6 @@ def test_a_batch_size_hidden_in_an_operator_is_refused() -> None:
         _export(_case(batch_size=2))
 
 
-@pytest.mark.parametrize(
-    "location", ["../secret.bin", "/etc/hostname", "inside.bin"], ids=["above", "absolute", "link"]
-)
-def test_weights_outside_the_folder_are_never_read(location: str, tmp_path: Path) -> None:
-    (tmp_path / "secret.bin").write_bytes(models.WEIGHTS.tobytes())
-    folder = tmp_path / "models"
-    folder.mkdir()
-    (folder / "inside.bin").symlink_to(tmp_path / "secret.bin")
-    model = models.linear([2, 4])
-    weights = model.graph.initializer[0]
-    weights.ClearField("raw_data")
-    weights.data_location = onnx.TensorProto.EXTERNAL
-    weights.external_data.add(key="location", value=location)
-    (folder / "net.onnx").write_bytes(model.SerializeToString())
-    with pytest.raises(UsageError, match="weights 'w' lie outside its folder"):
-        _export(_case(name="models/net.onnx"))
-
-
-def test_a_missing_file_of_weights_is_named() -> None:
-    onnx.save(models.linear([2, 4]), "net.onnx", save_as_external_data=True, location="net.bin", size_threshold=0)
-    Path("net.bin").unlink()
-    with pytest.raises(UsageError, match=r"weights in another file, which is missing \(.*net\.bin.*\)\. Put it there"):
-        _export(_case(name="net.onnx"))
-
-
 def test_an_output_that_numpy_has_no_type_for_is_refused() -> None:
     model = models.linear([2, 4])
     model.graph.node.append(onnx.helper.make_node("Cast", ["y"], ["z"], to=onnx.TensorProto.BFLOAT16))

@@ -53,6 +53,9 @@ def read(path: Path, case: Case) -> tuple[Any, tuple[str, ...]]:
     custom_ops = custom_operators.libraries(model, case)
     try:
         onnx.load_external_data_for_model(model, str(path.parent))
+    except Exception as error:
+        raise _damaged(path, error) from error
+    try:
         onnx.checker.check_model(str(path))
     except Exception as error:
         if runtime.refusal(path, custom_ops, optimized=False):
@@ -242,9 +245,18 @@ def _node_tensors(nodes: Any) -> Iterator[Any]:
 
 
 def _refuse_outside(path: Path, tensor: Any) -> None:
+    """Raise `UsageError` for weights outside the file's folder, or behind a symbolic link, which onnx refuses."""
     folder = path.parent.resolve()
     for entry in tensor.external_data:
-        if entry.key == "location" and not (folder / entry.value).resolve().is_relative_to(folder):
+        if entry.key != "location":
+            continue
+        place = folder / entry.value
+        if place.is_symlink() and place.parent.resolve().is_relative_to(folder):
+            raise UsageError(
+                f"{path}: weights {tensor.name!r} are in {entry.value}, which is a symbolic link. Copy the folder with "
+                f"what its links lead to: cp -rL {path.parent} COPY."
+            )
+        if not place.resolve().is_relative_to(folder):
             raise UsageError(
                 f"{path}: weights {tensor.name!r} lie outside its folder ({entry.value}). "
                 f"Move them beside the file and save it again."
@@ -253,7 +265,10 @@ def _refuse_outside(path: Path, tensor: Any) -> None:
 
 def _damaged(path: Path, error: Exception) -> UsageError:
     if "should be stored in" in str(error):
-        return UsageError(f"{path} has weights in another file, which is missing ({first_line(error)}). Put it there.")
+        what, step = ("linked", "a copy of it") if "hard link" in str(error) else ("missing", "it")
+        return UsageError(
+            f"{path} has weights in another file, which is {what} ({first_line(error)}). Put {step} there."
+        )
     return UsageError(
         f"{path} is not a valid ONNX file ({type(error).__name__}: {first_line(error)}). Export it again."
     )
