@@ -154,3 +154,13 @@ def test_of_several_gpus_one_that_is_not_there_is_refused() -> None:
         _refuse_device(there, ["CPU", "GPU.0", "GPU.1"])
     with pytest.raises(Unsupported, match=r"openvino finds no GPU\.2 here; it finds CPU, GPU\.0, GPU\.1"):
         _refuse_device("GPU.2", ["CPU", "GPU.0", "GPU.1"])
+
+
+def test_an_input_of_an_onnx_file_may_be_an_output(load: Load, exported: Export, tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    import onnx_models as models
+
+    x, y = models.value("x", ["N", 4]), models.value("y", ["N", 4])
+    onnx.save(models.model([onnx.helper.make_node("Relu", ["x"], ["y"])], [x], [y, x]), tmp_path / "passed_on.onnx")
+    case = Case(workload=str(tmp_path / "passed_on.onnx"), compiler="openvino", batch_size=2)
+    assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees

@@ -60,7 +60,9 @@ def _of_graph(artifact: Artifact, target: Target, names: Path) -> Any:
     file = program.onnx_file(artifact, "openvino")
     try:
         if file is not None:
-            return openvino.convert_model(file)
+            model = openvino.convert_model(file)
+            # Of an input that is an output, too, `convert_model` makes two, and nobody feeds the second.
+            return openvino.Core().read_model(file) if len(model.inputs) > len(artifact.inputs()) else model
         loaded = program.load(artifact)
         with profiling.noting_names(loaded, names):
             return openvino.convert_model(loaded)
