@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from compiled import CPU, THROUGHPUT, Export, Load
 
 from pytest_ngraph.artifact import Target
@@ -164,3 +165,20 @@ def test_an_input_of_an_onnx_file_may_be_an_output(load: Load, exported: Export,
     onnx.save(models.model([onnx.helper.make_node("Relu", ["x"], ["y"])], [x], [y, x]), tmp_path / "passed_on.onnx")
     case = Case(workload=str(tmp_path / "passed_on.onnx"), compiler="openvino", batch_size=2)
     assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees
+
+
+def of_kind(kind: str) -> tuple[torch.nn.Module, torch.Tensor]:
+    return torch.nn.Identity(), torch.zeros(1, 4, dtype=getattr(torch, kind))
+
+
+@pytest.mark.parametrize("graph", ["program", "module"])
+@pytest.mark.parametrize("kind", ["complex64", "uint16"])
+def test_an_input_in_a_type_that_openvino_lacks_is_refused(graph: str, kind: str, load: Load) -> None:
+    case = Case(
+        workload=f"{__name__}:of_kind",
+        compiler=f"openvino:graph={graph}",
+        batch_size=2,
+        model_args=(("kind", kind),),
+    )
+    with pytest.raises(Unsupported, match=rf"openvino takes no input in {kind}, as input of .*:of_kind is"):
+        load(case)

@@ -12,6 +12,9 @@ from pytest_ngraph.compilers.profiling import openvino as profiling
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.wording import first_line
 
+LACKING = ("complex64", "complex128", "uint16", "uint32", "uint64")
+"""NumPy's names of the types in which a network of PyTorch can have inputs, and OpenVINO's reader of it cannot."""
+
 
 def names_beside(path: Path) -> Path:
     """Return the file that says what OpenVINO calls the operations of the program, beside its representation."""
@@ -30,10 +33,20 @@ def convert(artifact: Artifact, target: Target, path: Path, *, is_module: bool) 
     """
     import openvino
 
+    _refuse_inputs(artifact)
     model = _of_module(artifact, target) if is_module else _of_graph(artifact, target, names_beside(path))
     # The conversion drops the sizes. Restore those of the case: static shapes are faster.
     model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
     openvino.save_model(model, path, compress_to_fp16=False)
+
+
+def _refuse_inputs(artifact: Artifact) -> None:
+    """Raise `Unsupported` for inputs that end in a KeyError otherwise, or in an error once the model is loaded."""
+    if artifact.onnx is not None:
+        return
+    for name, array in zip(artifact.input_names, artifact.inputs(), strict=True):
+        if (kind := array.dtype.name) in LACKING:
+            raise Unsupported(f"openvino takes no input in {kind}, as {name} of {artifact.case.workload} is")
 
 
 def _of_module(artifact: Artifact, target: Target) -> Any:
