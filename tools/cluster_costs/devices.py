@@ -20,8 +20,8 @@ from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.answers import as_text
 from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.device import task
-from pytest_ngraph.cluster.device.device import DevicePlugin, Membership
 from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.plugin import DevicePlugin
 from pytest_ngraph.cluster.presence import KEY, introduction, resource
 from pytest_ngraph.cluster.security import endpoint
 from pytest_ngraph.record import Phase, Record, Round
@@ -58,7 +58,7 @@ def lacking(digests: Sequence[str], dask_worker: Worker) -> list[str]:
 
 async def join(address: str, name: str, folder: Path) -> Worker:
     scheduler = endpoint(address, None, insecure=True, part="measure")
-    membership = Membership(name=name, pool=name, scheduler=scheduler, folder=DeviceFolder(folder / name))
+    plugin = DevicePlugin(device=name, pool=name, folder=DeviceFolder(folder / name))
     worker = Worker(
         address,
         name=name,
@@ -67,8 +67,8 @@ async def join(address: str, name: str, folder: Path) -> Worker:
         resources={resource(name): 1},
         memory_limit=0,
         dashboard_address=engine_settings.NO_DASHBOARD,
-        local_directory=str(membership.folder.scratch),
-        plugins=(DevicePlugin(membership, lambda: None),),
+        local_directory=str(plugin.folder.scratch),
+        plugins=(plugin,),
         startup_information={KEY: lambda _: introduction(name)},
     )
     await worker

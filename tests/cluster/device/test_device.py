@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.cluster.device import device, task
+from pytest_ngraph.cluster.device import device
 from pytest_ngraph.cluster.device.device import Member, Membership
 from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.plugin import DevicePlugin
 from pytest_ngraph.cluster.security import endpoint
 
 
@@ -17,7 +18,7 @@ from pytest_ngraph.cluster.security import endpoint
 def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """How often what is measured was stopped."""
     times: list[str] = []
-    monkeypatch.setattr(task, "close", lambda: times.append("closed"))
+    monkeypatch.setattr(DevicePlugin, "close", lambda self: times.append("closed"))
     return times
 
 

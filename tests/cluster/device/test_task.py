@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,11 +14,11 @@ from synthetic import case
 from pytest_ngraph.cluster.assignment import Assignment, Task
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.plugin import DevicePlugin
 from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.quiet import Quiet
-from pytest_ngraph.cluster.device.quotas import Enforcer, Quotas
 from pytest_ngraph.cluster.device.reservation import Reservations
-from pytest_ngraph.cluster.device.resident import Measured
+from pytest_ngraph.cluster.device.resident import Measured, Resident
 from pytest_ngraph.cluster.presence import KEY
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.health import Health
@@ -56,21 +56,28 @@ class Delivered(Quiet):
         self.deliver()
 
 
+class Measuring(Resident):
+    def measure(self, *arguments: object) -> Measured:
+        return Measured([(0, {})], [])
+
+
 @pytest.fixture
-def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The plugin of a device."""
+def quiet(tmp_path: Path) -> Iterator[Delivered]:
     quiet = Delivered(lock=tmp_path / "lock")
     quiet.deliver = lambda: None
-    plugin = SimpleNamespace(
-        folder=DeviceFolder(tmp_path), policy=Policy(), quotas=Quotas(), health=Health, quiet=quiet
-    )
+    yield quiet
+    quiet.close()
+
+
+@pytest.fixture
+def device(tmp_path: Path, quiet: Delivered, monkeypatch: pytest.MonkeyPatch) -> DevicePlugin:
+    """The plugin of a device."""
+    plugin = DevicePlugin(device="xeon", pool="xeon", folder=DeviceFolder(tmp_path), resident=Measuring(), quiet=quiet)
+    monkeypatch.setattr(plugin, "health", Health)
+    monkeypatch.setattr(Cache, "bound", lambda cache: None)
     worker = SimpleNamespace(address=ADDRESS, name="xeon", plugins={KEY: plugin})
     monkeypatch.setattr(task, "get_worker", lambda: worker)
-    monkeypatch.setattr(task, "_QUIET", quiet)
-    monkeypatch.setattr(task, "_ENFORCER", SimpleNamespace(enforce=lambda quotas, folder: []))
-    monkeypatch.setattr(task, "_RESIDENT", SimpleNamespace(measure=lambda *arguments: Measured([(0, {})], [])))
-    yield plugin
-    quiet.close()
+    return plugin
 
 
 def answer() -> dict[str, Any]:
@@ -78,21 +85,22 @@ def answer() -> dict[str, Any]:
     return answered
 
 
-def test_a_device_measures_logs_and_answers(device: Any) -> None:
+def test_a_device_measures_logs_and_answers(device: DevicePlugin) -> None:
     (device.folder.projects / "a1").mkdir(parents=True)
     assert answer() == {"rows": [[0, {}]], "again": []}
     (line,) = device.folder.audit.read_text().splitlines()
     assert json.loads(line).items() >= {"by": "anna@head", "projects": ["a1"], "cases": [CASES[0].id]}.items()
 
 
-def test_what_is_measured_is_not_lost_if_a_device_cannot_clean_up(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_measured_is_not_lost_if_a_device_cannot_clean_up(
+    device: DevicePlugin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (device.folder.projects / "a1").mkdir(parents=True)
 
     def denied(cache: Cache) -> None:
         raise PermissionError(13, "Permission denied", "/var/cache/compiled")
 
     monkeypatch.setattr(Cache, "bound", denied)
-    monkeypatch.setattr(task, "_ENFORCER", Enforcer())
     said: list[str] = []
     device.say = said.append
     assert answer() == {"rows": [[0, {}]], "again": []}
@@ -100,29 +108,30 @@ def test_what_is_measured_is_not_lost_if_a_device_cannot_clean_up(device: Any, m
     assert line.endswith("Permission denied: '/var/cache/compiled'")
 
 
-def test_a_device_keeps_itself_free_for_what_it_asks_for(device: Any) -> None:
+def test_a_device_keeps_itself_free_for_what_it_asks_for(device: DevicePlugin) -> None:
     assert answer() == {"needs": ["a1"], "worker": ADDRESS}
     assert not device.quiet.begin("another")
     assert device.quiet.begin("client")
 
 
-def test_what_comes_while_a_task_waits_is_not_asked_for(device: Any) -> None:
+def test_what_comes_while_a_task_waits_is_not_asked_for(device: DevicePlugin, quiet: Delivered) -> None:
     """Otherwise the device would keep itself free for a delivery that nobody makes."""
-    device.quiet.deliver = lambda: (device.folder.projects / "a1").mkdir(parents=True)
+    quiet.deliver = lambda: (device.folder.projects / "a1").mkdir(parents=True)
     assert answer() == {"rows": [[0, {}]], "again": []}
     assert device.quiet.begin("another")
 
 
-def test_a_device_that_refuses_or_is_reserved_says_why(device: Any) -> None:
+def test_a_device_that_refuses_or_is_reserved_says_why(device: DevicePlugin, monkeypatch: pytest.MonkeyPatch) -> None:
     (device.folder.projects / "a1").mkdir(parents=True)
-    device.policy, device.health = Policy(min_disk_bytes=2**30), lambda: Health(disk_bytes=2**20)
+    device.policy = Policy(min_disk_bytes=2**30)
+    monkeypatch.setattr(device, "health", lambda: Health(disk_bytes=2**20))
     assert answer() == {"refused": "1 MiB free disk, less than 1,024 MiB", "machine": "xeon"}
     assert Reservations(device.folder.reservation).reserve("ben@head", 60.0) is None
     assert answer()["reserved"]["by"] == "ben@head"
     assert not device.folder.audit.exists()
 
 
-def test_what_goes_wrong_is_an_answer(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_is_an_answer(device: DevicePlugin) -> None:
     (device.folder.projects / "a1").mkdir(parents=True)
     device.folder.audit.mkdir()
     assert "nothing is run here, because the audit log cannot be written" in answer()["failed"]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from distributed import get_worker
 
-from pytest_ngraph.cluster.device.device import DevicePlugin
-from pytest_ngraph.cluster.presence import KEY
+from pytest_ngraph.cluster.device.plugin import plugin_of
 
 
 def wait_for_file(path: str) -> str:
@@ -16,6 +15,4 @@ def wait_for_file(path: str) -> str:
     Path(path).with_suffix(".begun").touch()
     while not Path(path).exists():
         time.sleep(0.02)
-    plugin = get_worker().plugins[KEY]
-    assert isinstance(plugin, DevicePlugin)
-    return plugin.device
+    return plugin_of(get_worker()).device

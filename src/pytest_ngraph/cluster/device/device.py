@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from distributed import Status, Worker, WorkerPlugin
+from distributed import Status, Worker
 
 from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.connection import probe
-from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.device.background import step_back
 from pytest_ngraph.cluster.device.condition import Condition
 from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.plugin import DevicePlugin, Say, plugin_of
 from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.cluster.device.quotas import Quotas
@@ -26,9 +26,6 @@ from pytest_ngraph.cluster.presence import KEY, introduction, resource
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.versions import difference, of_scheduler
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine import nvml
-from pytest_ngraph.machine.health import Health, read
-from pytest_ngraph.machine.machine import this_machine
 
 JOIN_S = 60.0
 """Time for a worker to join before a new one tries."""
@@ -37,7 +34,6 @@ AGAIN_S = 5.0
 POLL_S = 0.1
 FETCH_S = 10.0
 """Time for clients to fetch their last results from a device that leaves. Later they get them from its store."""
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,41 +80,9 @@ class MeasuringThreadPoolExecutor(ThreadPoolExecutor):
         super().shutdown()
 
 
-class DevicePlugin(WorkerPlugin):
-    """What a task needs of its device, as `get_worker().plugins[KEY]`.
-
-    Attributes:
-        device: the device's own name.
-        pool: the device that tests ask for.
-        folder: what the device keeps on disk.
-        policy: when nothing is measured.
-        quotas: how much is kept on disk.
-        stop: begins to leave the cluster; the second call does not wait for the measurement under way.
-        say: prints a line.
-    """
-
-    name = KEY
-
-    def __init__(self, membership: Membership, stop: Callable[[], None], say: Say = lambda line: None) -> None:
-        self.device = membership.name
-        self.pool = membership.pool
-        self.folder = membership.folder
-        self.policy = membership.policy
-        self.quotas = membership.quotas
-        self.stop = stop
-        self.say = say
-
-    def health(self) -> Health:
-        """Return how the machine is now."""
-        gpus = [nvml.Device(gpu.bus) for gpu in this_machine().gpus]
-        return read(self.folder.path, gpus=gpus)
-
-
 def stop(dask_worker: Worker) -> None:
     """Make a device leave the cluster. Called on its worker, through `Link.run`."""
-    plugin = dask_worker.plugins[KEY]
-    assert isinstance(plugin, DevicePlugin)
-    plugin.stop()
+    plugin_of(dask_worker).stop()
 
 
 def serve(membership: Membership, say: Say) -> None:
@@ -136,12 +100,12 @@ def serve(membership: Membership, say: Say) -> None:
     """
     with membership.folder.occupied():
         _clear(membership.folder)  # a device that was killed has left it
+        member = Member(membership, say)
         try:
-            member = Member(membership, say)
             step_back()
             asyncio.run(member.run())
         finally:
-            task.close()
+            member.close()
             _clear(membership.folder)
 
 
@@ -168,6 +132,15 @@ class Member:
         self._leaving = asyncio.Event()
         self._hurried = asyncio.Event()
         self._executor = MeasuringThreadPoolExecutor()
+        self._plugin = DevicePlugin(
+            device=membership.name,
+            pool=membership.pool,
+            folder=membership.folder,
+            policy=membership.policy,
+            quotas=membership.quotas,
+            stop=self.stop,
+            say=self._say,
+        )
 
     def stop(self) -> None:
         """Begin to leave, within `STOP_S`. The second call leaves at once."""
@@ -176,6 +149,10 @@ class Member:
         else:
             self._leaving.set()
             asyncio.get_running_loop().call_later(STOP_S, self._lose_patience)
+
+    def close(self) -> None:
+        """Stop what is measured, for any client."""
+        self._plugin.close()
 
     async def run(self) -> None:
         """Join, again and again, until `stop` is called."""
@@ -213,8 +190,7 @@ class Member:
 
     def _worker(self, host: str) -> Worker:
         membership = self._membership
-        plugin = DevicePlugin(membership, self.stop, self._say)
-        condition = Condition(plugin.health, membership.policy, membership.folder)
+        condition = Condition(self._plugin.health, membership.policy, membership.folder)
         return Worker(
             membership.scheduler.address,
             name=membership.name,
@@ -229,7 +205,7 @@ class Member:
             dashboard=False,
             dashboard_address=engine_settings.NO_DASHBOARD,
             local_directory=str(membership.folder.scratch),
-            plugins=(plugin,),
+            plugins=(self._plugin,),
             startup_information={KEY: lambda _: introduction(membership.pool)},
             metrics={KEY: lambda _: condition.now(draining=self._leaving.is_set())},
         )
@@ -269,7 +245,7 @@ class Member:
     def _hurry(self) -> None:
         """Stop the measurement under way."""
         self._hurried.set()
-        task.close()
+        self.close()
 
     def _say(self, text: str) -> None:
         """Print a line, unless it is the same as the last one."""

@@ -19,12 +19,12 @@ from pytest_ngraph.cluster.audit import AuditLog
 from pytest_ngraph.cluster.device.arriving import Arriving
 from pytest_ngraph.cluster.device.background import aside
 from pytest_ngraph.cluster.device.folder import DeviceFolder
+from pytest_ngraph.cluster.device.plugin import DevicePlugin, plugin_of
 from pytest_ngraph.cluster.device.policy import await_fitness
 from pytest_ngraph.cluster.device.projects import Projects
-from pytest_ngraph.cluster.device.quiet import Quiet, Unwanted
-from pytest_ngraph.cluster.device.quotas import Enforcer
+from pytest_ngraph.cluster.device.quiet import Unwanted
 from pytest_ngraph.cluster.device.reservation import Reservations
-from pytest_ngraph.cluster.device.resident import Resident, Stopped
+from pytest_ngraph.cluster.device.resident import Stopped
 from pytest_ngraph.cluster.presence import KEY
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.machine.devices import Device
@@ -33,10 +33,6 @@ from pytest_ngraph.system.files import is_digest
 
 MESSAGE_S = 1.0
 """Time between two messages on how far the rounds are."""
-
-_RESIDENT = Resident()
-_QUIET = Quiet()
-_ENFORCER = Enforcer()
 
 
 def topic(client: str) -> str:
@@ -62,23 +58,23 @@ def measure(data: dict[str, Any]) -> str:
 
 def _measured(data: dict[str, Any]) -> dict[str, Any]:
     worker, task = get_worker(), Task.from_dict(data)
-    folder = _folder(worker)
+    device = plugin_of(worker)
     say = _Messages(worker, task)
-    if held := Reservations(folder.reservation).against(task.by):
+    if held := Reservations(device.folder.reservation).against(task.by):
         return {"reserved": {"by": held.by, "left_s": held.until - time.time()}}
     try:
         if lacking(task.assignment.projects, worker):
-            _QUIET.reserve(task.assignment.client, lambda reason: say({"waiting": reason}))
+            device.quiet.reserve(task.assignment.client, lambda reason: say({"waiting": reason}))
             if needed := lacking(task.assignment.projects, worker):
                 return {"needs": needed, "worker": worker.address}
-            _QUIET.end(task.assignment.client)  # they came while this waited
-        if refusal := _refusal(worker, task, say):
-            return {"refused": refusal, "machine": str(worker.name)}
-        with _QUIET.measuring(), aside(os.getpid(), measured_cores(task)):
-            _log(worker, task)
-            measured = _RESIDENT.measure(task, folder, say)
-        for problem in _ENFORCER.enforce(_device(worker).quotas, folder):
-            _device(worker).say(problem)
+            device.quiet.end(task.assignment.client)  # they came while this waited
+        if refusal := _refusal(device, task, say):
+            return {"refused": refusal, "machine": device.device}
+        with device.quiet.measuring(), aside(os.getpid(), measured_cores(task)):
+            _log(device, task)
+            measured = device.resident.measure(task, device.folder, say)
+        for problem in device.enforcer.enforce(device.quotas, device.folder):
+            device.say(problem)
         return measured._asdict()
     except (Stopped, Unwanted):
         return {"stopped": True}
@@ -92,7 +88,7 @@ def measured_cores(task: Task) -> set[int]:
 
 def lacking(digests: Sequence[str], dask_worker: Worker) -> list[str]:
     """Return those of these projects that are not on this device."""
-    projects = Projects(_folder(dask_worker).projects)
+    projects = Projects(plugin_of(dask_worker).folder.projects)
     return [digest for digest in digests if not projects.has(digest)]
 
 
@@ -109,15 +105,16 @@ async def receive(digest: str, client: str, number: int, count: int, content: by
     Returns:
         Whether the part was taken. It is refused while something is measured on this machine.
     """
-    if not _QUIET.begin(client):
+    device = plugin_of(dask_worker)
+    if not device.quiet.begin(client):
         return False
     try:
-        await asyncio.to_thread(_take, digest, number, count, content, _folder(dask_worker))
+        await asyncio.to_thread(_take, digest, number, count, content, device.folder)
     except NgraphError:
-        _QUIET.end(client)
+        device.quiet.end(client)
         raise
     if number + 1 == count:
-        _QUIET.end(client)
+        device.quiet.end(client)
     return True
 
 
@@ -126,41 +123,35 @@ async def stop(client: str, digests: Sequence[str], dask_worker: Worker) -> None
 
     A project that is measured for another client stays; if another client is yet to use it, it sends it again.
     """
-    _QUIET.stop(client)
-    await asyncio.to_thread(_leave, client, [each for each in digests if is_digest(each)], _folder(dask_worker))
+    device = plugin_of(dask_worker)
+    device.quiet.stop(client)
+    await asyncio.to_thread(_leave, client, [each for each in digests if is_digest(each)], device)
 
 
-def _leave(client: str, digests: Sequence[str], folder: DeviceFolder) -> None:
-    _RESIDENT.release(client)
-    projects = Projects(folder.projects)
+def _leave(client: str, digests: Sequence[str], device: DevicePlugin) -> None:
+    device.resident.release(client)
+    projects = Projects(device.folder.projects)
     for digest in digests:
         projects.remove(digest)
 
 
-def close() -> None:
-    """Stop what is measured on this device for any client. Must be called in the device's own process."""
-    _QUIET.close()
-    _RESIDENT.close()
-
-
-def _refusal(worker: Worker, task: Task, say: _Messages) -> str:
-    device = _device(worker)
+def _refusal(device: DevicePlugin, task: Task, say: _Messages) -> str:
     client = task.assignment.client
     return await_fitness(
         device.policy,
         device.health,
         lambda reason: say({"waiting": reason}),
-        lambda: not _QUIET.is_unwanted(client),
+        lambda: not device.quiet.is_unwanted(client),
     )
 
 
-def _log(worker: Worker, task: Task) -> None:
+def _log(device: DevicePlugin, task: Task) -> None:
     """Write who runs what into the audit log. Raises `NgraphError` if that is not possible: then nothing is run."""
     assignment = task.assignment
     try:
-        AuditLog(_folder(worker).audit).write(
+        AuditLog(device.folder.audit).write(
             by=task.by,
-            device=str(worker.name),
+            device=device.device,
             projects=assignment.projects,
             session=assignment.session,
             client=assignment.client,
@@ -175,16 +166,6 @@ def _take(digest: str, number: int, count: int, content: bytes, folder: DeviceFo
     arriving.add(number, content)
     if number + 1 == count:
         Projects(folder.projects).unpack(arriving.whole(digest))
-
-
-def _device(worker: Worker) -> Any:
-    """Return the `DevicePlugin` of a worker."""
-    return worker.plugins[KEY]
-
-
-def _folder(worker: Worker) -> DeviceFolder:
-    folder: DeviceFolder = _device(worker).folder
-    return folder
 
 
 class _Messages:
