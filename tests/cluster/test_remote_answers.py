@@ -34,7 +34,7 @@ ONE, TWO = case("identity"), case("identity", batch_size=2)
     ],
 )
 def test_an_answer_that_makes_no_sense_fails_its_cases_and_names_the_device(answer: Any, reason: str) -> None:
-    way = Way(lambda errand: Arrival(errand, answer))
+    way = Way(lambda group: Arrival(group, answer))
     found = {record.case: record for record in bench(way, [ONE]).run([ONE])}
     failure = found[ONE].failure
     assert failure is not None
@@ -50,7 +50,7 @@ def test_messages_that_make_no_sense_are_left_out() -> None:
 
 
 def test_a_machine_that_refuses_is_named_and_the_others_go_on() -> None:
-    way = Way(lambda errand: Arrival(errand, json.dumps({"refused": "91 °C", "machine": "xeon-2"})))
+    way = Way(lambda group: Arrival(group, json.dumps({"refused": "91 °C", "machine": "xeon-2"})))
     notes: list[str] = []
     (record,) = bench(way, [ONE], notes=notes).run([ONE])
     assert record.outcome == "measured"

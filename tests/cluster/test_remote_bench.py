@@ -15,8 +15,8 @@ from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Task
 from pytest_ngraph.cluster.client.dispatch import Arrival
-from pytest_ngraph.cluster.client.errands import SentGroup
 from pytest_ngraph.cluster.client.remote import TRIES
+from pytest_ngraph.cluster.client.sent_groups import SentGroup
 from pytest_ngraph.errors import DeviceAway, NgraphError
 from pytest_ngraph.machine.machine import CXX
 from pytest_ngraph.record import Record
@@ -60,7 +60,7 @@ def test_what_is_asked_of_cases_travels_with_their_group() -> None:
 
 
 def test_a_device_gets_what_it_lacks() -> None:
-    way = Way(lambda errand: Arrival(errand, json.dumps({"needs": ["d"], "worker": "tcp://xeon"})))
+    way = Way(lambda group: Arrival(group, json.dumps({"needs": ["d"], "worker": "tcp://xeon"})))
     (record,) = bench(way, [ONE]).run([ONE])
     assert record.outcome == "measured"
     assert way.delivered == [("tcp://xeon", ["d"])]
@@ -82,7 +82,7 @@ def test_a_device_that_raises_is_not_said_to_have_left() -> None:
 
 
 def test_an_error_is_the_record_of_its_cases() -> None:
-    way = Way(lambda errand: Arrival(errand, '{"failed": "ValueError: no"}'))
+    way = Way(lambda group: Arrival(group, '{"failed": "ValueError: no"}'))
     (record,) = bench(way, [ONE]).run([ONE])
     assert record.failure is not None
     assert record.failure.message == "device xeon: ValueError: no"
@@ -90,8 +90,8 @@ def test_an_error_is_the_record_of_its_cases() -> None:
 
 
 def test_a_case_without_a_record_is_one_that_failed() -> None:
-    def half(errand: SentGroup) -> Arrival:
-        arrival = rows(errand)
+    def half(group: SentGroup) -> Arrival:
+        arrival = rows(group)
         return arrival._replace(answer=json.dumps({"rows": json.loads(arrival.answer)["rows"][:1]}))
 
     other = case("tvm")
@@ -116,9 +116,9 @@ def test_messages_of_a_device_are_shown() -> None:
 
 
 def test_a_record_of_a_different_machine_of_the_pool_fails() -> None:
-    def elsewhere(errand: SentGroup) -> Arrival:
+    def elsewhere(group: SentGroup) -> Arrival:
         record = measured(ONE, 0.1, follows_from={"machine": "other", "files": {}})
-        return Arrival(errand, json.dumps({"rows": [(0, record.to_dict())]}))
+        return Arrival(group, json.dumps({"rows": [(0, record.to_dict())]}))
 
     (record,) = bench(Way(elsewhere), [ONE]).run([ONE])
     assert record.failure is not None
@@ -135,9 +135,9 @@ def test_a_record_of_a_different_machine_of_the_pool_fails() -> None:
     ids=["variable", "library", "compiler"],
 )
 def test_a_device_that_changed_during_the_run_is_named_with_what_changed(changed: dict[str, Any], words: str) -> None:
-    def later(errand: SentGroup) -> Arrival:
+    def later(group: SentGroup) -> Arrival:
         record = measured(ONE, 0.1, follows_from={"machine": "f", "files": {}, "variables": {}, **changed})
-        return Arrival(errand, json.dumps({"rows": [(0, record.to_dict())]}))
+        return Arrival(group, json.dumps({"rows": [(0, record.to_dict())]}))
 
     (record,) = bench(Way(later), [ONE]).run([ONE])
     assert record.failure is not None
@@ -145,8 +145,8 @@ def test_a_device_that_changed_during_the_run_is_named_with_what_changed(changed
 
 
 def test_what_a_device_measured_again_is_noted() -> None:
-    def again(errand: SentGroup) -> Arrival:
-        arrival = rows(errand)
+    def again(group: SentGroup) -> Arrival:
+        arrival = rows(group)
         return arrival._replace(answer=json.dumps(json.loads(arrival.answer) | {"again": [(0, "weights.pt changed")]}))
 
     noted: dict[Case, str] = {}
@@ -163,7 +163,7 @@ def test_a_device_that_leaves_often_but_gets_on_fails_nothing() -> None:
         def receive(self) -> list[dict[str, Any] | Arrival]:
             done, waiting = rows(self._coming.popleft()), list(self._coming)
             self._coming.clear()
-            return [*(Arrival(errand, "", LOST) for errand in waiting), done]
+            return [*(Arrival(group, "", LOST) for group in waiting), done]
 
     groups = [[case("identity", batch_size=size)] for size in range(1, 3 * TRIES)]
     ours = bench(Leaving(), *groups)
@@ -183,15 +183,15 @@ def test_a_device_gets_its_next_groups_only_as_it_measures() -> None:
     ours = bench(way, *([each] for each in cases))
     records = ours.run(cases[-1:])
     next(records)
-    assert [errand.number for errand in way.sent] == [0, 1, 2]
+    assert [group.number for group in way.sent] == [0, 1, 2]
     list(records)
-    assert sorted(errand.number for errand in way.sent) == [0, 1, 2, 3, 4, 5]
+    assert sorted(group.number for group in way.sent) == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_reserved_device_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_ngraph.cluster.client.turns.AGAIN_S", 0.0)
     reserved = json.dumps({"reserved": {"by": "anna@head", "left_s": 5400.4}})
-    way, heard = Way(*[lambda errand: Arrival(errand, reserved)] * (2 * TRIES)), Heard()
+    way, heard = Way(*[lambda group: Arrival(group, reserved)] * (2 * TRIES)), Heard()
     (record,) = bench(way, [ONE], heard=heard).run([ONE])
     assert record.outcome == "measured"
     assert set(heard.waits) == {"xeon is reserved for anna@head for another 1:30:00"}

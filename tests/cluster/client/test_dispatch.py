@@ -12,8 +12,8 @@ from cluster.fake_link import AWAY, Time, Way, answered, group, over, until, wor
 from synthetic import case
 
 from pytest_ngraph.cluster.client import dispatch, watch
-from pytest_ngraph.cluster.client.errands import SentGroup
 from pytest_ngraph.cluster.client.link import Answer
+from pytest_ngraph.cluster.client.sent_groups import SentGroup
 from pytest_ngraph.cluster.presence import JoinedDevice, resource
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.cluster.shares import AGAIN
@@ -43,7 +43,7 @@ def test_a_device_gets_the_projects_that_it_lacks_and_then_its_groups() -> None:
     assert way.priorities == [0, 0]
 
 
-def test_a_project_is_delivered_to_the_device_that_asks_for_it_and_the_errand_is_sent_again() -> None:
+def test_a_project_is_delivered_to_the_device_that_asks_for_it_and_the_group_is_sent_again() -> None:
     way = Way(is_up=True, devices=[ORIN, XEON])
     ours = over(way, PROJECT, OTHER)
     ours.deliver_to("tcp://xeon", ["d2"], group(0, "xeon"))
@@ -65,16 +65,16 @@ def test_a_device_that_asks_for_what_there_is_not_gets_nothing(answer: Any) -> N
     assert way.arrived == [(resource("xeon"), {"group": 0})]
 
 
-def test_a_device_without_room_ends_the_errand_that_asks() -> None:
+def test_a_device_without_room_ends_the_group_that_asks() -> None:
     way = Way(is_up=True, devices=[XEON], refuses={XEON.address: NgraphError("no space left")})
     ours = over(way, PROJECT)
-    errand = group(0, "xeon")
-    ours.send([errand])
+    sent = group(0, "xeon")
+    ours.send([sent])
     worked_off(ours)
     assert way.arrived[1:] == [(resource("xeon"), {"group": 0})], "it is sent all the same"
-    ours.deliver_to(XEON.address, ["d1"], errand)
+    ours.deliver_to(XEON.address, ["d1"], sent)
     (arrival,) = until(ours, 1)
-    assert (arrival.errand, str(arrival.error)) == (errand, "no space left")
+    assert (arrival.group, str(arrival.error)) == (sent, "no space left")
 
 
 def test_a_frozen_device_delays_no_other() -> None:
@@ -96,13 +96,13 @@ def test_a_frozen_device_keeps_only_its_own_results(monkeypatch: pytest.MonkeyPa
     for future in way.futures:
         future.become("finished")
     (arrival,) = until(ours, 1)
-    assert arrival.errand.device == "xeon"
+    assert arrival.group.device == "xeon"
     assert [future.is_released for future in way.futures] == [False, False, True], "no device need measure it again"
     assert worked_off(ours) == []
     assert way.gathered == [["ngraph:orin {'group': 0}", "ngraph:orin {'group': 2}"], ["ngraph:xeon {'group': 1}"]]
     way.frozen.clear()
     way.open[0].set_exception(TimeoutError())
-    assert [each.errand.number for each in until(ours, 2)] == [0, 2], "it is asked again"
+    assert [each.group.number for each in until(ours, 2)] == [0, 2], "it is asked again"
 
 
 def test_a_frozen_device_is_named() -> None:
@@ -142,7 +142,7 @@ def test_an_absence_of_a_quarter_of_an_hour() -> None:
     assert "device orin has been away for 15 minutes" in ours.gone["orin"]
     assert way.cancelled == ["ngraph:orin {'group': 0}"]
     way.futures[1].become("finished")
-    assert [each.errand.number for each in until(ours, 1)] == [1], "the rest goes on"
+    assert [each.group.number for each in until(ours, 1)] == [1], "the rest goes on"
 
 
 def test_a_scheduler_that_stays_away_is_waited_for_once() -> None:
@@ -160,12 +160,12 @@ def test_a_scheduler_that_stays_away_is_waited_for_once() -> None:
 def test_what_comes_together_is_fetched_in_one_request() -> None:
     way = Way(is_up=True)
     ours = over(way)
-    errands = [SentGroup(number, (case(),), {"group": number}) for number in range(3)]
-    ours.send(errands)
+    sent = [SentGroup(number, (case(),), {"group": number}) for number in range(3)]
+    ours.send(sent)
     for future, status in zip(way.futures, ("finished", "error", "finished"), strict=True):
         future.become(status)
     third, first, second = until(ours, 3)
-    assert (first.errand, second.errand, third.errand) == (errands[0], errands[2], errands[1])
+    assert (first.group, second.group, third.group) == (sent[0], sent[2], sent[1])
     assert way.gathered == [[first.answer, second.answer]]
     assert isinstance(third.error, ValueError)
 
@@ -185,12 +185,12 @@ def test_what_finished_beside_something_lost_is_not_lost() -> None:
     assert [data for _, data in way.arrived[2:]] == [{"group": 0}, {"group": 1}], "the device has stored it"
     for future in way.futures[2:]:
         future.become("finished")
-    assert [each.errand.number for each in until(ours, 2)] == [0, 1]
+    assert [each.group.number for each in until(ours, 2)] == [0, 1]
 
 
 def test_what_was_submitted_before_the_way_was_lost_is_sent_once() -> None:
     class Breaking(Way):
-        """Breaks once, after the first device has its errands."""
+        """Breaks once, after the first device has its groups."""
 
         def submit(self, *arguments: Any) -> list[Any]:
             if self.futures and not self.restored:

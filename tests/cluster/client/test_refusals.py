@@ -49,16 +49,16 @@ def test_what_one_machine_refuses_goes_to_the_others_of_its_pool() -> None:
 def test_a_device_is_given_up_once_every_machine_has_refused() -> None:
     way = Way(is_up=True, devices=[ONE, TWO])
     ours = over(way)
-    errand, other = group(0, "orin"), group(1, "orin")
-    ours.send([errand, other])
+    sent, other = group(0, "orin"), group(1, "orin")
+    ours.send([sent, other])
     worked_off(ours)
     way.futures[0].become("finished")
     until(ours, 1)
-    assert ours.refuse(errand, "orin-1", HOT)
+    assert ours.refuse(sent, "orin-1", HOT)
     assert not ours.gone
     way.futures[2].become("finished")
     until(ours, 1)
-    assert not ours.refuse(errand, "orin-2", "1 % of the battery, less than 20 %")
+    assert not ours.refuse(sent, "orin-2", "1 % of the battery, less than 20 %")
     said = f"device orin refuses to measure: orin-1: {HOT}; orin-2: 1 % of the battery, less than 20 %. Once that is"
     assert ours.gone["orin"].startswith(said)
     assert way.cancelled == ["ngraph:orin {'group': 1}"]
@@ -67,12 +67,12 @@ def test_a_device_is_given_up_once_every_machine_has_refused() -> None:
 def test_a_machine_that_comes_back_under_another_address_gets_what_waited_for_it() -> None:
     now, way = Time(), Way(is_up=True, devices=[ONE, TWO])
     ours = over(way, clock=now)
-    errand = group(0, "orin")
-    ours.send([errand])
+    sent = group(0, "orin")
+    ours.send([sent])
     worked_off(ours)
     way.futures[0].become("finished")
     until(ours, 1)
-    ours.refuse(errand, "orin-1", HOT)
+    ours.refuse(sent, "orin-1", HOT)
 
     def passes(*there: Any) -> list[Any]:
         now.now += watch.LOOK_S
@@ -99,11 +99,11 @@ def test_a_machine_that_does_not_name_itself_is_not_sent_the_same_again_and_agai
 def test_who_has_refused_cannot_refuse_for_others() -> None:
     way = Way(is_up=True, devices=[ONE, TWO, THREE])
     ours = over(way)
-    errand = group(0, "orin")
-    ours.send([errand])
-    ours.refuse(errand, "orin-1", HOT)
+    sent = group(0, "orin")
+    ours.send([sent])
+    ours.refuse(sent, "orin-1", HOT)
     with pytest.raises(Unreadable):
-        ours.refuse(errand, "orin-1", HOT)
+        ours.refuse(sent, "orin-1", HOT)
 
 
 def test_a_device_of_one_machine_that_refuses_is_given_up_with_its_reason() -> None:

@@ -6,7 +6,7 @@ from collections import deque
 
 from synthetic import case
 
-from pytest_ngraph.cluster.client.errands import SentGroup
+from pytest_ngraph.cluster.client.sent_groups import SentGroup
 from pytest_ngraph.cluster.client.turns import AGAIN_S, AHEAD, Turns
 
 
@@ -14,8 +14,8 @@ def groups(count: int, device: str = "xeon") -> list[SentGroup]:
     return [SentGroup(number, (case(device=device),), {}) for number in range(count)]
 
 
-def numbers(errands: list[SentGroup]) -> list[int]:
-    return [errand.number for errand in errands]
+def numbers(sent: list[SentGroup]) -> list[int]:
+    return [group.number for group in sent]
 
 
 def test_each_machine_has_the_next_groups_and_no_more() -> None:
@@ -23,7 +23,7 @@ def test_each_machine_has_the_next_groups_and_no_more() -> None:
     one, pool = groups(5), groups(9, "pool")
     turns.add([*one, *pool])
     taken = turns.take()
-    assert [errand.device for errand in taken] == ["xeon"] * AHEAD + ["pool"] * 3 * AHEAD
+    assert [group.device for group in taken] == ["xeon"] * AHEAD + ["pool"] * 3 * AHEAD
     assert turns.take() == []
     turns.done(one[0])
     assert turns.take() == [one[2]]
@@ -52,11 +52,11 @@ def test_a_client_that_comes_late_waits_for_what_others_have_under_way_alone() -
         if step == 5:
             clients["late"].add(groups(10))
         for name, turns in clients.items():
-            queue.extend((name, errand) for errand in turns.take())
+            queue.extend((name, group) for group in turns.take())
         if queue:
-            name, errand = queue.popleft()
+            name, group = queue.popleft()
             measured.append(name)
-            clients[name].done(errand)
+            clients[name].done(group)
     late = [place for place, name in enumerate(measured) if name == "late"]
     assert late[0] <= 5 + AHEAD
     assert late[-1] <= 5 + 2 * 10 + AHEAD

@@ -53,7 +53,7 @@ def again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Again]:
 
     def found(record: Record, **asked: tuple[int, ...]) -> bool:
         nothing = dict.fromkeys(("alone", "calls", "tails", "served", "profiled", "figures"), ())
-        monkeypatch.setattr(agent._kept, "of", lambda case, follows_from: record)
+        monkeypatch.setattr(agent._results, "of", lambda case, follows_from: record)
         monkeypatch.setattr(agent, "_bench", SimpleNamespace(run=run, close=lambda: None))
         ran.clear()
         agent.measure(Task(assignment=ASSIGNMENT, group=0, cases=(ONE,), bases={}, **(nothing | asked)))  # type: ignore[arg-type]

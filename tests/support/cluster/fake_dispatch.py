@@ -11,13 +11,13 @@ from synthetic import measured
 
 from pytest_ngraph.cluster.assignment import PLACE, Task
 from pytest_ngraph.cluster.client.dispatch import Arrival
-from pytest_ngraph.cluster.client.errands import SentGroup
+from pytest_ngraph.cluster.client.sent_groups import SentGroup
 
 Answer = Callable[[SentGroup], Arrival]
 
 
 class Way:
-    """Answers each errand with the next of `answers`, or else with its records; the errand sent last first."""
+    """Answers each group with the next of `answers`, or else with its records; the group sent last first."""
 
     def __init__(self, *answers: Answer) -> None:
         self.gone: dict[str, str] = {}
@@ -28,12 +28,12 @@ class Way:
         self._answers = deque(answers)
         self._coming: deque[SentGroup] = deque()
 
-    def send(self, errands: Iterable[SentGroup]) -> None:
-        self.sent += errands
-        self._coming.extend(errands)
+    def send(self, groups: Iterable[SentGroup]) -> None:
+        self.sent += groups
+        self._coming.extend(groups)
 
-    def follow(self, errands: Iterable[SentGroup]) -> None:
-        self.send(errands)
+    def follow(self, groups: Iterable[SentGroup]) -> None:
+        self.send(groups)
 
     def receive(self) -> list[dict[str, Any] | Arrival]:
         if self.messages:
@@ -41,26 +41,26 @@ class Way:
         answer = self._answers.popleft() if self._answers else rows
         return [answer(self._coming.pop())]
 
-    def deliver_to(self, address: str, digests: Collection[str], errand: SentGroup) -> None:
+    def deliver_to(self, address: str, digests: Collection[str], group: SentGroup) -> None:
         self.delivered.append((address, list(digests)))
-        self.send([errand])
+        self.send([group])
 
-    def refuse(self, errand: SentGroup, machine: str, reason: str) -> bool:
+    def refuse(self, group: SentGroup, machine: str, reason: str) -> bool:
         self.refused.append((machine, reason))
-        self.send([errand])
+        self.send([group])
         return True
 
     def close(self) -> None:
         """Nothing is under way."""
 
 
-def rows(errand: SentGroup) -> Arrival:
-    """Return the errand's records, as a device sends them."""
-    sent = Task.from_dict(errand.data).cases
+def rows(group: SentGroup) -> Arrival:
+    """Return the group's records, as a device sends them."""
+    sent = Task.from_dict(group.data).cases
     follows_from = {"workload": sent[0].model_label, "files": {f"{PLACE}/nets.py": "d1", "/elsewhere/weights.pt": "d2"}}
     made = [measured(each, 0.1, follows_from=follows_from).to_dict() for each in sent]
-    return Arrival(errand, json.dumps({"rows": list(enumerate(made))}))
+    return Arrival(group, json.dumps({"rows": list(enumerate(made))}))
 
 
 def fails(error: BaseException) -> Answer:
-    return lambda errand: Arrival(errand, "", error)
+    return lambda group: Arrival(group, "", error)

@@ -12,8 +12,8 @@ from synthetic import case
 
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
-from pytest_ngraph.cluster.client.errands import SentGroup
 from pytest_ngraph.cluster.client.link import Answer
+from pytest_ngraph.cluster.client.sent_groups import SentGroup
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.project import Packed
@@ -163,12 +163,12 @@ class Time:
 
 
 def over(way: Any, *archives: Packed, clock: Clock = time.monotonic) -> Dispatch:
-    errands: Any = SimpleNamespace(client="client", archives={each.digest: each for each in archives})
-    return Dispatch(way, errands, clock)
+    sent_groups: Any = SimpleNamespace(client="client", archives={each.digest: each for each in archives})
+    return Dispatch(way, sent_groups, clock)
 
 
 def until(ours: Dispatch, count: int) -> list[Arrival]:
-    """Return the next errands that are done."""
+    """Return the next groups that are done."""
     arrivals: list[Arrival] = []
     while len(arrivals) < count:
         arrivals += [came for came in ours.receive() if isinstance(came, Arrival)]

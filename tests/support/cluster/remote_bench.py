@@ -9,9 +9,9 @@ from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
-from pytest_ngraph.cluster.client.errands import Errands
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.client.remote import RemoteBench
+from pytest_ngraph.cluster.client.sent_groups import SentGroups
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.machine.machine import CXX
@@ -57,4 +57,4 @@ def bench(
         measured_again=({} if again is None else again).__setitem__,
     )
     project = LocalProject(root=ROOT, folder=".", path=(), packed=Packed(digest="d", content=b""))
-    return RemoteBench(way, Errands(work, "client", project), work, lambda device: KNOWN)
+    return RemoteBench(way, SentGroups(work, "client", project), work, lambda device: KNOWN)

@@ -12,11 +12,11 @@ from distributed import Future
 
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.cluster.client.deliveries import Deliveries
-from pytest_ngraph.cluster.client.errands import Errands, SentGroup
 from pytest_ngraph.cluster.client.link import GOODBYE_S, LOST, Link
 from pytest_ngraph.cluster.client.pending import Held, Pending, by_device
 from pytest_ngraph.cluster.client.refusals import Refusals
 from pytest_ngraph.cluster.client.results import Results
+from pytest_ngraph.cluster.client.sent_groups import SentGroup, SentGroups
 from pytest_ngraph.cluster.client.watch import AWAY_S, Watch
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.presence import JoinedDevice, resource
@@ -28,27 +28,27 @@ ERROR_S = 60.0
 
 
 class Arrival(NamedTuple):
-    """The end of an errand.
+    """The end of a group that was sent.
 
     Attributes:
-        errand: the group that was sent.
+        group: the group that was sent.
         answer: what `task.measure` returned, as it was sent: a text, if the device is honest; empty if it failed.
         error: why it failed.
     """
 
-    errand: SentGroup
+    group: SentGroup
     answer: Any
     error: BaseException | None = None
 
 
 class Dispatch:
-    """The errands under way.
+    """The groups under way.
 
     Nothing here waits for a device: what it is asked is answered later, so that one that is frozen delays no other.
 
     Args:
         link: the connection to the cluster.
-        errands: whose archives devices need.
+        sent_groups: whose archives devices need.
         clock: where time comes from.
 
     Attributes:
@@ -56,11 +56,11 @@ class Dispatch:
             refuse to measure.
     """
 
-    def __init__(self, link: Link, errands: Errands, clock: Clock = time.monotonic) -> None:
+    def __init__(self, link: Link, sent_groups: SentGroups, clock: Clock = time.monotonic) -> None:
         self._watch = Watch(clock)
         self.gone = self._watch.gone
         self._link = link
-        self._errands = errands
+        self._sent_groups = sent_groups
         self._arrived: queue.SimpleQueue[Future[Any] | dict[str, Any] | Callable[[], None]] = queue.SimpleQueue()
         self._pending = Pending()
         self._refusals = Refusals()
@@ -70,32 +70,32 @@ class Dispatch:
         self._lost = ""
         self._listen()
 
-    def send(self, errands: Iterable[SentGroup]) -> None:
-        """Send errands to their devices, in this order. Raises `DeviceAway` if the scheduler stays away."""
+    def send(self, groups: Iterable[SentGroup]) -> None:
+        """Send groups to their devices, in this order. Raises `DeviceAway` if the scheduler stays away."""
         self._check()
-        waiting = list(errands)
+        waiting = list(groups)
         while True:
             try:
                 self._hand_out(waiting)
                 return
             except LOST:  # `_restore` also returns those that were submitted before it broke
-                waiting = list({errand.number: errand for errand in (*self._restore(), *waiting)}.values())
+                waiting = list({group.number: group for group in (*self._restore(), *waiting)}.values())
 
-    def follow(self, errands: Iterable[SentGroup]) -> None:
-        """Send errands to devices that had some before, without asking what they lack: their tasks ask for it.
+    def follow(self, groups: Iterable[SentGroup]) -> None:
+        """Send groups to devices that had some before, without asking what they lack: their tasks ask for it.
 
         Raises `DeviceAway` if the scheduler stays away.
         """
         self._check()
-        waiting = list(errands)
+        waiting = list(groups)
         try:
-            for device, group in by_device(waiting):
-                self._submit(device, group)
+            for device, own in by_device(waiting):
+                self._submit(device, own)
         except LOST:
-            self.send({errand.number: errand for errand in (*self._restore(), *waiting)}.values())
+            self.send({group.number: group for group in (*self._restore(), *waiting)}.values())
 
     def receive(self) -> list[dict[str, Any] | Arrival]:
-        """Return messages from devices, then errands that are done; an empty list if none comes for a moment.
+        """Return messages from devices, then groups that are done; an empty list if none comes for a moment.
 
         Raises `DeviceAway` if the scheduler stays away.
         """
@@ -119,56 +119,56 @@ class Dispatch:
         ready, self._ready = self._ready, []
         return [*messages, *ready]
 
-    def deliver_to(self, address: str, digests: Collection[str], errand: SentGroup) -> None:
-        """Bring projects to a device that lacks them, and then send an errand again.
+    def deliver_to(self, address: str, digests: Collection[str], group: SentGroup) -> None:
+        """Bring projects to a device that lacks them, and then send a group again.
 
-        The errand ends with the device's own error if the device has no room for them.
+        The group ends with the device's own error if the device has no room for them.
         """
-        self._pending.hold(Held([errand], {address}, asked=True))
+        self._pending.hold(Held([group], {address}, asked=True))
         try:
             self._deliveries.bring(address, digests)
         except LOST:
             self._send_again()
 
-    def refuse(self, errand: SentGroup, machine: str, reason: str) -> bool:
-        """Send an errand that a machine refuses to another of its device, or give up a device if all of them refuse.
+    def refuse(self, group: SentGroup, machine: str, reason: str) -> bool:
+        """Send a group that a machine refuses to another of its device, or give up a device if all of them refuse.
 
         Returns:
             Whether the machine refuses for the first time, and others of its device go on.
 
         Raises:
-            Unreadable: the errand cannot have gone to a machine of this name.
+            Unreadable: the group cannot have gone to a machine of this name.
         """
-        device = errand.device
+        device = group.device
         try:
             self._refusals.see(self._link.present())
-            is_new = self._refusals.add(device, machine, reason, errand.only)
+            is_new = self._refusals.add(device, machine, reason, group.only)
             if problem := self._refusals.by_all(device):
                 self.gone[device] = problem
                 self._give_up(device)
                 return False
-            self._submit(device, [errand], again=True)
+            self._submit(device, [group], again=True)
         except LOST:
-            self.send({each.number: each for each in (*self._restore(), errand)}.values())
+            self.send({each.number: each for each in (*self._restore(), group)}.values())
             return False
         return is_new
 
     def close(self) -> None:
-        """Cancel the errands under way, and have devices stop measuring for this client and remove its projects."""
+        """Cancel the groups under way, and have devices stop measuring for this client and remove its projects."""
         futures, _ = self._pending.take()
         self._deliveries.cancel()
         with suppress(*LOST, NgraphError):
             if futures:
                 self._link.cancel(futures)
             addresses = [each.address for each in self._link.present()]
-            digests = list(self._errands.archives)
-            self._link.run(task.stop, self._errands.client, digests, on=addresses, timeout_s=2 * GOODBYE_S)
+            digests = list(self._sent_groups.archives)
+            self._link.run(task.stop, self._sent_groups.client, digests, on=addresses, timeout_s=2 * GOODBYE_S)
 
-    def _hand_out(self, errands: Iterable[SentGroup]) -> None:
-        """Submit errands, but those of devices that may lack a project only after it was brought to them."""
+    def _hand_out(self, groups: Iterable[SentGroup]) -> None:
+        """Submit groups, but those of devices that may lack a project only after it was brought to them."""
         there = self._link.present()
         self._refusals.see(there)
-        for device, batch in by_device(errands):
+        for device, batch in by_device(groups):
             members = {each.address for each in there if device in (each.name, each.pool)}
             unready = {address for address in members if not self._deliveries.has_all(address)}
             if not unready:
@@ -179,35 +179,35 @@ class Dispatch:
                 self._deliveries.begin(address)
 
     def _delivered(self, address: str, problem: BaseException | None) -> None:
-        """Submit what waited for a delivery alone. Its problem concerns the errands that asked for it."""
+        """Submit what waited for a delivery alone. Its problem concerns the groups that asked for it."""
         for held in self._pending.awaiting(address):
             if problem is not None and held.asked:
-                self._ready += [Arrival(errand, "", problem) for errand in held.errands]
+                self._ready += [Arrival(group, "", problem) for group in held.groups]
             else:
-                self._submit(held.errands[0].device, held.errands, again=held.asked)
+                self._submit(held.groups[0].device, held.groups, again=held.asked)
             self._pending.release(held)
 
-    def _submit(self, device: str, errands: Sequence[SentGroup], *, again: bool = False) -> None:
-        """Submit errands, unless the machines of their device that do not refuse are away: then they are parked."""
-        self._pending.park(errands)
+    def _submit(self, device: str, groups: Sequence[SentGroup], *, again: bool = False) -> None:
+        """Submit groups, unless the machines of their device that do not refuse are away: then they are parked."""
+        self._pending.park(groups)
         only: dict[str, str] = {}
         if self._refusals.concern(device):
             only = self._refusals.left(device, self._link.present())
             if not only:
                 return
-        data = [errand.data for errand in errands]
+        data = [group.data for group in groups]
         futures = self._link.submit(task.measure, data, resource(device), AGAIN if again else 0, list(only))
-        for future, errand in zip(futures, errands, strict=True):
-            errand.only = only
-            self._pending.send(future, errand)
+        for future, group in zip(futures, groups, strict=True):
+            group.only = only
+            self._pending.send(future, group)
             future.add_done_callback(self._arrived.put)
 
     def _take(self, futures: Iterable[Future[Any]]) -> None:
-        """Note the ends of errands, and fetch results. Futures that are no longer awaited are left out."""
-        awaited = [(future, errand) for future in futures if (errand := self._pending.of(future))]
-        for future, errand in awaited:
+        """Note the ends of groups, and fetch results. Futures that are no longer awaited are left out."""
+        awaited = [(future, group) for future in futures if (group := self._pending.of(future))]
+        for future, group in awaited:
             if future.status == "finished":
-                self._results.add(errand.device, future)
+                self._results.add(group.device, future)
             elif future.status == "error":
                 error = future.exception(timeout=ERROR_S)
                 self._ready.append(Arrival(self._done(future), "", error))
@@ -219,16 +219,16 @@ class Dispatch:
             self._ready.append(Arrival(self._done(future), answer))
 
     def _done(self, future: Future[Any]) -> SentGroup:
-        """Return the errand of a future, and give up the future: else it is measured again if its device dies."""
+        """Return the group of a future, and give up the future: else it is measured again if its device dies."""
         future.release()
         return self._pending.done(future)
 
     def _send_again(self) -> None:
-        """Send all errands under way over a new connection. Devices have stored what they measured in between."""
+        """Send all groups under way over a new connection. Devices have stored what they measured in between."""
         self.send(self._restore())
 
     def _restore(self) -> list[SentGroup]:
-        """Connect again. Returns the errands that were under way."""
+        """Connect again. Returns the groups that were under way."""
         _, lost = self._pending.take()
         self._deliveries.cancel()
         self._results.cancel()
@@ -243,8 +243,8 @@ class Dispatch:
         return lost
 
     def _new_deliveries(self) -> Deliveries:
-        errands = self._errands
-        return Deliveries(self._link, errands.archives, errands.client, self._arrived.put, self._delivered)
+        sent_groups = self._sent_groups
+        return Deliveries(self._link, sent_groups.archives, sent_groups.client, self._arrived.put, self._delivered)
 
     def _new_results(self) -> Results:
         return Results(self._link, self._arrived.put, self._fetched)
@@ -256,7 +256,7 @@ class Dispatch:
 
     def _listen(self) -> None:
         with suppress(*LOST):
-            self._link.listen(task.topic(self._errands.client), self._hear)
+            self._link.listen(task.topic(self._sent_groups.client), self._hear)
 
     def _hear(self, message: Any) -> None:
         if isinstance(message, dict):  # a device may send anything
@@ -279,11 +279,11 @@ class Dispatch:
         return [*messages]
 
     def _move_stranded(self, present: Collection[JoinedDevice]) -> None:
-        """Send errands again that wait for machines which are away. These have another address when they come back."""
+        """Send groups again that wait for machines which are away. These have another address when they come back."""
         if futures := self._pending.strand({each.address for each in present}):
             self._link.cancel(futures)
-        for device, group in by_device(self._pending.parked):
-            self._submit(device, group, again=True)
+        for device, own in by_device(self._pending.parked):
+            self._submit(device, own, again=True)
 
     def _give_up(self, device: str) -> None:
         futures, _ = self._pending.take(device)

@@ -13,7 +13,7 @@ from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
-from pytest_ngraph.cluster.client.errands import Errands, SentGroup
+from pytest_ngraph.cluster.client.sent_groups import SentGroup, SentGroups
 from pytest_ngraph.cluster.client.turns import Turns
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.machine.machine import CXX
@@ -29,7 +29,7 @@ class RemoteBench:
 
     Args:
         dispatch: sends them.
-        errands: turns groups into tasks and answers into records.
+        sent_groups: turns groups into tasks and answers into records.
         work: what is to be measured.
         environment: returns the environment of a device's machine.
         machines: returns how many machines a device has.
@@ -38,13 +38,13 @@ class RemoteBench:
     def __init__(
         self,
         dispatch: Dispatch,
-        errands: Errands,
+        sent_groups: SentGroups,
         work: WorkOrder,
         environment: Callable[[str], dict[str, str]],
         machines: Callable[[str], int] = lambda device: 1,
     ) -> None:
         self._dispatch = dispatch
-        self._errands = errands
+        self._sent_groups = sent_groups
         self._work = work
         self._environment = environment
         self._turns = Turns(machines)
@@ -76,13 +76,13 @@ class RemoteBench:
         self._dispatch.close()
 
     def _send(self, groups: Iterable[Sequence[Case]]) -> None:
-        errands = [self._errands.make(group) for group in groups if group]
-        for errand in errands:
-            self._describe(errand.device)
-        self._turns.add(errands)
+        sent = [self._sent_groups.make(group) for group in groups if group]
+        for group in sent:
+            self._describe(group.device)
+        self._turns.add(sent)
         if first := self._turns.take():
             self._dispatch.send(first)
-        self._pending.update(case for errand in errands for case in errand.cases)
+        self._pending.update(case for group in sent for case in group.cases)
 
     def _describe(self, device: str) -> None:
         """Store a device's environment, once. An error is ignored: storing a record will report it."""
@@ -108,77 +108,77 @@ class RemoteBench:
         """Return the records of an arrival; none if its group is sent again, or its device is given up."""
         records = self._measured(arrival)
         if records:
-            self._turns.done(arrival.errand)
+            self._turns.done(arrival.group)
         return records
 
     def _measured(self, arrival: Arrival) -> list[Record]:
-        errand = arrival.errand
+        group = arrival.group
         try:
             if isinstance(arrival.error, NgraphError):
                 raise arrival.error
             answer = answers.read(arrival.answer) if arrival.error is None else {}
             if "rows" in answer:
-                return self._found(errand, answer)
+                return self._found(group, answer)
             if "failed" in answer:
                 raise NgraphError(str(answer["failed"]))
             if "reserved" in answer:
-                self._work.progress.waiting(_reserved(errand.device, answer["reserved"]))
-                self._turns.put_back(errand)
+                self._work.progress.waiting(_reserved(group.device, answer["reserved"]))
+                self._turns.put_back(group)
                 return []
             if "refused" in answer:
-                self._refused(errand, str(answer.get("machine", "")), str(answer["refused"]))
+                self._refused(group, str(answer.get("machine", "")), str(answer["refused"]))
                 return []
-            errand.tries += 1
-            if errand.tries < TRIES:
-                self._tried[errand.number] = errand
+            group.tries += 1
+            if group.tries < TRIES:
+                self._tried[group.number] = group
                 if "needs" in answer:
-                    self._dispatch.deliver_to(*_needed(answer), errand)
+                    self._dispatch.deliver_to(*_needed(answer), group)
                 else:
-                    self._dispatch.send([errand])
+                    self._dispatch.send([group])
                 return []
         except NgraphError as error:
-            return _failed(errand.cases, "raised", f"device {errand.device}: {error}")
-        return _failed(errand.cases, *_problem(errand, arrival.error))
+            return _failed(group.cases, "raised", f"device {group.device}: {error}")
+        return _failed(group.cases, *_problem(group, arrival.error))
 
-    def _refused(self, errand: SentGroup, machine: str, reason: str) -> None:
-        if self._dispatch.refuse(errand, machine, reason):
-            self._work.note(f"{machine} refuses to measure ({reason}); the other machines of {errand.device} go on.")
+    def _refused(self, group: SentGroup, machine: str, reason: str) -> None:
+        if self._dispatch.refuse(group, machine, reason):
+            self._work.note(f"{machine} refuses to measure ({reason}); the other machines of {group.device} go on.")
 
-    def _found(self, errand: SentGroup, answer: Mapping[str, Any]) -> list[Record]:
+    def _found(self, group: SentGroup, answer: Mapping[str, Any]) -> list[Record]:
         """Return the records of a group, and failed ones for cases without. Raises `NgraphError` for other rows."""
         try:
-            read = [self._errands.record(errand, place, data) for place, data in answer["rows"]]
-            again = [(errand.cases[place], str(reason)) for place, reason in answer.get("again", ())]
+            read = [self._sent_groups.record(group, place, data) for place, data in answer["rows"]]
+            again = [(group.cases[place], str(reason)) for place, reason in answer.get("again", ())]
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise answers.Unreadable(f"its records cannot be read: {type(error).__name__}: {error}") from None
-        self._progressed(errand.device)
+        self._progressed(group.device)
         for case, reason in again:
             self._work.measured_again(case, reason)
-        found = [self._of(errand, record) for record in read]
-        missing = set(errand.cases) - {record.case for record in found}
-        return found + _failed(missing, "raised", f"device {errand.device} returned no record")
+        found = [self._of(group, record) for record in read]
+        missing = set(group.cases) - {record.case for record in found}
+        return found + _failed(missing, "raised", f"device {group.device} returned no record")
 
     def _progressed(self, device: str) -> None:
-        """Forgive errands of a device that came back: it left while they only waited for one that is done now."""
-        for errand in [each for each in self._tried.values() if each.device == device]:
-            errand.tries = 0
-            del self._tried[errand.number]
+        """Forgive groups of a device that came back: it left while they only waited for one that is done now."""
+        for group in [each for each in self._tried.values() if each.device == device]:
+            group.tries = 0
+            del self._tried[group.number]
 
-    def _of(self, errand: SentGroup, record: Record) -> Record:
+    def _of(self, group: SentGroup, record: Record) -> Record:
         """Return the record, or a failed one if its machine differs from the device's when the run began.
 
         A machine of a pool may join later, or come back with other libraries.
         """
-        differs = _difference(record.follows_from, self._environment(errand.device))
+        differs = _difference(record.follows_from, self._environment(group.device))
         if not differs:
             return record
-        message = f"a machine of device {errand.device} differs from the one that this run began with: {differs}"
+        message = f"a machine of device {group.device} differs from the one that this run began with: {differs}"
         return Record.failed(record.case, Failure(phase="build", kind="raised", message=message))
 
     def _show(self, message: Mapping[str, Any]) -> None:
         """Show a message about the progress of a device's bench. One that makes no sense is left out."""
         with suppress(LookupError, TypeError, ValueError, AttributeError):
-            progress, case = self._work.progress, self._errands.case(message)
+            progress, case = self._work.progress, self._sent_groups.case(message)
             if case is None:
                 progress.waiting(f"{message['waiting']} ({message['worker']})")
             elif "phase" in message:
@@ -219,9 +219,9 @@ def _reserved(device: str, reservation: Any) -> str:
         raise answers.Unreadable("its answer cannot be read: it does not say for how long it is reserved") from None
 
 
-def _problem(errand: SentGroup, error: BaseException | None) -> tuple[FailureKind, str]:
+def _problem(group: SentGroup, error: BaseException | None) -> tuple[FailureKind, str]:
     """Return why there are no records of a group, in words."""
-    where = f"device {errand.device}"
+    where = f"device {group.device}"
     if isinstance(error, KilledWorker):
         return "crashed", f"{where} left the cluster again and again while it had this group"
     if error is not None:  # `task.measure` answers whatever happens, so that this is another program

@@ -1,4 +1,4 @@
-"""Fetches the results of errands, for each device by itself, so that a frozen one delays no other."""
+"""Fetches the results of groups, for each device by itself, so that a frozen one delays no other."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.client import travel
 from pytest_ngraph.cluster.client.dispatch import Dispatch
-from pytest_ngraph.cluster.client.errands import Errands
 from pytest_ngraph.cluster.client.link import LOST, Link
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.client.remote import RemoteBench
 from pytest_ngraph.cluster.client.remote_host import RemoteHost
+from pytest_ngraph.cluster.client.sent_groups import SentGroups
 from pytest_ngraph.cluster.files import top
 from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
@@ -114,14 +114,14 @@ class ClusterSite:
             work.note(f"{differing}: if the cluster misbehaves, install one version everywhere.")
         for name, why in self._link.unreadable.items():
             work.note(f"device {name} is left out, because its report cannot be read: {why}")
-        errands = Errands(work, uuid.uuid4().hex, project, self._link.user, self._send)
-        for digest, packed in errands.archives.items():
+        sent_groups = SentGroups(work, uuid.uuid4().hex, project, self._link.user, self._send)
+        for digest, packed in sent_groups.archives.items():
             if packed.left_out:
                 of = work.base.name if work.base and digest != project.packed.digest else ""
                 warnings.warn(travel.left_out(packed, of), stacklevel=2)
         return RemoteBench(
-            Dispatch(self._link, errands),
-            errands,
+            Dispatch(self._link, sent_groups),
+            sent_groups,
             work,
             environment=lambda device: self.host(device).environment,
             machines=lambda device: max(len(self._pools.get(device, ())), len(work.profiles[device].pool), 1),

@@ -10,7 +10,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
-from pytest_ngraph.cluster.client.errands import SentGroup
+from pytest_ngraph.cluster.client.sent_groups import SentGroup
 
 AHEAD = 2
 """Groups that a machine has at a time: the one that it measures, and the next, so that it never waits for a client."""
@@ -33,10 +33,10 @@ class Turns:
         self._sent: Counter[str] = Counter()
         self._not_before: dict[str, float] = {}
 
-    def add(self, errands: Iterable[SentGroup]) -> None:
+    def add(self, groups: Iterable[SentGroup]) -> None:
         """Add groups after those that wait for the same device."""
-        for errand in errands:
-            self._waiting.setdefault(errand.device, deque()).append(errand)
+        for group in groups:
+            self._waiting.setdefault(group.device, deque()).append(group)
 
     def take(self) -> list[SentGroup]:
         """Return the groups to send now. They count as sent until `done` or `put_back`."""
@@ -49,12 +49,12 @@ class Turns:
                 taken.append(waiting.popleft())
         return taken
 
-    def done(self, errand: SentGroup) -> None:
+    def done(self, group: SentGroup) -> None:
         """Note that a group that was sent has its records."""
-        self._sent[errand.device] -= 1
+        self._sent[group.device] -= 1
 
-    def put_back(self, errand: SentGroup) -> None:
+    def put_back(self, group: SentGroup) -> None:
         """Send a group again, before the others of its device, but none of them within `AGAIN_S`."""
-        self._sent[errand.device] -= 1
-        self._waiting[errand.device].appendleft(errand)
-        self._not_before[errand.device] = self._clock() + AGAIN_S
+        self._sent[group.device] -= 1
+        self._waiting[group.device].appendleft(group)
+        self._not_before[group.device] = self._clock() + AGAIN_S

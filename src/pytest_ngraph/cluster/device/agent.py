@@ -96,16 +96,16 @@ class Agent:
         # The first entry is the folder that this process was started in.
         sys.path[:] = [*(str(project / entry) for entry in assignment.path), *sys.path[1:]]
         device = Device.from_dict(assignment.device)
-        terms = Conditions(
+        conditions = Conditions(
             common=Settings.from_dict(assignment.settings, cache=compiled_folder()),
             profiles={device.name: device},
             machine=this_machine(),
             threads=assignment.threads,
         )
         self._progress = SentProgress(say)
-        self._terms = terms
+        self._conditions = conditions
         self._against = assignment.base.identity if assignment.base else ""
-        self._kept = (
+        self._results = (
             DeviceResults(
                 store,
                 assignment.run_id,
@@ -116,7 +116,7 @@ class Agent:
             if assignment.session
             else None
         )
-        progress: Progress = JournaledProgress(self._progress, self._kept.enter) if self._kept else self._progress
+        progress: Progress = JournaledProgress(self._progress, self._results.enter) if self._results else self._progress
         self._asked = Asked(
             alone=self._alone,
             calls=self._calls,
@@ -125,8 +125,8 @@ class Agent:
             profiled=self._profiled,
         )
         self._bench = Bench(
-            terms.settings,
-            terms.target,
+            conditions.settings,
+            conditions.target,
             progress,
             self._base(assignment, assignment.base, base) if assignment.base and base else None,
             asked=self._asked,
@@ -150,32 +150,32 @@ class Agent:
             chosen.update(cases[place] for place in places)
         left = []
         for case in cases:
-            record = self._kept.of(case, self._would_follow_from) if self._kept else None
+            record = self._results.of(case, self._would_follow_from) if self._results else None
             if record is not None and self._lacks(record, case):
                 record = None
             if record is not None:
                 self._send(record)
                 continue
             left.append(case)
-            if self._kept and case in self._kept.again:
-                self._say({"case": self._progress.numbers[case], "again": self._kept.again.pop(case)})
+            if self._results and case in self._results.again:
+                self._say({"case": self._progress.numbers[case], "again": self._results.again.pop(case)})
         if left:
             for record in self._bench.run(left):
-                if self._kept:
-                    self._kept.add(record)
+                if self._results:
+                    self._results.add(record)
                 self._send(record)
 
     def close(self) -> None:
         """End every process, and note in the store that this one was not killed."""
         self._bench.close()
-        if self._kept:
-            self._kept.close()
+        if self._results:
+            self._results.close()
 
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """Return what a stored record would follow from if its case were measured now."""
-        settings = self._terms.settings
+        settings = self._conditions.settings
         tails_s = settings.tails_s if record.case in self._calls and record.has_single_calls else 0.0
-        return would_follow_from(record, self._terms.target(record.case), settings, self._against, tails_s=tails_s)
+        return would_follow_from(record, self._conditions.target(record.case), settings, self._against, tails_s=tails_s)
 
     def _lacks(self, record: Record, case: Case) -> bool:
         """Return whether more is asked of a case than an earlier task has measured."""

@@ -40,8 +40,8 @@ class SentGroup:
         return self.cases[0].device
 
 
-class Errands:
-    """Makes the errands of one session. Raises `UsageError` if the base cannot be packed.
+class SentGroups:
+    """The groups of one session, as they are sent. Raises `UsageError` if the base cannot be packed.
 
     Args:
         work: what is to be measured.
@@ -83,7 +83,7 @@ class Errands:
         return self._archives
 
     def make(self, cases: Sequence[Case]) -> SentGroup:
-        """Return the errand of a group."""
+        """Return a group as it is sent."""
         base = self._work.base
         case_of = base.case_of if base else lambda case: None
         asked = self._work.asked
@@ -105,23 +105,23 @@ class Errands:
             figures=tuple(place for place, case in enumerate(cases) if is_read(case)),
             by=self._by,
         )
-        errand = SentGroup(len(self._made), tuple(cases), task.to_dict())
-        self._made.append(errand)
-        return errand
+        group = SentGroup(len(self._made), tuple(cases), task.to_dict())
+        self._made.append(group)
+        return group
 
     def case(self, message: Mapping[str, Any]) -> Case | None:
         """Return the case that a device's message is about; None if it is about no single case."""
         place = message.get("case")
         return None if place is None else self._made[message["group"]].cases[place]
 
-    def record(self, errand: SentGroup, place: int, data: Any) -> Record:
+    def record(self, group: SentGroup, place: int, data: Any) -> Record:
         """Return the record that a device sent, with this machine's paths.
 
         Raises:
             ValueError: it is no record, one with impossible values, or that of another case.
             LookupError, TypeError: the group has no case of this index.
         """
-        case, record = errand.cases[place], shapes.record(data)
+        case, record = group.cases[place], shapes.record(data)
         if record.case != self._project.away(case):
             raise ValueError(f"it sent the record of {record.case.id} for {case.id}")
         follows_from = dict(record.follows_from)

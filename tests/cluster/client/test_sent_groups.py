@@ -11,8 +11,8 @@ from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.bench.work_order import WorkOrder
-from pytest_ngraph.cluster.client.errands import Errands
 from pytest_ngraph.cluster.client.local_project import LocalProject
+from pytest_ngraph.cluster.client.sent_groups import SentGroups
 from pytest_ngraph.cluster.client.site import ClusterSite
 from pytest_ngraph.cluster.project import pack
 from pytest_ngraph.gate import Rule
@@ -74,8 +74,8 @@ def work(project: Path) -> WorkOrder:
 def test_only_what_is_to_be_sent_of_the_base_travels(project: Path) -> None:
     packed = pack(project, send=["src"])
     local = LocalProject(root=project, folder=".", path=(), packed=packed)
-    errands = Errands(work(project), "client", local, send=["src"])
-    (base,) = [each for digest, each in errands.archives.items() if digest != packed.digest]
+    made = SentGroups(work(project), "client", local, send=["src"])
+    (base,) = [each for digest, each in made.archives.items() if digest != packed.digest]
     assert (list(base.sizes), list(base.left_out)) == (["src/nets.py"], ["src/.env"])
 
 
