@@ -15,9 +15,10 @@ from compiled import CPU, Export
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import threads
-from pytest_ngraph.compilers.inductor import PACKAGE, Inductor, cpp_builds, cpp_parts
+from pytest_ngraph.compilers.inductor import Inductor, cpp_builds, cpp_parts
 from pytest_ngraph.compilers.inductor.cpp_builds import Builds
 from pytest_ngraph.compilers.inductor.cpp_parts import Part
+from pytest_ngraph.compilers.inductor.package import PACKAGE
 from pytest_ngraph.workloads.verify import verify
 
 CASE = Case(workload="mha", compiler="inductor", batch_size=1, width=24)

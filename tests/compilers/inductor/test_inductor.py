@@ -13,8 +13,9 @@ from compiled import CPU, Export, Load
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
-from pytest_ngraph.compilers.inductor import CACHE, PACKAGE, TRITON_CACHE, Inductor, _caching_in
+from pytest_ngraph.compilers.inductor import Inductor
 from pytest_ngraph.compilers.inductor.model import InductorModel
+from pytest_ngraph.compilers.inductor.package import CACHE, PACKAGE, TRITON_CACHE, caching_in
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.verify import verify
 
@@ -62,7 +63,7 @@ def test_a_package_whose_constant_weights_spoil_its_outputs_is_compiled_without(
         return lambda *_: [tensor + frozen[-1] for tensor in right]
 
     monkeypatch.setattr(Inductor, "_package", package)
-    monkeypatch.setattr("pytest_ngraph.compilers.inductor._run_package", run)
+    monkeypatch.setattr("pytest_ngraph.compilers.inductor.package.run", run)
     Inductor().compile(artifact, CPU, tmp_path)
     assert frozen == [True, False]
     model = load(CASE, folder=tmp_path)
@@ -75,7 +76,7 @@ def test_each_model_has_its_own_cache_of_triton(tmp_path: Path, monkeypatch: pyt
     """Inductor sets it once for the whole process, unless it is set."""
     monkeypatch.delenv(TRITON_CACHE, raising=False)
     for name in ("first", "second"):
-        with _caching_in(tmp_path / name):
+        with caching_in(tmp_path / name):
             assert Path(os.environ[TRITON_CACHE]).is_relative_to(tmp_path / name)
             assert Path(os.environ[CACHE]) == tmp_path / name
         assert TRITON_CACHE not in os.environ

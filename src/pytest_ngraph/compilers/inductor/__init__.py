@@ -1,8 +1,8 @@
 """TorchInductor: compiles the exported program, ahead of time where possible, or the module at its first call.
 
 In: an artifact. Out: a package, or a cache of kernels, in the folder, and from it an `InductorModel` (`model.py`). This
-file holds the compiler and its options. `cpp_builds.py` runs the C++ compiler on all cores, and cuts a long wrapper
-into parts (`cpp_parts.py`).
+file holds the compiler and its options. `package.py` writes packages and runs them; `cpp_builds.py` runs the C++
+compiler on all cores, and cuts a long wrapper into parts (`cpp_parts.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,8 +20,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch, streams, threads
-from pytest_ngraph.compilers.inductor import cpp_builds
+from pytest_ngraph.compilers.inductor import cpp_builds, package
 from pytest_ngraph.compilers.inductor.model import InductorModel
+from pytest_ngraph.compilers.inductor.package import PACKAGE, UNFROZEN, caching_in, unfrozen
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import inductor as profiling
 from pytest_ngraph.compilers.serving import Serving
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     import torch
 
 Mode = Literal["default", "max-autotune", "reduce-overhead"]
-PACKAGE = "model.pt2"
-UNFROZEN = "unfrozen.txt"
-"""Exists where the program gives wrong outputs with its weights as constants, and says which."""
-CACHE, TRITON_CACHE = "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"
 SEARCHING = (
     "TORCHINDUCTOR_MAX_AUTOTUNE",
     "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM",
@@ -105,11 +101,11 @@ class Inductor:
             return
         loaded = program.load(artifact)
         if self._is_ahead_of_time(artifact, target):
-            package = folder / PACKAGE
-            self._package(loaded, target, package)
-            if self.freezing and (problem := _disagreement(package, artifact, target)):
+            path = folder / PACKAGE
+            self._package(loaded, target, path)
+            if self.freezing and (problem := package.disagreement(path, artifact, target)):
                 (folder / UNFROZEN).write_text(problem)
-                self._package(program.load(artifact), target, package, freezing=False)
+                self._package(program.load(artifact), target, path, freezing=False)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         pytorch.set_up(target)
@@ -117,9 +113,9 @@ class Inductor:
         facts: dict[str, object] = {"mode": self.mode, "freezing": self.freezing, "ahead_of_time": ahead}
         facts["precision"] = program.precision(artifact, target)
         if ahead:
-            facts |= _unfrozen(folder)
+            facts |= unfrozen(folder)
             inputs = program.inputs(artifact, kinds.device(target))
-            return pytorch.load(_run_package(folder / PACKAGE), inputs, artifact, target, source="program", **facts)
+            return pytorch.load(package.run(folder / PACKAGE), inputs, artifact, target, source="program", **facts)
 
         import torch
         from torch._inductor import config
@@ -137,7 +133,7 @@ class Inductor:
             pytorch.set_up(on)
             model = InductorModel(run, built.args, on, source="module" if is_module else "program", **facts)
             try:
-                with _caching_in(folder), _on_all_cores(on), config.patch(options):
+                with caching_in(folder), _on_all_cores(on), config.patch(options):
                     self._call_first(model, is_module=is_module)
                 model.note_compiled(built.module if is_module else None)
             except BaseException:
@@ -160,9 +156,9 @@ class Inductor:
         """Return the package, compiled once more. Raise `Unsupported` for what has none."""
         if not self._is_ahead_of_time(artifact, target):
             raise Unsupported("inductor can be profiled where it compiles ahead of time, and here it does not")
-        options = profiling.options() | ({"freezing": False} if _unfrozen(compiled) else {})
-        package = partial(self._package, program.load(artifact), target, **options)
-        return profiling.ProfiledPackage(package, _run_package, artifact)
+        options = profiling.options() | ({"freezing": False} if unfrozen(compiled) else {})
+        write = partial(self._package, program.load(artifact), target, **options)
+        return profiling.ProfiledPackage(write, package.run, artifact)
 
     def _why_not_ahead(self, artifact: Artifact, target: Target) -> str:
         if not self.ahead_of_time:
@@ -200,51 +196,10 @@ class Inductor:
         return is_asked_for and target.kind == "cpu" and target.objective == "latency"
 
     def _package(self, loaded: torch.export.ExportedProgram, target: Target, path: Path, **further: Any) -> None:
-        import torch
         import torch._inductor
-        from torch._inductor.utils import clear_inductor_caches
 
-        pytorch.set_up(target)  # loops are generated for this number of threads
         options = torch._inductor.list_mode_options(self.mode) | {"freezing": self.freezing} | further
-        with (
-            tempfile.TemporaryDirectory(prefix="ngraph-inductor-") as cache,
-            _caching_in(Path(cache)),
-            threads.on_first_core(target),
-            cpp_builds.side_by_side(),
-            torch.no_grad(),
-        ):
-            torch._inductor.aoti_compile_and_package(loaded, package_path=str(path), inductor_configs=options)
-        clear_inductor_caches()  # torch 2.7 would include a header of this folder in what it compiles next
-
-
-def _run_package(path: Path) -> pytorch.Run:
-    import torch
-
-    # Not `torch._inductor.aoti_load_package`, which wraps this: it first spends seconds on compiling programs that try
-    # the processor's vector instructions, and parses the structure of inputs and outputs again at every call.
-    # Name, threads, runners and device are the defaults; older versions require them, torch 2.7 lacks the last two.
-    package: Any = torch._C._aoti.AOTIModelPackageLoader  # its parameters differ from version to version
-    try:
-        loader = package(str(path), "model", False, 1, -1)
-    except TypeError:
-        loader = package(str(path), "model", False)
-    return lambda *inputs: loader.boxed_run(list(inputs))
-
-
-def _disagreement(package: Path, artifact: Artifact, target: Target) -> str:
-    """Return how the outputs of a package differ from those of eager PyTorch; empty where they agree."""
-    from pytest_ngraph.workloads.verify import agreement
-
-    pytorch.set_up(target)
-    with threads.on_first_core(target):
-        outputs = pytorch.PytorchModel(_run_package(package), program.inputs(artifact), target).outputs()
-    return agreement(outputs, artifact, target.precision).problem
-
-
-def _unfrozen(folder: Path) -> dict[str, object]:
-    """Return the facts of a package that was compiled without freezing because of what it gave with it."""
-    note = folder / UNFROZEN
-    return {"freezing": False, "unfrozen": note.read_text()} if note.exists() else {}
+        package.write(loaded, target, path, options)
 
 
 @contextmanager
@@ -268,22 +223,3 @@ def _require_toolchain(target: Target) -> None:
         raise Unsupported(f"inductor needs a C++ compiler and {cxx()!r} is not on PATH: install g++, or set CXX")
     if target.kind != "cpu" and not is_importable("triton"):
         raise Unsupported("inductor needs triton on a GPU: pip install triton")
-
-
-@contextmanager
-def _caching_in(folder: Path) -> Iterator[None]:
-    """Make Inductor and Triton cache in this folder: they read the environment variables at every use.
-
-    Where Triton's is not set, Inductor sets it to a folder of the first model, for the life of the process.
-    """
-    folders = {CACHE: str(folder), TRITON_CACHE: str(folder / "triton")}
-    before = {name: os.environ.get(name) for name in folders}
-    os.environ.update(folders)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
