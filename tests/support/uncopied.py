@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import torch
 from torch.nn.utils import prune
 
+from pytest_ngraph import Built
+
 
 class Locked(torch.nn.Module):
     """Holds locks, as modules with a cache of their own do."""
@@ -16,7 +18,7 @@ class Locked(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.conv = torch.nn.Conv2d(3, 8, 3)
-        self.lock, self.condition = threading.Lock(), threading.Condition()
+        self.lock, self.condition, self.ready = threading.Lock(), threading.Condition(), threading.Event()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         with self.lock, self.condition:
@@ -33,7 +35,18 @@ class Generating(Locked):
         self.steps: Iterator[int] = (number for number in range(9))
 
 
+KEPT = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.0)).bfloat16()
 KEPT_LOCKED, KEPT_GENERATING = Locked(), Generating()
+
+
+def cast() -> tuple[torch.nn.Module, torch.Tensor]:
+    """Return the network that this module keeps, to be cast."""
+    return KEPT, torch.rand(1, 4)
+
+
+def own() -> Built:
+    """Return it as it is."""
+    return Built(KEPT, (torch.rand(1, 4, dtype=torch.bfloat16),), as_is=True)
 
 
 def normalized() -> tuple[torch.nn.Module, torch.Tensor]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from kept_nets import MODEL, Locked, locked, normalized
 from torch import nn
+from uncopied import KEPT, Locked, locked, normalized
 
 from pytest_ngraph.case import Case, Precision
 from pytest_ngraph.errors import UsageError
@@ -33,7 +33,7 @@ class Remembering(nn.Module):
 
 
 def _case(function: str, precision: Precision = "fp32") -> Case:
-    return Case(workload=f"kept_nets:{function}", compiler="identity", batch_size=1, precision=precision)
+    return Case(workload=f"uncopied:{function}", compiler="identity", batch_size=1, precision=precision)
 
 
 @pytest.mark.parametrize("function", [locked, normalized])
@@ -74,11 +74,11 @@ def test_a_module_that_the_user_keeps_is_as_it_was(tmp_path: Path) -> None:
     for name in ("cast", "own"):
         (tmp_path / name).mkdir()
     export(_case("cast"), tmp_path / "cast")
-    assert MODEL.training
-    assert {each.dtype for each in MODEL.parameters()} == {torch.bfloat16}
+    assert KEPT.training
+    assert {each.dtype for each in KEPT.parameters()} == {torch.bfloat16}
     assert export(_case("own"), tmp_path / "own").precisions == ("bf16",)
     build(_case("cast"))
-    assert build(_case("own")).module is MODEL
+    assert build(_case("own")).module is KEPT
 
 
 @pytest.mark.parametrize("function", ["locked", "normalized"])
@@ -92,9 +92,9 @@ def test_what_python_cannot_copy_is_exported(function: str, precision: Precision
 def test_what_cannot_be_copied_at_all_is_cast_nowhere_but_to_fp32(tmp_path: Path) -> None:
     for name in ("fp32", "bf16"):
         (tmp_path / name).mkdir()
-    assert export(_case("uncopyable"), tmp_path / "fp32").program
+    assert export(_case("generating"), tmp_path / "fp32").program
     with pytest.raises(
         UsageError, match=r"cannot be copied \(TypeError: .*generator.*\), .* Leave out precision"
     ) as no:
-        export(_case("uncopyable", "bf16"), tmp_path / "bf16")
+        export(_case("generating", "bf16"), tmp_path / "bf16")
     assert "\n" not in str(no.value)
