@@ -13,6 +13,7 @@ from launched import costs
 from launching import exact
 from synthetic import case, failed, measured
 
+from pytest_ngraph.artifact import Model
 from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.costs import Costs
@@ -81,6 +82,16 @@ def test_what_is_asked_for_beside_a_base_and_is_not_there_is_measured_again(tmp_
     assert stands(record, Asked())
     assert not stands(record, asked)
     assert stands(dataclasses.replace(record, comparison=failed_then), asked), "it was tried"
+
+
+def test_an_unchanged_case_is_measured_where_its_figures_are_needed(tmp_path: Path) -> None:
+    """A threshold or a report that a later session asks for."""
+    made = {"graph": "g", "files": {}}
+    record = dataclasses.replace(Record.unchanged(CASE, Comparison(same=True), Model()), follows_from=made)
+    for asked, stands in ((Asked(), True), (Asked(figures={CASE}), False)):
+        resumed = ResumedRun(Run(id="1", records=(record,)), Journal(tmp_path, {}), 1)
+        assert resumed.stands(CASE, lambda record: made, asked) is stands
+    assert list(resumed.notes) == ["1 case measured again: it equals its base's, and its figures are needed now."]
 
 
 def test_a_finished_run_is_gone_on_with_to_measure_again_what_crashed(quick_project: pytest.Pytester) -> None:
@@ -163,6 +174,8 @@ def kept_records(draw: st.DrawFn) -> Record:
     made = draw(st.sampled_from([MADE, MADE, MADE | {"python": "3.11"}, MADE | {"graph": ""}, MADE | {"files": 1}, {}]))
     if draw(st.integers(0, 3)) == 0:
         return dataclasses.replace(failed(CASE, kind=draw(st.sampled_from(["crashed", "raised"]))), follows_from=made)
+    if draw(st.integers(0, 3)) == 0:
+        return dataclasses.replace(Record.unchanged(CASE, Comparison(same=True), Model()), follows_from=made)
     compared = Comparison(
         launches=(exact(0.0),) * draw(st.integers(0, 1)),
         alone_problem=draw(st.sampled_from(["", "no memory"])),
@@ -185,7 +198,7 @@ def kept_records(draw: st.DrawFn) -> Record:
     made=st.lists(kept_records(), max_size=6),
     crashed=st.integers(0, 3),
     scored_by=st.sampled_from(["", "package:score"]),
-    asked=st.sets(st.sampled_from(["alone", "calls", "tails", "served", "profiled", "compile_s"])),
+    asked=st.sets(st.sampled_from(["alone", "calls", "tails", "served", "profiled", "compile_s", "figures"])),
     retry_failed=st.booleans(),
 )
 def test_an_outline_shows_what_the_records_show(

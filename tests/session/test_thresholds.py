@@ -103,7 +103,15 @@ def test_all_limits_of_a_run_share_the_error_level_from_its_first_test_on() -> N
 def test_what_has_to_be_measured_follows_from_the_thresholds() -> None:
     asked = held("p99:10% if b=8", "compile_s:20% if b=1", "p50>1s if b=1").asked
     assert (asked.calls, asked.tails, asked.alone) == ({ONE, EIGHT}, {EIGHT}, {ONE})
-    assert held("throughput<100").asked == Asked(calls=set(), served=set(), profiled=set(), compile_s=set())
+    rounds = Asked(calls=set(), served=set(), profiled=set(), compile_s=set(), figures={ONE, EIGHT})
+    assert held("throughput<100").asked == rounds
+
+
+@pytest.mark.parametrize("reason", ["tails", "serving", "figures", ""])
+def test_figures_are_read_where_an_option_needs_them(reason: str) -> None:
+    ours = SessionThresholds([], **dict.fromkeys(filter(None, [reason]), True))
+    ours.to_bases([ONE], [], GateOptions())
+    assert (ONE in ours.asked.figures) is bool(reason)
 
 
 def test_an_option_asks_for_the_calls_of_every_case() -> None:

@@ -23,6 +23,7 @@ class Asked:
         served: what serving them costs is measured, beside a base also what serving that costs.
         profiled: it is profiled where their time goes.
         compile_s: the seconds that compiling takes are needed: nothing else may compile meanwhile.
+        figures: something reads their figures, so that they are measured even if they equal their base's.
     """
 
     alone: Collection[Case] = ()
@@ -31,6 +32,7 @@ class Asked:
     served: Collection[Case] = ()
     profiled: Collection[Case] = ()
     compile_s: Collection[Case] = ()
+    figures: Collection[Case] = ()
 
     def of(self, case: Case) -> tuple[bool, ...]:
         """Return which of these are asked of a case."""
@@ -41,6 +43,7 @@ class Asked:
             case in self.served,
             case in self.profiled,
             case in self.compile_s,
+            case in self.figures,
         )
 
 
@@ -49,6 +52,8 @@ NOTHING = Asked()
 
 def lacking(record: Record, case: Case, asked: Asked) -> Iterator[str]:
     """Yield what is asked of a case that its record does not have."""
+    if case in asked.figures and record.outcome == "unchanged":
+        yield "it equals its base's, and its figures are needed now"
     if record.lacks_score(case):
         yield f"{case.scored_by} has not scored it"
     if case in asked.served and record.lacks_costs:

@@ -67,6 +67,7 @@ class Judgement:
             tails=options.tails,
             serving=options.serving,
             profiles=options.gate.explain == "all",
+            figures=options.reads_figures,
         )
         self._results = Results(extra_metrics, options.store)
         self._answered: set[tuple[str, str]] = set()
@@ -92,11 +93,6 @@ class Judgement:
                 "--ngraph-goal=threshold: no threshold is about a figure that rounds show. Give one, such as "
                 "--ngraph-fail-on='speedup<1.2', or another goal: rank, best, precision."
             )
-
-    @property
-    def has_thresholds(self) -> bool:
-        """Whether any case is held to a threshold."""
-        return self._thresholds.is_any
 
     @property
     def asked(self) -> Asked:

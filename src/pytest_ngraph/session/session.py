@@ -84,9 +84,6 @@ class Session:
             progress,
             against,
             resumed,
-            reads_figures=lambda: (
-                options.reads_figures or options.tails or options.serving or self.judgement.has_thresholds
-            ),
             is_over=lambda: options.resume.is_over(clock() - self._started_s),
             limits=lambda: self.judgement.knowledge_of_limits,
         )

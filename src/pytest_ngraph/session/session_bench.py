@@ -38,7 +38,6 @@ class SessionBench:
         progress: hears what is being measured.
         against: base that is measured beside the cases; None for none.
         resumed: run that this session goes on with; None for a new one.
-        reads_figures: whether figures of all cases are needed, also of those that equal their base's.
         is_over: whether the time of the session is over.
         limits: returns the limits on metrics that follow from rounds, by case, and how many comparisons share the
             chance of an error.
@@ -56,14 +55,12 @@ class SessionBench:
         progress: Progress,
         against: LiveBase | None = None,
         resumed: ResumedRun | None = None,
-        reads_figures: Callable[[], bool] = lambda: True,
         is_over: Callable[[], bool] = lambda: False,
         limits: Callable[[], tuple[Mapping[Case, Sequence[Limit]], int]] = lambda: ({}, 1),
     ) -> None:
         self.wanted: set[Case] = set()
         self._again: dict[Case, str] = {}
         self._noted: list[str] = []
-        self._reads_figures = reads_figures
         self._limits = limits
         self._is_over = is_over
         self._options = options
@@ -138,7 +135,7 @@ class SessionBench:
     def _open(self, measured: Collection[Case], asked: Asked) -> Measurer:
         from pytest_ngraph.bench.work_order import WorkOrder
 
-        base = self._base()
+        base = self._base(asked)
         obstacle = self._why_not_ahead(asked) if self._options.precompile else ""
         if obstacle:
             self._noted.append(f"Nothing was compiled ahead: {obstacle}.")
@@ -207,12 +204,9 @@ class SessionBench:
             return self._options.gate.threads
         return self._against.threads(this_machine().cores, self._resumed.threads if self._resumed else None)
 
-    def _base(self) -> Base | None:
+    def _base(self, asked: Asked) -> Base | None:
         """Return what the planned cases are compared with."""
         if self._against is None or self._options.settings.smoke:
             return None
         heads = [(self._plan.nodeid(case), case) for case in self._plan]
-        return self._against.open(heads, self._measures_unchanged)
-
-    def _measures_unchanged(self, case: Case) -> bool:
-        return self._reads_figures() or case in self.wanted
+        return self._against.open(heads, lambda case: case in asked.figures or case in self.wanted)

@@ -57,18 +57,26 @@ class SessionThresholds:
         tails: whether single calls of every case are timed, whatever the thresholds are.
         serving: whether it is measured what serving every case costs, likewise.
         profiles: whether it is profiled where the time of every case goes.
+        figures: whether something reads the figures of every case, besides thresholds and the options above.
 
     Attributes:
         asked: what has to be measured of the cases besides their rounds, once `to_bases` was called.
     """
 
     def __init__(
-        self, thresholds: Iterable[Threshold], *, tails: bool = False, serving: bool = False, profiles: bool = False
+        self,
+        thresholds: Iterable[Threshold],
+        *,
+        tails: bool = False,
+        serving: bool = False,
+        profiles: bool = False,
+        figures: bool = False,
     ) -> None:
         self._everywhere = list(thresholds)
         self._tails = tails
         self._serving = serving
         self._profiles = profiles
+        self._figures = figures
         self.asked = NOTHING
         self._own: dict[Case, dict[str, list[Threshold]]] = defaultdict(lambda: defaultdict(list))
         self._gates: list[MetricGate] = []
@@ -114,7 +122,8 @@ class SessionThresholds:
             calls |= need_calls(self._every, self._cases)
             served |= need_costs(self._every, self._cases)
         profiled, compile_s = self._profiles, any(threshold.metric in OF_COMPILING for threshold, _ in self._every)
-        of_all = {"profiled": profiled, "compile_s": compile_s}
+        figures = self._figures or self._tails or self._serving or self.is_any
+        of_all = {"profiled": profiled, "compile_s": compile_s, "figures": figures}
         return Asked(
             calls=calls, served=served, **{name: set(self._cases if every else ()) for name, every in of_all.items()}
         )

@@ -123,6 +123,7 @@ class Agent:
             tails=self._tails,
             served=self._served,
             profiled=self._profiled,
+            figures=self._figures,
         )
         self._bench = Bench(
             conditions.settings,
@@ -179,8 +180,6 @@ class Agent:
 
     def _lacks(self, record: Record, case: Case) -> bool:
         """Return whether more is asked of a case than an earlier task has measured."""
-        if record.outcome == "unchanged":
-            return case in self._figures
         lacks_calls = case in self._calls and record.has_single_calls and not record.calls
         return lacks_calls or any(lacking(record, case, self._asked))
 
