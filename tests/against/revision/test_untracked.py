@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from repository import Repository
@@ -52,16 +54,25 @@ def test_what_git_tracks_stays_as_it_was(with_weights: Repository, tmp_path: Pat
         assert (tree.root / "nets.py").read_text() == "REVISION = 'first'\n"
 
 
-def test_on_another_file_system_they_are_copied(
-    with_weights: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("shares_blocks", [True, False])
+def test_what_a_revision_writes_to_them_stays_in_its_worktree(
+    with_weights: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, shares_blocks: bool
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EXDEV, "Invalid cross-device link")
+    """Whether their file system has files that share blocks until they are written to, or not."""
 
-    monkeypatch.setattr(os, "link", refuse)
+    def clone(target: BinaryIO, _: int, source: int) -> None:
+        if not shares_blocks:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        target.write(os.pread(source, 100, 0))
+
+    monkeypatch.setattr("fcntl.ioctl", clone)
+    file = with_weights.root / "asr" / "first.pt"
+    file.chmod(0o640)
     with Worktree(resolve("HEAD", with_weights.root), tmp_path, ["asr"]) as tree:
-        (tree.root / "asr" / "first.pt").write_text("changed")
-    assert (with_weights.root / "asr" / "first.pt").read_text() == "asr/first.pt"
+        brought = tree.root / "asr" / "first.pt"
+        assert (brought.read_text(), stat.S_IMODE(brought.stat().st_mode)) == ("asr/first.pt", 0o640)
+        brought.write_text("changed")
+    assert file.read_text() == "asr/first.pt"
 
 
 @pytest.mark.parametrize("pattern", ["asr/*.onnx", "../elsewhere"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 from collections.abc import Sequence
@@ -10,11 +11,14 @@ from pathlib import Path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.git import GitFailed, git
 
+FICLONE = 0x40049409
+"""Has a file share the blocks of another one until either is written to: ioctl_ficlone(2)."""
+
 
 def bring_untracked(patterns: Sequence[str], source: Path, target: Path) -> None:
     """Give a worktree the files of another that match and that git does not track. What it has stays as it is.
 
-    Each is a hard link where the file system allows, and else a copy: weights are large.
+    Each is a copy, because the revision's code may write to it. Weights are large: it shares their blocks where it can.
 
     Args:
         patterns: git's pathspecs, relative to `source`: `weights`, `asr/*.pt`.
@@ -28,7 +32,7 @@ def bring_untracked(patterns: Sequence[str], source: Path, target: Path) -> None
         file = target / name
         if not os.path.lexists(file) and (source / name).is_file():
             file.parent.mkdir(parents=True, exist_ok=True)
-            _link_or_copy(source / name, file)
+            _copy(source / name, file)
 
 
 def untracked_files(patterns: Sequence[str], root: Path) -> list[str]:
@@ -53,8 +57,10 @@ def _matching(pattern: str, root: Path) -> list[str]:
     return [name for name in untracked.split("\0") if name]
 
 
-def _link_or_copy(file: Path, copy: Path) -> None:
+def _copy(file: Path, copy: Path) -> None:
     try:
-        os.link(file.resolve(), copy)
-    except OSError:  # another file system, or one without links
-        shutil.copy2(file, copy)
+        with file.open("rb") as source, copy.open("xb") as target:
+            fcntl.ioctl(target, FICLONE, source.fileno())
+    except OSError:  # another file system, or one whose files cannot share blocks
+        shutil.copyfile(file, copy)
+    shutil.copystat(file, copy)
