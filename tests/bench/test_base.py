@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from threading import Event
 from typing import Any, cast
 
+import pytest
 from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.base import Base, Opponents
 from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.workers import Workers
 from pytest_ngraph.case import Case
+from pytest_ngraph.record import Failure
 
 HEAD = case("openvino", 8)
 TARGETS = {HEAD.device: Target(cores=(2, 3))}
@@ -30,6 +34,28 @@ class Exporter:
 
     def request(self, do: str, **arguments: Any) -> dict[str, Any]:
         return Artifact(folder=Path(arguments["folder"]), case=Case.from_dict(arguments["case"])).to_dict()
+
+
+class Slow(Exporter):
+    """Answers only once it is killed, or at once if `is_quick`."""
+
+    def __init__(self, *, is_quick: bool = False) -> None:
+        super().__init__()
+        self._is_free = Event()
+        self.kills = 0
+        if is_quick:
+            self._is_free.set()
+
+    def request(self, do: str, **arguments: Any) -> dict[str, Any]:
+        if not self._is_free.wait(timeout=60):
+            raise AssertionError("it was not killed")
+        if self.kills:
+            raise WorkerFailed(Failure(phase="build", kind="crashed", message="killed"))
+        return super().request(do, **arguments)
+
+    def kill(self) -> None:
+        self.kills += 1
+        self._is_free.set()
 
 
 def base_of(case: Case) -> Base:
@@ -63,3 +89,15 @@ def test_a_base_on_a_device_that_is_gone_is_built_where_the_head_is(tmp_path: Pa
     assert opponent.case == base_case
     assert comparison.base == base_case.id
     assert exporter.targets == [TARGETS[HEAD.device]]
+
+
+@pytest.mark.parametrize(("is_quick", "kills"), [(False, 1), (True, 0)])
+def test_an_interrupt_does_not_wait_for_the_base(tmp_path: Path, *, is_quick: bool, kills: int) -> None:
+    """What was built by then stays, and so does its worker."""
+    exporter = Slow(is_quick=is_quick)
+    opponents = Opponents(base_of(HEAD), cast("Workers", exporter), lambda case: Target(), 60, tmp_path)
+    opponents.build_ahead(HEAD)
+    if is_quick:
+        opponents.of(HEAD, Artifact(folder=tmp_path, case=HEAD.group))
+    opponents.close()
+    assert exporter.kills == kills

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.differing import Files, Side, compared
 from pytest_ngraph.bench.home import Home
-from pytest_ngraph.bench.process import WorkerFailed
+from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.workers import BASE_EXPORTER, EXPORTER, Role, Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, Placement
@@ -130,7 +130,7 @@ class Opponents:
         self._folder = folder
         self._built: dict[Case, Artifact | Unbuilt] = {}
         self._compilers: dict[tuple[str, Role], Files] = {}
-        self._building: dict[Case, Future[Artifact | Unbuilt]] = {}
+        self._building: dict[Case, tuple[WorkerProcess | None, Future[Artifact | Unbuilt]]] = {}
         self._numbers = count()
         self._thread = ThreadPoolExecutor(max_workers=1)
 
@@ -138,11 +138,14 @@ class Opponents:
         """Begin to build the artifact of a case's opponent, while something else is built."""
         opponent = self._base.case_of(case)
         if opponent is not None:
-            export = self._exporter(opponent.group, self._target(case.group))
-            self._building[opponent.group] = self._thread.submit(export)
+            worker, export = self._exporter(opponent.group, self._target(case.group))
+            self._building[opponent.group] = worker, self._thread.submit(export)
 
     def close(self) -> None:
-        """Wait until nothing is built any more."""
+        """End what is still being built: nobody waits for it any more, as after an interrupt."""
+        for worker, building in self._building.values():
+            if worker is not None and not building.done():
+                worker.kill()
         self._thread.shutdown()
 
     def beside_nothing(self, case: Case, reason: str, prepare: Callable[[Opponent], Record]) -> Comparison:
@@ -224,14 +227,19 @@ class Opponents:
     def _artifact(self, case: Case, target: Target) -> Artifact | Unbuilt:
         """Return what the base's group starts from, or why it cannot be built. It is built for the head's target."""
         if case not in self._built:
-            building = self._building.get(case)
-            self._built[case] = building.result() if building else self._exporter(case, target)()
+            if case in self._building:
+                _, building = self._building[case]
+                self._built[case] = building.result()
+            else:
+                _, export = self._exporter(case, target)
+                self._built[case] = export()
         return self._built[case]
 
-    def _exporter(self, case: Case, target: Target) -> Callable[[], Artifact | Unbuilt]:
-        """Return a function that builds the artifact, in any thread.
+    def _exporter(self, case: Case, target: Target) -> tuple[WorkerProcess | None, Callable[[], Artifact | Unbuilt]]:
+        """Return a function that builds the artifact, in any thread, and the worker that it asks.
 
-        The worker is started in this thread, because it ends with the thread that starts it.
+        The worker is started in this thread, because it ends with the thread that starts it. It is None where it could
+        not be started.
         """
         base = self._base
         folder = self._folder / f"base-{next(self._numbers)}"
@@ -240,7 +248,7 @@ class Opponents:
             worker = self._workers.resident(BASE_EXPORTER, target, base.home)
         except (OSError, WorkerFailed) as error:
             problem = Unbuilt(str(error), "raised")
-            return lambda: problem
+            return None, lambda: problem
 
         def export() -> Artifact | Unbuilt:
             try:
@@ -259,7 +267,7 @@ class Opponents:
                 return Unbuilt(_with_advice(error.failure.message, base.instead_of), error.failure.kind)
             return Artifact.from_dict(answer)
 
-        return export
+        return worker, export
 
 
 def _with_advice(reason: str, instead_of: tuple[Path, Path] | None) -> str:
