@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -164,13 +165,17 @@ def test_what_a_killed_process_left_goes_with_the_next(repository: Repository, p
     assert _left(repository, parent) == (1, [])
 
 
-def test_what_is_left_of_a_folder_that_is_gone_goes_too(repository: Repository, parent: Path) -> None:
+def test_what_is_left_of_a_folder_that_is_not_here_goes_after_a_week(repository: Repository, parent: Path) -> None:
+    """A run in another container has its folder elsewhere, and would lose what git knows of it."""
     with _start(repository, parent) as process:
         assert _is_ready(process)
         process.kill()
     next(parent.iterdir()).rename(parent.parent / "elsewhere")
-    with Worktree(resolve("HEAD", repository.root), parent):
-        assert repository.worktrees() == 2
+    (git_file,) = (repository.root / ".git" / "worktrees").glob("*/gitdir")
+    for days, worktrees in ((0, 3), (6, 3), (8, 2)):
+        os.utime(git_file, times=(0, time.time() - days * 24 * 3600))
+        with Worktree(resolve("HEAD", repository.root), parent):
+            assert repository.worktrees() == worktrees
 
 
 def test_paths_that_git_writes_relative(repository: Repository, parent: Path) -> None:

@@ -6,6 +6,7 @@ import atexit
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,9 @@ from pytest_ngraph.system.git import GitFailed, answers, git
 from pytest_ngraph.system.relocation import import_path, moved
 
 PREFIX = "ngraph-base-"
+ELSEWHERE_S = 7 * 24 * 3600.0
+"""A worktree whose folder is not here may be that of a run on another machine, or in another container, that shares the
+repository. Once it is this old, no run has it any more."""
 
 
 class Worktree:
@@ -133,19 +137,20 @@ def remove_left_over(common: Path) -> None:
     for administration in (common / "worktrees").glob(f"{PREFIX}*"):
         try:
             git_file = (administration / "gitdir").read_text().strip()
+            age_s = time.time() - (administration / "gitdir").stat().st_mtime
         except OSError:
             continue  # another process is making or removing it
         root = (administration / git_file).parent  # with worktree.useRelativePaths, git writes a relative path
-        if root.name == administration.name and not _is_held(root):
+        if root.name == administration.name and not _is_held(root, age_s):
             with held_back():
                 _remove(root, administration)
 
 
-def _is_held(root: Path) -> bool:
+def _is_held(root: Path, age_s: float) -> bool:
     try:
         descriptor = os.open(root, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        return False
+        return age_s < ELSEWHERE_S
     except OSError:
         return True  # the folder of another user
     try:
