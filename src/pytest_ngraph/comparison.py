@@ -173,6 +173,11 @@ class Comparison:
     explanation: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def ways(self) -> tuple[Comparison, ...]:
+        """The comparison itself, and that of the modules where there is one."""
+        return (self, self.module) if self.module else (self,)
+
+    @property
     def elapsed_s(self) -> float:
         """Wall seconds of measuring, all launches together."""
         return sum(each.elapsed_s for each in self.launches)

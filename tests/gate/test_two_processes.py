@@ -65,6 +65,15 @@ def test_the_worse_of_two_verdicts_counts_and_says_what_it_is_about(
     assert (found.name, found.compared) == (name, about)
 
 
+@pytest.mark.parametrize("program", [(), launches(0.01), launches(0.0)])
+def test_a_base_that_is_broken_in_one_of_two_ways_is_not_noise(program: tuple[Launch, ...]) -> None:
+    """Also where noise left the other way undecided."""
+    modules = dataclasses.replace(MODULES, share=0.5, problem="the base does not run: crashed", broken="crashed")
+    programs = Comparison(against="main", subject="program", share=0.5, launches=program, module=modules)
+    found = verdict(CASE, programs, RULE)
+    assert (found.name, found.compared, found.broken) == ("inconclusive", "module", True)
+
+
 def test_two_comparisons_share_the_level_of_a_case() -> None:
     tails = {share: _tail(share) for share in (0.5, 1.0)}
     assert tails[0.5] == pytest.approx(tails[1.0] / 2)

@@ -65,6 +65,8 @@ def test_a_base_that_crashed_beside_it_counts(tmp_path: Path) -> None:
     record = dataclasses.replace(measured(CASE, 0.1), comparison=Comparison(broken="crashed"))
     assert record.may_pass
     assert not dataclasses.replace(record, comparison=Comparison(broken="raised")).may_pass
+    in_two_ways = Comparison(module=Comparison(broken="timed out"))
+    assert dataclasses.replace(record, comparison=in_two_ways).may_pass
 
 
 @pytest.mark.parametrize("name", ["alone", "tails"])

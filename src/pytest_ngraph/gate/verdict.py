@@ -133,10 +133,10 @@ class Verdict:
 def verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:
     """Return the verdict on a case of which no more will be measured.
 
-    Where it was compared in two ways, the worse verdict counts.
+    Where it was compared in two ways, the worse verdict counts; of two alike, the one of a base that is broken.
     """
-    ways = [comparison, comparison.module] if comparison.module else [comparison]
-    return min((_verdict(case, way, rule) for way in ways), key=lambda found: IN_TWO_WAYS.index(found.name))
+    found = (_verdict(case, way, rule) for way in comparison.ways)
+    return min(found, key=lambda each: (IN_TWO_WAYS.index(each.name), not each.broken))
 
 
 def _verdict(case: Case, comparison: Comparison, rule: Rule) -> Verdict:

@@ -181,8 +181,9 @@ class Record:
     @property
     def may_pass(self) -> bool:
         """Whether the case, or the base beside it, failed in a way that may have been chance."""
-        kind = self.failure.kind if self.failure else self.comparison.broken if self.comparison else ""
-        return kind in PASSING
+        if self.failure is not None:
+            return self.failure.kind in PASSING
+        return self.comparison is not None and any(way.broken in PASSING for way in self.comparison.ways)
 
     @property
     def lacks_costs(self) -> bool:

@@ -26,7 +26,7 @@ from pytest_ngraph.store.lines import records_at
 from pytest_ngraph.store.run import Run
 from pytest_ngraph.system.files import write_whole
 
-VERSION = 1
+VERSION = 2
 """Version of the format, and of what is computed for it. An outline of another version is made again."""
 FOLDER, SUFFIX = "outlines", ".npz"
 COLUMNS: dict[str, str] = {
