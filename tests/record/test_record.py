@@ -8,6 +8,7 @@ from synthetic import case, measured
 
 from pytest_ngraph.artifact import Model
 from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round, Warmup
 from pytest_ngraph.stats import intervals_of_rounds
 
@@ -62,6 +63,14 @@ def test_converting_and_compiling_are_read_together(record: Record) -> None:
     assert compiled.total_compile_s == 5.0
     assert (compiled.reading("compile_s"), compiled.reading("cpu_percent")) == (5.0, 50.0)
     assert record.total_compile_s is None
+
+
+def test_a_problem_is_why_there_is_no_measurement(record: Record, a_case: Case) -> None:
+    failure = Failure(phase="compile", kind="raised", message="no such operator")
+    assert Record.failed(a_case, failure).problem == "no such operator"
+    assert Record.skipped(a_case, "there is no GPU").problem == "there is no GPU"
+    for without in (record, Record.unchanged(a_case, Comparison(same=True), Model())):
+        assert without.problem == ""
 
 
 def test_failed_record_round_trip(a_case: Case) -> None:

@@ -24,8 +24,7 @@ def launch_alone(launch: Callable[[str], Record]) -> tuple[tuple[AloneLaunch, ..
     for arm in ORDER:
         record = launch(arm)
         if record.outcome != "measured":
-            reason = record.failure.message if record.failure else record.skip_reason
-            return tuple(done), f"launching the {arm} alone failed: {reason}"
+            return tuple(done), f"launching the {arm} alone failed: {record.problem}"
         done.append(
             AloneLaunch(
                 arm=arm,

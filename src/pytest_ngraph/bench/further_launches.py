@@ -218,9 +218,8 @@ class FurtherLaunches:
             alone = arm.alone(which, self._settings, lambda _: worker)
             self._prepare(alone)
             deployment = self._costs.write(alone, (home or OWN_HOME).python)
-        prepared = alone.prepared
-        reason = prepared.failure.message if prepared.failure else prepared.skip_reason
-        return deployment or Deployment(Costs(problem=f"the {which} alone cannot be prepared: {reason}"))
+        problem = f"the {which} alone cannot be prepared: {alone.prepared.problem}"
+        return deployment or Deployment(Costs(problem=problem))
 
     def _run_alone(self, arm: Arm, settings: Settings) -> Record:
         """Prepare and measure one arm with no other beside it, and return its record."""

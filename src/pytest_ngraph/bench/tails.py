@@ -106,9 +106,7 @@ def launch_calls(launch: Callable[[], CallLaunch | Record]) -> tuple[tuple[CallL
     for _ in range(LAUNCHES):
         found = launch()
         if isinstance(found, Record):
-            reason = found.failure.message if found.failure else found.skip_reason
-            if found.comparison:
-                reason = found.comparison.problem or reason
+            reason = (found.comparison.problem if found.comparison else "") or found.problem
             return tuple(done), f"launching both to time single calls failed: {reason}"
         done.append(found)
     return tuple(done), ""

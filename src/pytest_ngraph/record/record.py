@@ -179,6 +179,11 @@ class Record:
         return intervals_of_rounds(self.samples[None, :]).dividing(np.array([float(self.case.batch_size)]))[0]
 
     @property
+    def problem(self) -> str:
+        """Why the case has no measurement of its own; empty where it has one, or needs none."""
+        return self.failure.message if self.failure else self.skip_reason
+
+    @property
     def may_pass(self) -> bool:
         """Whether the case, or the base beside it, failed in a way that may have been chance."""
         if self.failure is not None:
