@@ -36,6 +36,7 @@ class SimulatedArm:
     case: Case
     seconds_per_call: float
     has_single_calls: bool = True
+    is_compared: bool = False
     target: Target = field(default_factory=lambda: Target(cores=this_machine().cores))
     load: Load | None = None
     asked: list[dict[str, Any]] = field(default_factory=list)
@@ -81,6 +82,7 @@ def test_several_requests_of_a_call_raise_it() -> None:
 def test_only_the_objective_serving_is_put_under_load_and_only_calls_that_run_alone() -> None:
     assert loaded(SimulatedArm(case(), 0.01)) is None
     assert loaded(SimulatedArm(SERVED, 0.01, has_single_calls=False)) is None
+    assert loaded(SimulatedArm(SERVED, 0.01, is_compared=True)) is None
 
 
 def test_a_model_that_is_too_slow_for_the_limit_is_not_asked() -> None:

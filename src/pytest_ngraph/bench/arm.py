@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.headroom import DeviceMemory
@@ -37,7 +37,10 @@ class Arm:
     Attributes:
         in_step: whether its n-th round ran in the n-th cycle of its group.
         stopped: why its group's goal asked for no more rounds; empty where its precision or the budget ended them.
+        is_compared: whether it is measured beside its base. A round of its group's cycles then has rounds of both.
     """
+
+    is_compared: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -231,7 +234,7 @@ class Arm:
                 cpu_percent=100 * self._cpu_s / (self.measured_s * (os.cpu_count() or 1)),
                 contention=dataclasses.replace(contention, involuntary_switches=self.involuntary_switches),
                 arms=arms,
-                cycles=cycles if self.in_step else "",
+                cycles=cycles if self.in_step and not self.is_compared else "",
                 stopped=self.stopped,
             )
         return self._record

@@ -181,13 +181,14 @@ class Bench:
                 time_calls(arms, self._asked.calls, self._settings)
                 put_under_load(arms, self._settings, self._progress)
             cycles = uuid.uuid4().hex
-            paired = [(arm, arm.finish(contention, names, cycles)) for arm in arms if isinstance(arm, PairedArm)]
+            paired = [arm for arm in arms if isinstance(arm, PairedArm)]
+            records = [arm.finish(contention, names, cycles) for arm in paired]
             for arm in arms:
-                if not isinstance(arm, PairedArm):
+                if not arm.is_compared:
                     if not self._settings.smoke:
                         keep_profile(arm, self._asked.profiled, self._progress)
                     yield self._costs.finished(arm, contention, names, cycles)
-            yield from (self._compared(record, arm) for arm, record in paired)
+            yield from map(self._compared, records, paired)
             if self._settings.isolation == "case":
                 self._workers.discard_compilers()
             self._workers.discard_swollen()

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_ngraph.bench.arm import Arm
-from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.process import WorkerFailed, in_one_line
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.case import SERVING
@@ -30,7 +29,7 @@ def put_under_load(arms: Sequence[Arm], settings: Settings, progress: Progress) 
     Its rounds stand, whatever happens: what stops the load is kept in it. Beside a base, nothing is put under load.
     """
     for arm in arms:
-        if arm.case.objective == SERVING and arm.has_single_calls and not isinstance(arm, PairedArm):
+        if arm.case.objective == SERVING and arm.has_single_calls and not arm.is_compared:
             _measure(arm, settings, progress)
 
 

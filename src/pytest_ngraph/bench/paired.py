@@ -46,6 +46,7 @@ class PairedArm(Arm):
     Once there is a `problem`, the arm is of no use: `single` returns one without the base.
     """
 
+    is_compared = True
     shares_process = True
     burst_s = 0.001
     """Shortest burst; compared with it, the cost of reading a clock and of switching arms is small."""
@@ -162,7 +163,7 @@ class PairedArm(Arm):
         return Launch(builds=builds, iterations=self.rounds[0].iterations, fresh=False)
 
     def finish(self, contention: Contention, arms: tuple[str, ...], cycles: str = "") -> Record:
-        record = super().finish(contention, arms)  # without the cycles, each of which has several rounds
+        record = super().finish(contention, arms, cycles)
         if record.outcome == "skipped" and not self.problem:  # the base was prepared before
             lost = dataclasses.replace(self._comparison, lost=record.skip_reason)
             return dataclasses.replace(record, comparison=lost)
@@ -198,7 +199,8 @@ class PairedArm(Arm):
         quads = iterations_per_round(4 * calls * self._seconds_per_call, ROUND_S)
         is_known = math.isfinite(self._fastest_s)
         slowest_s = SLOW * self._fastest_s if is_known and self._free_cores.would_wait else None
-        if (found := watched(lambda: self._time_quads(calls, quads, slowest_s), self._throttling)) is None:
+        clocks = throttling.of(self._target.kind, self._target.index)
+        if (found := watched(lambda: self._time_quads(calls, quads, slowest_s), clocks)) is None:
             return
         used, measured = found
         self._count(used)
@@ -207,10 +209,6 @@ class PairedArm(Arm):
         self._fastest_s = min(self._fastest_s, *(quad.total_s for quad in measured.quads))
         iterations = calls * self._concurrency
         self.rounds += [Round(iterations, iterations * each) for quad in measured.quads for each in quad.head]
-
-    @property
-    def _throttling(self) -> throttling.Throttling:
-        return throttling.of(self._target.kind, self._target.index)
 
     def _time_quads(self, calls: int, quads: int, slowest_s: float | None) -> dict[str, Any] | None:
         """Return the answer to a `compare` request, or None after noting in the record why there is none."""

@@ -42,7 +42,7 @@ class ApartArm(PairedArm):
 
     def finish(self, contention: Contention, arms: tuple[str, ...], cycles: str = "") -> Record:
         self._release_base()
-        return super().finish(contention, arms)
+        return super().finish(contention, arms, cycles)
 
     def build_again(self) -> None:
         self._release_base()
