@@ -116,23 +116,25 @@ class Limits:
     def _judged(self, metric: Metric) -> Judged:
         estimate, name = metric.estimate, metric.name
         assert estimate is not None
-        special = {"break_even": self._break_even, "cpu_reduction": self._cpu_reduction, "depth_slope": self._slope}
+        match name:
+            case "break_even":
+                return self._break_even(metric.scope) or plain(estimate, NO_SPREAD)
+            case "cpu_reduction":
+                return self._cpu_reduction(estimate)
+            case "depth_slope":
+                return self._slope(metric.scope, estimate)
         weights = self._weights.get((name, metric.scope))
-        if name in special:
-            found = special[name](metric.scope, estimate)
-            if found is not None:
-                return found
-        elif name in (*PERCENTILES, MAX_RATE) and estimate.value > 0:
+        if name in (*PERCENTILES, MAX_RATE) and estimate.value > 0:
             return in_shares(estimate, self._between.of((1.0,)))
-        elif weights is not None:
+        if weights is not None:
             spread = self._between.of(weights.values())
             return in_shares(estimate, spread) if DEFINITIONS[name].change == "share" else plain(estimate, spread)
-        elif name in ONCE and estimate.value > 0:
+        if name in ONCE and estimate.value > 0:
             return in_shares(estimate, ONCE[name])
         # A count, a cost of launched processes, or a metric of the user's own: its interval is all that is known.
         return plain(estimate, NO_SPREAD)
 
-    def _break_even(self, scope: Case | Scope, estimate: Estimate) -> Judged | None:
+    def _break_even(self, scope: Case | Scope) -> Judged | None:
         """Judge by the speedup at which compiling is paid back after as many samples: 1 + compile_s T / samples."""
         own = self._estimates(scope)
         if own.keys() < {"speedup", "compile_s", "throughput"}:
@@ -153,7 +155,7 @@ class Limits:
             is_share=True,
         )
 
-    def _cpu_reduction(self, scope: Case | Scope, estimate: Estimate) -> Judged:
+    def _cpu_reduction(self, estimate: Estimate) -> Judged:
         deviation, dof = ONCE["cpu_percent"]
         return plain(estimate, Spread(abs(1 - estimate.value) * math.sqrt(2) * deviation, dof))
 
