@@ -85,7 +85,7 @@ class SessionThresholds:
 
     def add(self, case: Case, nodeid: str, thresholds: Iterable[Threshold]) -> None:
         """Hold a case to thresholds that a test has for it."""
-        if given := list(thresholds):  # what has none is held to nothing of its own at the end
+        if given := list(thresholds):  # a case without thresholds needs no entry
             self._own[case][nodeid] += given
 
     def to_bases(self, cases: Sequence[Case], judges: Iterable[Judge], options: GateOptions) -> None:
@@ -110,22 +110,29 @@ class SessionThresholds:
         metrics = gated(relative, cases)
         for gate in self._gates:
             gate.expect(metrics)
-        alone, tails = ({case for gate in self._gates for case in getattr(gate, name)} for name in ("alone", "tails"))
-        self.asked = replace(self.asked, alone=alone, tails=tails)
+        self.asked = replace(
+            self.asked,
+            alone={case for gate in self._gates for case in gate.alone},
+            tails={case for gate in self._gates for case in gate.tails},
+        )
 
     def _of_each(self) -> Asked:
-        """Return of which cases more is measured whether they are compared with a base or not."""
-        calls, served = (set(self._cases if every else ()) for every in (self._tails, self._serving))
+        """Return what is measured beyond rounds, with or without a base."""
+        every = set(self._cases)
+        calls, served = set[Case](), set[Case]()
         if self.is_any:
             from pytest_ngraph.gate.check import need_calls, need_costs
 
-            calls |= need_calls(self._every, self._cases)
-            served |= need_costs(self._every, self._cases)
-        profiled, compile_s = self._profiles, any(threshold.metric in OF_COMPILING for threshold, _ in self._every)
-        figures = self._figures or self._tails or self._serving or self.is_any
-        of_all = {"profiled": profiled, "compile_s": compile_s, "figures": figures}
+            calls = need_calls(self._every, self._cases)
+            served = need_costs(self._every, self._cases)
+        needs_compile_s = any(threshold.metric in OF_COMPILING for threshold, _ in self._every)
+        reads_figures = self._figures or self._tails or self._serving or self.is_any
         return Asked(
-            calls=calls, served=served, **{name: set(self._cases if every else ()) for name, every in of_all.items()}
+            calls=every if self._tails else calls,
+            served=every if self._serving else served,
+            profiled=every if self._profiles else set(),
+            compile_s=every if needs_compile_s else set(),
+            figures=every if reads_figures else set(),
         )
 
     @property
@@ -179,8 +186,8 @@ class SessionThresholds:
         Args:
             metrics: computes the case's metrics from the records so far.
         """
-        own = self._own.get(case, {}).get(nodeid, [])
-        everywhere, own = ([t for t in thresholds if not t.is_relative] for thresholds in (self._everywhere, own))
+        everywhere = _limits(self._everywhere)
+        own = _limits(self._own.get(case, {}).get(nodeid, []))
         if not (everywhere or own):
             return []
         from pytest_ngraph.gate import check
@@ -228,3 +235,8 @@ class SessionThresholds:
     def _unanswered(self, checks: Iterable[Check], nodeid: str = "") -> list[str]:
         """Return the breaches that no other test has failed for; this one may run a second time."""
         return [c.text for c in checks if c.outcome == "breached" and self._answered_by.get(c.text, nodeid) == nodeid]
+
+
+def _limits(thresholds: Iterable[Threshold]) -> list[Threshold]:
+    """Return those that compare with a number, and not with a base."""
+    return [threshold for threshold in thresholds if not threshold.is_relative]
