@@ -126,7 +126,7 @@ class WaitingWorker:
             self.workers.asked += 1
             self.workers.at_once = max(self.workers.at_once, self.workers.asked)
         try:
-            if "looks_only" not in arguments:
+            if not arguments.get("looks_only"):
                 self.workers.until()
         finally:
             with self.workers.lock:

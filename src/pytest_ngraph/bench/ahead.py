@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.exporting import export
 from pytest_ngraph.bench.headroom import RESIDENT_SHARE
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress
@@ -54,6 +55,13 @@ class _Job(NamedTuple):
     artifact: Artifact | None = None
 
 
+class _Exported(NamedTuple):
+    """What a group was exported to, and of each of its cases whether the cache has it, so that no worker is needed."""
+
+    artifact: Artifact
+    is_cached: list[bool]
+
+
 class CompilingAhead:
     """Exports groups and compiles their cases, each in a worker process, and leaves what failed to later.
 
@@ -91,7 +99,7 @@ class CompilingAhead:
         self._in_use = in_use
         self._clock = clock
         self._jobs: deque[_Job] = deque()
-        self._running: dict[Future[dict[str, Any]], tuple[_Job, WorkerProcess]] = {}
+        self._running: dict[Future[_Exported | str], tuple[_Job, WorkerProcess]] = {}
         self._idle: dict[tuple[Role, Target], list[WorkerProcess]] = defaultdict(list)
         self._became: Counter[str] = Counter()
         self._uncompiled: Counter[Case] = Counter()
@@ -149,46 +157,52 @@ class CompilingAhead:
                 return None
         return self._workers.further(job.role, job.target)
 
-    def _ask(self, job: _Job, worker: WorkerProcess) -> dict[str, Any]:
-        case, timeout_s = job.cases[0], self._settings.timeout_s
-        if job.artifact is None:
-            job.folder.mkdir()
-            folder = str(job.folder)
-            exported = worker.request("export", timeout_s=timeout_s, case=case.group.to_dict(), folder=folder)
-            return exported | {"cached": [self._is_cached(each, exported, worker) for each in job.cases]}
-        of = self._compiling(case, job.artifact.to_dict(), job.target)
-        return worker.request("compile_ahead", timeout_s=timeout_s, phase="compile", **of)
+    def _ask(self, job: _Job, worker: WorkerProcess) -> _Exported | str:
+        """Have a worker do a job; return what became of a case that it compiles."""
+        case = job.cases[0]
+        if job.artifact is not None:
+            return self._compile(case, job.artifact, job.target, worker)
+        job.folder.mkdir()
+        artifact = export(worker, case.group, job.folder, self._settings.timeout_s)
+        became = (self._compile(each, artifact, self._target(each), worker, looks_only=True) for each in job.cases)
+        return _Exported(artifact, [each == "cached" for each in became])
 
-    def _is_cached(self, case: Case, exported: dict[str, Any], exporter: WorkerProcess) -> bool:
-        """Return whether the cache has a case, so that no worker need be started for it. The exporter looks it up."""
-        of = self._compiling(case, exported, self._target(case))
-        answer = exporter.request("compile_ahead", timeout_s=self._settings.timeout_s, looks_only=True, **of)
-        return bool(answer["became"] == "cached")
+    def _compile(
+        self, case: Case, artifact: Artifact, target: Target, worker: WorkerProcess, *, looks_only: bool = False
+    ) -> str:
+        """Have a worker compile a case, or only look whether the cache has it. Return what became of it."""
+        answer = worker.request(
+            "compile_ahead",
+            timeout_s=self._settings.timeout_s,
+            phase="compile",
+            case=case.to_dict(),
+            artifact=artifact.to_dict(),
+            target=target.to_dict(),
+            cache=self._settings.cache_to_dict(),
+            looks_only=looks_only,
+        )
+        became: str = answer["became"]
+        return became
 
-    def _compiling(self, case: Case, artifact: dict[str, Any], target: Target) -> dict[str, Any]:
-        cache = self._settings.cache_to_dict()
-        return {"case": case.to_dict(), "artifact": artifact, "target": target.to_dict(), "cache": cache}
-
-    def _finish(self, job: _Job, worker: WorkerProcess, future: Future[dict[str, Any]]) -> None:
+    def _finish(self, job: _Job, worker: WorkerProcess, future: Future[_Exported | str]) -> None:
         if worker.alive and self._settings.isolation == "compiler":
             self._idle[shared_key(job.role, job.target)].append(worker)
         else:
             worker.close()
         try:
-            answer = future.result()
+            done = future.result()
         except (Unsupported, WorkerFailed, OSError):
             self._leave(job)
             return
-        if job.artifact is None:
-            found = dict(zip(job.cases, answer.pop("cached"), strict=True))
-            artifact = Artifact.from_dict(answer)
-            own = [_Job(job.folder, [case], case.compiler, self._target(case), artifact) for case in job.cases]
-            self._jobs.extendleft(each for each in reversed(own) if not found[each.cases[0]])
-            for each in own:
-                if found[each.cases[0]]:
-                    self._end(each, "cached")
-        else:
-            self._end(job, answer["became"])
+        if isinstance(done, str):
+            self._end(job, done)
+            return
+        own = [_Job(job.folder, [case], case.compiler, self._target(case), done.artifact) for case in job.cases]
+        found = list(zip(own, done.is_cached, strict=True))
+        self._jobs.extendleft(each for each, is_cached in reversed(found) if not is_cached)
+        for each, is_cached in found:
+            if is_cached:
+                self._end(each, "cached")
 
     def _leave(self, job: _Job) -> None:
         for _ in job.cases:

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.differing import Files, Side, compared
+from pytest_ngraph.bench.exporting import export
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.workers import BASE_EXPORTER, EXPORTER, Role, Workers
@@ -138,8 +139,8 @@ class Opponents:
         """Begin to build the artifact of a case's opponent, while something else is built."""
         opponent = self._base.case_of(case)
         if opponent is not None:
-            worker, export = self._exporter(opponent.group, self._target(case.group))
-            self._building[opponent.group] = worker, self._thread.submit(export)
+            worker, exported = self._exporter(opponent.group, self._target(case.group))
+            self._building[opponent.group] = worker, self._thread.submit(exported)
 
     def close(self) -> None:
         """End what is still being built: nobody waits for it any more, as after an interrupt."""
@@ -231,8 +232,8 @@ class Opponents:
                 _, building = self._building[case]
                 self._built[case] = building.result()
             else:
-                _, export = self._exporter(case, target)
-                self._built[case] = export()
+                _, exported = self._exporter(case, target)
+                self._built[case] = exported()
         return self._built[case]
 
     def _exporter(self, case: Case, target: Target) -> tuple[WorkerProcess | None, Callable[[], Artifact | Unbuilt]]:
@@ -250,24 +251,17 @@ class Opponents:
             problem = Unbuilt(str(error), "raised")
             return None, lambda: problem
 
-        def export() -> Artifact | Unbuilt:
+        def exported() -> Artifact | Unbuilt:
             try:
-                answer = worker.request(
-                    "export",
-                    timeout_s=self._timeout_s,
-                    case=base.at_base(case).to_dict(),
-                    folder=str(folder),
-                    instead_of=[str(place) for place in base.instead_of or ()],
-                )
+                return export(worker, base.at_base(case), folder, self._timeout_s, instead_of=base.instead_of)
             except Unsupported as reason:
                 return Unbuilt(str(reason))
             except OSError as error:
                 return Unbuilt(str(error), "raised")
             except WorkerFailed as error:
                 return Unbuilt(_with_advice(error.failure.message, base.instead_of), error.failure.kind)
-            return Artifact.from_dict(answer)
 
-        return worker, export
+        return worker, exported
 
 
 def _with_advice(reason: str, instead_of: tuple[Path, Path] | None) -> str:

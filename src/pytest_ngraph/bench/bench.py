@@ -16,6 +16,7 @@ from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.asked import NOTHING, Asked
 from pytest_ngraph.bench.base import Base, Opponent, Opponents
 from pytest_ngraph.bench.draws import DrawingLaunches
+from pytest_ngraph.bench.exporting import export
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.further_launches import FurtherLaunches
 from pytest_ngraph.bench.goal import NOTHING_KNOWN, Knowledge, goal_of
@@ -149,16 +150,16 @@ class Bench:
             opponents.build_ahead(case)
         if self._base is None:  # else it is not known yet which of them will be needed
             self._workers.start_ahead((each.compiler, self._target(each)) for each in cases[:AHEAD])
-        answer = exporter.request(
-            "export",
-            timeout_s=self._settings.timeout_s,
+        artifact = export(
+            exporter,
+            case.group,
+            own,
+            self._settings.timeout_s,
             on_phase=lambda phase: self._progress.phase(case, phase),
-            case=case.group.to_dict(),
-            folder=str(own),
-            checkout=str(self._base.instead_of[1]) if self._base and self._base.instead_of else "",
+            checkout=self._base.instead_of[1] if self._base and self._base.instead_of else None,
         )
         self._workers.settle(self._settings.timeout_s)
-        return Artifact.from_dict(answer)
+        return artifact
 
     def _measure(self, cases: list[Case], artifact: Artifact, opponents: Opponents | None) -> Iterator[Record]:
         waiting: list[tuple[Case, Comparison | None, Opponent | None]] = []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.bench.exporting import export
 from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.workers import EXPORTER, Workers
@@ -19,7 +21,7 @@ from pytest_ngraph.settings import Settings
 Result = TypeVar("Result")
 
 
-def export(
+def exported_again(
     workers: Workers,
     folder: Path,
     case: Case,
@@ -41,16 +43,11 @@ def export(
     """
     folder.mkdir()
 
-    def ask() -> dict[str, Any]:
-        return workers.resident(EXPORTER, target).request(
-            "export",
-            timeout_s=settings.timeout_s,
-            on_phase=lambda phase: progress.phase(case, phase),
-            case=case.group.to_dict(),
-            folder=str(folder),
-        )
+    def ask() -> Artifact:
+        exporter, on_phase = workers.resident(EXPORTER, target), partial(progress.phase, case)
+        return export(exporter, case.group, folder, settings.timeout_s, on_phase=on_phase)
 
-    artifact = Artifact.from_dict(answer(case, "built", ask))
+    artifact = answer(case, "built", ask)
     if artifact.digest != graph:
         raise UsageError(
             f"{case.id} is not what was measured: its workload builds another graph, or other weights. Measure it "
@@ -62,7 +59,7 @@ def export(
 def prepared(
     workers: Workers, artifact: Artifact, case: Case, target: Target, settings: Settings, progress: Progress
 ) -> Arm:
-    """Return the case's arm, compiled, warmed up and verified as before measuring. Raises as `export` does."""
+    """Return the case's arm, compiled, warmed up and verified as before measuring. Raises as `exported_again` does."""
     arm = Arm(case, artifact, target, settings, lambda: workers.resident(case.compiler, target))
     arm.prepare(
         on_phase=lambda phase: progress.phase(case, phase), on_progress=lambda text: progress.compiling(case, text)

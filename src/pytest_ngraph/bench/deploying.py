@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.compiled_again import answer, export, prepared
+from pytest_ngraph.bench.compiled_again import answer, exported_again, prepared
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.scratch import Scratch
@@ -34,7 +34,7 @@ def deploying(
     with exclusive(progress.waiting), closing(Scratch()) as scratch:
         with closing(Workers(scratch.folder, settings.memory_bytes)) as workers:
             exported = scratch.folder / "group"
-            artifact = export(workers, exported, case, target, settings, graph, "deploy", progress)
+            artifact = exported_again(workers, exported, case, target, settings, graph, "deploy", progress)
             arm = prepared(workers, artifact, case, target, settings, progress)
             written = answer(case, "deployed", lambda: arm.deploy(folder))
         yield written

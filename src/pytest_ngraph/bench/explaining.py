@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.compiled_again import answer, export, prepared
+from pytest_ngraph.bench.compiled_again import answer, exported_again, prepared
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.profiled import ProfiledModel, run_in_turn
 from pytest_ngraph.bench.progress import Progress
@@ -43,7 +43,7 @@ def explaining(
         closing(Workers(scratch.folder, settings.memory_bytes)) as workers,
     ):
         (first, on), *_ = cases
-        artifact = export(workers, scratch.folder / "group", first, on, settings, graph, "explain", progress)
+        artifact = exported_again(workers, scratch.folder / "group", first, on, settings, graph, "explain", progress)
 
         def profiled(case: Case, target: Target) -> ProfiledModel:
             prepared(workers, artifact, case, target, settings, progress)
