@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.machine.host import THIS_MACHINE, Host
 from pytest_ngraph.machine.machine import Machine
+from pytest_ngraph.machine.standing import would_follow_from
+from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
 
 
@@ -38,3 +43,17 @@ class Conditions:
     def target(self, case: Case) -> Target:
         """Return what a case is compiled for."""
         return self.profiles[case.device].target(case, self.machine, self.threads)
+
+    def would_follow_from(
+        self, record: Record, asked: Asked, against: str = "", host: Host = THIS_MACHINE
+    ) -> dict[str, Any]:
+        """Return what an earlier record would follow from if its case were measured now.
+
+        Args:
+            asked: what has to be measured besides rounds. How long single calls take counts only where they are asked
+                for, and only for a record that can have them.
+            against: identity of the base; empty for none.
+            host: the machine that would measure.
+        """
+        tails_s = self.settings.tails_s if record.case in asked.calls and record.has_single_calls else 0.0
+        return would_follow_from(record, self.target(record.case), self.settings, against, host, tails_s)

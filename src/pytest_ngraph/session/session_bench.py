@@ -111,18 +111,16 @@ class SessionBench:
     def would_follow_from(self, record: Record, asked: Asked) -> dict[str, Any]:
         """Return what an earlier record would follow from if its case were measured now."""
         from pytest_ngraph.bench.conditions import Conditions
-        from pytest_ngraph.machine.standing import would_follow_from
 
         host = self._site.host(record.case.device)
-        terms = Conditions(
+        conditions = Conditions(
             common=self._options.settings,
             profiles=self._options.inventory,
             machine=host.machine,
             threads=self._threads,
         )
         against = self._against.origin.identity if self._against else ""
-        tails_s = terms.settings.tails_s if record.case in asked.calls and record.has_single_calls else 0.0
-        return would_follow_from(record, terms.target(record.case), terms.settings, against, host, tails_s)
+        return conditions.would_follow_from(record, asked, against, host)
 
     def close(self) -> None:
         """End every process, and remove the base."""

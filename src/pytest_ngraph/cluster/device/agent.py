@@ -36,7 +36,6 @@ from pytest_ngraph.gate import Rule, is_enough
 from pytest_ngraph.gate.decision import is_regressed
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.machine import this_machine
-from pytest_ngraph.machine.standing import would_follow_from
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.system.child import die_with_parent, own_standard_streams
@@ -174,9 +173,7 @@ class Agent:
 
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """Return what a stored record would follow from if its case were measured now."""
-        settings = self._conditions.settings
-        tails_s = settings.tails_s if record.case in self._calls and record.has_single_calls else 0.0
-        return would_follow_from(record, self._conditions.target(record.case), settings, self._against, tails_s=tails_s)
+        return self._conditions.would_follow_from(record, self._asked, self._against)
 
     def _lacks(self, record: Record, case: Case) -> bool:
         """Return whether more is asked of a case than an earlier task has measured."""
