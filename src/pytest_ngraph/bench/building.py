@@ -12,9 +12,7 @@ from pytest_ngraph.bench.base import Base, Opponents, Unbuilt
 from pytest_ngraph.bench.conditions import Conditions
 from pytest_ngraph.bench.differing import Side
 from pytest_ngraph.bench.home import Home
-from pytest_ngraph.bench.lock import exclusive
-from pytest_ngraph.bench.scratch import Scratch
-from pytest_ngraph.bench.workers import Workers
+from pytest_ngraph.bench.workers import workshop
 from pytest_ngraph.case import Case
 from pytest_ngraph.system.child import search_path
 
@@ -37,9 +35,7 @@ def built(cases: Iterable[Case], conditions: Conditions, instead_of: tuple[Path,
     )
     settings = conditions.settings
     with (
-        exclusive(partial(print, file=sys.stderr)),
-        closing(Scratch()) as scratch,
-        closing(Workers(scratch.folder, settings.memory_bytes, home)) as workers,
-        closing(Opponents(base, workers, conditions.target, settings.timeout_s, scratch.folder)) as opponents,
+        workshop(partial(print, file=sys.stderr), settings.memory_bytes, home) as (workers, scratch),
+        closing(Opponents(base, workers, conditions.target, settings.timeout_s, scratch)) as opponents,
     ):
         return {case: opponents.built(case) for case in cases}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.compiled_again import answer, exported_again, prepared
-from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.progress import Progress
-from pytest_ngraph.bench.scratch import Scratch
-from pytest_ngraph.bench.workers import Workers
+from pytest_ngraph.bench.workers import workshop
 from pytest_ngraph.case import Case
 from pytest_ngraph.serving.written import Written
 from pytest_ngraph.settings import Settings
@@ -31,10 +29,9 @@ def deploying(
         UsageError: the workload is another one than was measured, or it cannot be compiled or deployed.
         NgraphError: building, compiling or verifying fails.
     """
-    with exclusive(progress.waiting), closing(Scratch()) as scratch:
-        with closing(Workers(scratch.folder, settings.memory_bytes)) as workers:
-            exported = scratch.folder / "group"
-            artifact = exported_again(workers, exported, case, target, settings, graph, "deploy", progress)
-            arm = prepared(workers, artifact, case, target, settings, progress)
-            written = answer(case, "deployed", lambda: arm.deploy(folder))
+    with workshop(progress.waiting, settings.memory_bytes) as (workers, scratch):
+        artifact = exported_again(workers, scratch / "group", case, target, settings, graph, "deploy", progress)
+        arm = prepared(workers, artifact, case, target, settings, progress)
+        written = answer(case, "deployed", lambda: arm.deploy(folder))
+        workers.close()  # what is launched next has the machine for itself
         yield written

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from functools import partial
 from typing import Any
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.compiled_again import answer, exported_again, prepared
-from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.profiled import ProfiledModel, run_in_turn
 from pytest_ngraph.bench.progress import Progress
-from pytest_ngraph.bench.scratch import Scratch
-from pytest_ngraph.bench.workers import Workers
+from pytest_ngraph.bench.workers import Workers, workshop
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.explain.profile import Profile
@@ -37,13 +34,9 @@ def explaining(
         UsageError: the workload is another one than was measured, or a case cannot be compiled or profiled.
         NgraphError: building, compiling, verifying or profiling fails.
     """
-    with (
-        exclusive(progress.waiting),
-        closing(Scratch()) as scratch,
-        closing(Workers(scratch.folder, settings.memory_bytes)) as workers,
-    ):
+    with workshop(progress.waiting, settings.memory_bytes) as (workers, scratch):
         (first, on), *_ = cases
-        artifact = exported_again(workers, scratch.folder / "group", first, on, settings, graph, "explain", progress)
+        artifact = exported_again(workers, scratch / "group", first, on, settings, graph, "explain", progress)
 
         def profiled(case: Case, target: Target) -> ProfiledModel:
             prepared(workers, artifact, case, target, settings, progress)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.forked import ForkServer, Refused
 from pytest_ngraph.bench.home import OWN_HOME, Home
+from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.compilers import kinds
 from pytest_ngraph.machine.machine import this_machine
 
@@ -189,6 +191,24 @@ class Workers:
         for key, worker in list(self._resident.items()):
             if condemned(key[0], worker):
                 self._resident.pop(key).close()
+
+
+@contextmanager
+def workshop(
+    on_wait: Callable[[str], None], memory_bytes: int | None, home: Home = OWN_HOME
+) -> Iterator[tuple[Workers, Path]]:
+    """Hold the machine; yield workers and a folder for what they write, both for this context only.
+
+    Args:
+        on_wait: as in `exclusive`.
+        memory_bytes: as in `Workers`, as is `home`.
+    """
+    with (
+        exclusive(on_wait),
+        closing(Scratch()) as scratch,
+        closing(Workers(scratch.folder, memory_bytes, home)) as workers,
+    ):
+        yield workers, scratch.folder
 
 
 def _server_key(compiler: str, target: Target, home: Home | None) -> ServerKey:
