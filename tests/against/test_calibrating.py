@@ -37,7 +37,7 @@ def test_the_spread_between_launches_is_kept_for_this_machine() -> None:
     run.judge(record(pressure_percent=0))
     assert run.conclude() == []
     assert not run.verdicts, "nothing fails"
-    assert "launches spread by 0.7" in run.note
+    assert "launches spread by 0.7" in run.notes[-1]
     found = kept()
     assert found is not None
     assert found.priors["together"].spread == pytest.approx(0.007, rel=0.1)
@@ -66,7 +66,7 @@ def test_a_calibration_that_cannot_be_kept_is_reported(monkeypatch: pytest.Monke
     run = Calibrator(GateOptions(calibrate=True))
     run.judge(record(pressure_percent=0))
     assert run.conclude() == []
-    assert "Not kept for later runs: cannot write /dev/null/" in run.note
+    assert "Not kept for later runs: cannot write /dev/null/" in run.notes[-1]
 
 
 def test_a_calibration_cannot_be_kept_without_a_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,24 +76,23 @@ def test_a_calibration_cannot_be_kept_without_a_home_folder(monkeypatch: pytest.
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", homeless)
     run = Calibrator(GateOptions(calibrate=True))
-    run.note = "Compared on 1 core of 2."
     run.judge(record(pressure_percent=0))
     assert run.conclude() == []
-    assert run.note.startswith("Compared on 1 core of 2. Calibrated: ")
-    assert "Set XDG_CACHE_HOME" in run.note
+    assert run.notes[-1].startswith("Calibrated: ")
+    assert "Set XDG_CACHE_HOME" in run.notes[-1]
 
 
 def test_a_run_without_measurements_is_no_calibration() -> None:
     run = Calibrator(GateOptions(calibrate=True))
     run.conclude()
-    assert run.note == "Not calibrated: no case was measured."
+    assert run.notes == ["Not calibrated: no case was measured."]
 
 
 def test_a_busy_machine_is_not_calibrated() -> None:
     run = Calibrator(GateOptions(calibrate=True))
     run.judge(record(pressure_percent=50))
     run.conclude()
-    assert "Not calibrated: 20 of 20 rounds were disturbed" in run.note
+    assert "Not calibrated: 20 of 20 rounds were disturbed" in run.notes[-1]
     assert kept() is None
 
 
@@ -117,7 +116,6 @@ def test_what_cannot_be_read_is_no_calibration(tmp_path: Path) -> None:
 def test_a_run_that_was_cut_short_is_no_calibration() -> None:
     run = Calibrator(GateOptions(calibrate=True))
     run.judge(record(0))
-    run.is_whole = False
-    run.conclude()
-    assert run.note == "Not calibrated: the run was cut short."
+    run.conclude(whole=False)
+    assert run.notes == ["Not calibrated: the run was cut short."]
     assert kept() is None

@@ -28,41 +28,42 @@ class Counted(FreeCores):
 
 
 def against(free: int, **options: int) -> LiveBase:
-    return LiveBase(FromItself(), GateOptions(**options), patience=Counted(free))  # type: ignore[arg-type]  # by name
+    return LiveBase(FromItself(), GateOptions(**options), free_cores=Counted(free))  # type: ignore[arg-type]  # by name
 
 
 @pytest.mark.parametrize("free", [0, 4])
 def test_all_where_all_are_free_or_none_is(free: int) -> None:
     run = against(free)
     assert run.threads(CORES) == 4
-    assert run.note == ""
+    assert run.notes == []
 
 
 def test_fewer_where_other_work_has_some() -> None:
     run = against(free=3)
     assert run.threads(CORES) == 3
-    assert run.note == (
+    assert run.notes == [
         "Compared on 3 cores of 4, because other work kept the others busy at the beginning; "
         "to use all: --ngraph-gate-threads=4."
-    )
+    ]
 
 
 def test_once_decided_it_stays() -> None:
-    patience = Counted(3)
-    run = LiveBase(FromItself(), GateOptions(), patience=patience)
+    free_cores = Counted(3)
+    run = LiveBase(FromItself(), GateOptions(), free_cores=free_cores)
     run.threads(CORES)
-    patience.free = 4
+    free_cores.free = 4
     assert run.threads(CORES) == 3
-    assert patience.asked == 1
+    assert free_cores.asked == 1
 
 
 def test_what_was_asked_for_is_taken() -> None:
     run = against(free=1, threads=2)
     assert run.threads(CORES) == 2
-    assert run.note == ""
+    assert run.notes == []
 
 
 def test_a_resumed_run_stays_with_as_many_as_it_had() -> None:
     run = against(free=4)
     assert run.threads(CORES, before=2) == 2
-    assert run.note == "Compared on 2 cores of 4, as at the beginning of this run; to use all: --ngraph-gate-threads=4."
+    (note,) = run.notes
+    assert note == "Compared on 2 cores of 4, as at the beginning of this run; to use all: --ngraph-gate-threads=4."

@@ -64,5 +64,5 @@ class Base:
     def judge(self, record: Record) -> None:
         raise AssertionError(f"{record.case.id} was judged already")
 
-    def conclude(self) -> list[Verdict]:
+    def conclude(self, *, whole: bool = True) -> list[Verdict]:
         return []

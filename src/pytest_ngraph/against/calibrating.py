@@ -33,11 +33,11 @@ class Calibrator(LiveBase):
         if record.comparison is not None and record.comparison.launches:
             self._comparisons[record.case] = record.comparison
 
-    def conclude(self) -> list[Verdict]:
+    def conclude(self, *, whole: bool = True) -> list[Verdict]:
         """Keep the calibration for later runs on this machine, if it was quiet enough to show its own noise."""
         rounds = [each for found in self._comparisons.values() for one in found.launches for each in one.rounds]
         disturbed = sum(map(is_disturbed, rounds))
-        if not self.is_whole:
+        if not whole:
             result = "Not calibrated: the run was cut short."
         elif not rounds:
             result = "Not calibrated: no case was measured."
@@ -47,7 +47,7 @@ class Calibrator(LiveBase):
             )
         else:
             result = self._calibrate()
-        self.note = " ".join(filter(None, [self.note, result]))
+        self.notes.append(result)
         return []
 
     def _calibrate(self) -> str:

@@ -31,8 +31,7 @@ class LiveBase(CaseJudge):
     Attributes:
         problem: of finding the base's cases, in one line; else empty.
         broken: why the base's cases for some of the head's tests are not known; else empty.
-        note: for the end of the summary.
-        is_whole: whether the session ran to its end, once that is known.
+        notes: sentences for the end of the summary.
     """
 
     def __init__(
@@ -40,17 +39,16 @@ class LiveBase(CaseJudge):
         origin: Origin,
         options: GateOptions,
         calibration: Calibration | None = None,
-        patience: FreeCores | None = None,
+        free_cores: FreeCores | None = None,
     ) -> None:
-        """Start without verdicts; `patience` counts the cores that other work leaves free."""
+        """Start without verdicts; `free_cores` counts those that other work leaves free."""
         self.origin = origin
         self.problem = ""
         self.broken = ""
-        self.note = ""
-        self.is_whole = True
+        self.notes: list[str] = []
         self._threads = options.threads
         self._explain = options.explain
-        self._patience = patience or FreeCores()
+        self._free_cores = free_cores or FreeCores()
         self._expected: Collection[Case] = ()
         self._comparisons: dict[Case, Comparison] = {}
         self._bases = 0
@@ -60,7 +58,7 @@ class LiveBase(CaseJudge):
         rule = Rule(margin=options.margin, level=options.level, most_launches=launches, two_sided=options.two_sided)
         if calibration is not None:
             rule = calibration.applied(rule)
-            self.note = f"Calibrated on {calibration.when[:10]}: {calibration.text}."
+            self.notes.append(f"Calibrated on {calibration.when[:10]}: {calibration.text}.")
         super().__init__(rule)
 
     @property
@@ -88,10 +86,9 @@ class LiveBase(CaseJudge):
             before: the number that a resumed run had; None for a new run.
         """
         if self._threads is None:
-            self._threads = before or self._patience.count_free(cores) or len(cores)
+            self._threads = before or self._free_cores.count_free(cores) or len(cores)
             if self._threads < len(cores):
-                fewer = _fewer(self._threads, len(cores), as_before=bool(before))
-                self.note = " ".join(filter(None, [self.note, fewer]))
+                self.notes.append(_fewer(self._threads, len(cores), as_before=bool(before)))
         return self._threads
 
     def expect(self, cases: Collection[Case]) -> None:
@@ -163,7 +160,7 @@ class LiveBase(CaseJudge):
         """Assess a metric like a case: worse or better by more than the margin, beyond the uncertainty."""
         return decide_worse(worse, rule)
 
-    def conclude(self) -> list[Verdict]:
+    def conclude(self, *, whole: bool = True) -> list[Verdict]:
         """Judge again, knowing all verdicts. Return nothing: a case that only the base has does not fail the run."""
         self._ledger.settle()
         return []

@@ -126,7 +126,7 @@ class StoredBase(CaseJudge):
         """Assess a metric like a case: the margin is widened by what runs differ by chance."""
         return gate_baseline.decide(worse, rule)
 
-    def conclude(self) -> list[Verdict]:
+    def conclude(self, *, whole: bool = True) -> list[Verdict]:
         """Judge again, knowing all verdicts. Return those on missing cases."""
         self._ledger.settle()
         return [v for v in self.verdicts.values() if v.name == "missing"]

@@ -50,8 +50,12 @@ class Judge(Changes, Protocol):
         """Give a verdict on a record, if there is something to compare it with."""
         ...
 
-    def conclude(self) -> list[Verdict]:
-        """Judge again, knowing all verdicts. Return those on cases without a test, which fail the run themselves."""
+    def conclude(self, *, whole: bool = True) -> list[Verdict]:
+        """Judge again, knowing all verdicts. Return those on cases without a test, which fail the run themselves.
+
+        Args:
+            whole: whether the session went to its end.
+        """
         ...
 
 

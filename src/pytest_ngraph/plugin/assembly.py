@@ -141,7 +141,8 @@ def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
     anchor = Anchor(origin, name, chosen.gate)
     if anchors is not None and not options.is_xdist_worker(config):
         print(f"pytest-ngraph: a new anchor, {anchors.new}, is measured beside {anchors.earlier} once.", flush=True)
-        anchor.note = linking.measure(anchors, arguments, started.dir, config.rootpath, chosen.store, untracked)
+        linked = linking.measure(anchors, arguments, started.dir, config.rootpath, chosen.store, untracked)
+        anchor.notes.append(linked)
     return anchor
 
 

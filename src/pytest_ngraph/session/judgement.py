@@ -138,13 +138,16 @@ class Judgement:
     def _policy(self, verdict: Verdict | MetricVerdict) -> Policy:
         return self._gate.policy(verdict.name, broken=verdict.broken)
 
-    def conclude(self) -> Conclusion | None:
+    def conclude(self, *, whole: bool = True) -> Conclusion | None:
         """Judge all records together. Return None where nothing was measured or missed.
 
         No test answers for what belongs to several tests, for what needed a later test, and for what belongs to a
         test that ended before the verdict was known.
+
+        Args:
+            whole: whether the session went to its end.
         """
-        missing = [verdict for judge in self.judges for verdict in judge.conclude()]
+        missing = [verdict for judge in self.judges for verdict in judge.conclude(whole=whole)]
         if self._is_smoke or not (self.records or missing):
             return None
         metrics = self._results.metrics()

@@ -175,9 +175,7 @@ class Session:
         Returns:
             What the run comes to; None where nothing is timed and where no test has a case.
         """
-        if self._against is not None:
-            self._against.is_whole = whole
-        conclusion = self.judgement.conclude()
+        conclusion = self.judgement.conclude(whole=whole)
         is_complete = self._recorder.end(whole=whole)
         has_tests = bool(self._plan.groups or self.judgement.judges or self.options.summary)
         if not self.options.measures or not (conclusion or has_tests):
@@ -244,7 +242,7 @@ class Session:
             saved = str(error)
             problems.append(saved)
         broken = self._broken_base()
-        notes = [self._against.note] if self._against and self._against.note else []
+        notes = self._against.notes if self._against else []
         return RunResult(
             run=self._run(),
             metrics=conclusion.metrics if conclusion else Metrics(),
