@@ -170,7 +170,7 @@ def ended(
     settings = Settings(goal=goal)
     noted = CycleNoted(goal_of(settings, Knowledge(between=between)))
     arms = drawn(speeds, between, setting, noted, random)
-    interleave(arms, settings, Silent(), goal=noted)  # type: ignore[arg-type]  # stand-ins
+    interleave(arms, settings, Silent(), goal=noted)
     true = {arm.case: speed for arm, speed in zip(arms, speeds, strict=True)}
     ordered = sorted(((arm, arm.interval) for arm in arms), key=lambda each: -each[1].value)
     (first, highest), *others = ordered

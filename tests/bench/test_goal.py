@@ -66,7 +66,7 @@ def arm(compiler: str, seconds: float, spread: float = 0.002, batch_size: int = 
 def run(goal: str, *arms: DrawnArm, knowledge: Knowledge | None = None, **settings: float) -> list[int]:
     """Run a group to its goal, and return how many rounds each arm had."""
     chosen = replace(Settings(**settings), goal=goal)  # type: ignore[arg-type]  # numbers, and a goal
-    interleave(arms, chosen, Silent(), goal=goal_of(chosen, knowledge or Knowledge()))  # type: ignore[arg-type]  # stand-ins
+    interleave(arms, chosen, Silent(), goal=goal_of(chosen, knowledge or Knowledge()))
     return [len(each.rounds) for each in arms]
 
 
@@ -114,7 +114,7 @@ def test_an_arm_runs_again_when_the_fastest_has_changed() -> None:
     arms = [arm("a", 1.0, 0.01, later_s=3.0), arm("b", 1.3, 0.05), arm("c", 1.31, 0.05)]
     race = Race(lambda arms, look: {arms[1].case: "out", arms[2].case: "out"} if look < 3 else {}, 12)
     settings = Settings(goal="best", budget_s=5)
-    interleave(arms, settings, Silent(), goal=race)  # type: ignore[arg-type]  # stand-ins
+    interleave(arms, settings, Silent(), goal=race)
     assert len(arms[1].rounds) > 50
     assert calibrated.between is CALIBRATED
 

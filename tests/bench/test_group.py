@@ -55,8 +55,8 @@ def arm(compiler: str, enough: int, turns: list[str], **keywords: Any) -> Counti
     return CountingArm(Case(workload="w", compiler=compiler, batch_size=1), enough, turns, **keywords)
 
 
-def run(*arms: CountingArm, **settings: float) -> None:
-    interleave(arms, Settings(**settings), Silent())  # type: ignore[arg-type]  # stand-ins with what is asked of them
+def run(*arms: CountingArm, **settings: Any) -> None:
+    interleave(arms, Settings(**settings), Silent())
 
 
 def test_only_an_arm_that_measures_alone_finds_the_caches_as_it_left_them() -> None:
@@ -112,14 +112,14 @@ def test_what_slowed_the_machine_down_meanwhile_is_reported(
 ) -> None:
     counts = iter([before, after])
     monkeypatch.setattr(contention, what, lambda: next(counts))
-    found = interleave([arm("a", 2, [])], Settings(), Silent())  # type: ignore[list-item]  # a stand-in
+    found = interleave([arm("a", 2, [])], Settings(), Silent())
     assert getattr(found, what) == 4
 
 
 @pytest.mark.parametrize("what", ["throttles", "asleep_s"])
 def test_what_the_kernel_does_not_report_is_unknown(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     monkeypatch.setattr(contention, what, lambda: None)
-    found = interleave([arm("a", 2, [])], Settings(), Silent())  # type: ignore[list-item]  # a stand-in
+    found = interleave([arm("a", 2, [])], Settings(), Silent())
     assert getattr(found, what) is None
 
 
@@ -127,5 +127,5 @@ def test_rounds_in_which_heat_held_clocks_down_are_counted(monkeypatch: pytest.M
     reasons = iter([("cpufreq-cpu4",), (), ("cpufreq-cpu4", "GPU power brake")])
     watch = SimpleNamespace(now=reasons.__next__, others=lambda own: 2)
     monkeypatch.setattr(throttling, "of", lambda kind, index: watch)
-    found = interleave([arm("a", 3, [])], Settings(), Silent())  # type: ignore[list-item]  # a stand-in
+    found = interleave([arm("a", 3, [])], Settings(), Silent())
     assert (found.throttled_rounds, found.throttled_by, found.others_on_gpu) == (2, "cpufreq-cpu4, GPU power brake", 2)

@@ -54,7 +54,7 @@ class SimulatedArm:
 
 
 def loaded(arm: SimulatedArm, **settings: Any) -> Load | None:
-    put_under_load([arm], Settings(**settings), Silent())  # type: ignore[list-item]  # a stand-in
+    put_under_load([arm], Settings(**settings), Silent())
     return arm.load
 
 

@@ -8,12 +8,12 @@ import random
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import psutil
 
-from pytest_ngraph.bench.arm import Arm
-from pytest_ngraph.bench.goal import Goal, Precision
+from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.goal import Contender, Goal, Precision
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.machine import contention, throttling
@@ -23,8 +23,29 @@ from pytest_ngraph.settings import Settings
 Count = TypeVar("Count", int, float)
 
 
+class TakesTurns(Contender, Protocol):
+    """What is asked of an arm that runs rounds in turn with others; `in_step` and `stopped` are as in `Arm`."""
+
+    in_step: bool
+    stopped: str
+
+    @property
+    def target(self) -> Target: ...
+
+    @property
+    def running(self) -> bool: ...
+
+    @property
+    def sufficient(self) -> bool: ...
+
+    @property
+    def measured_s(self) -> float: ...
+
+    def measure_round(self, *, after_others: bool) -> None: ...
+
+
 def interleave(
-    arms: Sequence[Arm],
+    arms: Sequence[TakesTurns],
     settings: Settings,
     progress: Progress,
     clock: Clock = time.monotonic,
@@ -74,12 +95,12 @@ def interleave(
     )
 
 
-def budget_spent(arms: Sequence[Arm], settings: Settings) -> bool:
+def budget_spent(arms: Sequence[TakesTurns], settings: Settings) -> bool:
     """Return whether the arms have used up their budget, and each has the minimum number of rounds."""
     return all(arm.sufficient for arm in arms) and share_of_budget(arms, settings) >= 1
 
 
-def share_of_budget(arms: Sequence[Arm], settings: Settings) -> float:
+def share_of_budget(arms: Sequence[TakesTurns], settings: Settings) -> float:
     """Return the seconds measured over the seconds allowed, of all arms together."""
     return sum(arm.measured_s for arm in arms) / max(settings.budget_s * len(arms), 1e-9)
 

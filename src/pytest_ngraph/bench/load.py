@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Protocol
 
-from pytest_ngraph.bench.arm import Arm
+from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.process import WorkerFailed, in_one_line
 from pytest_ngraph.bench.progress import Progress
-from pytest_ngraph.case import SERVING
+from pytest_ngraph.case import SERVING, Case
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.load import OWN_CORE, SHARES_CORES, Load
+from pytest_ngraph.load import OWN_CORE, SHARES_CORES, Load, Rate
 from pytest_ngraph.machine.cores import to_compile_on
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.metrics.load import AROUND, FEWEST_REQUESTS, highest_of, next_rate, shown_by
@@ -23,7 +24,30 @@ MOST_SHARES = 2
 """A rate that is lower than the guess may take so many times its share of the seconds."""
 
 
-def put_under_load(arms: Sequence[Arm], settings: Settings, progress: Progress) -> None:
+class Serves(Protocol):
+    """What is asked of an arm that is put under load, which finds what that showed in its `load`."""
+
+    load: Load | None
+
+    @property
+    def case(self) -> Case: ...
+
+    @property
+    def target(self) -> Target: ...
+
+    @property
+    def has_single_calls(self) -> bool: ...
+
+    @property
+    def is_compared(self) -> bool: ...
+
+    @property
+    def seconds_per_call(self) -> float: ...
+
+    def serve(self, per_s: float, requests: int, **how: Any) -> Rate: ...
+
+
+def put_under_load(arms: Sequence[Serves], settings: Settings, progress: Progress) -> None:
     """Measure one arm after the other at several rates; what that showed is its `load`.
 
     Its rounds stand, whatever happens: what stops the load is kept in it. Beside a base, nothing is put under load.
@@ -33,7 +57,7 @@ def put_under_load(arms: Sequence[Arm], settings: Settings, progress: Progress) 
             _measure(arm, settings, progress)
 
 
-def _measure(arm: Arm, settings: Settings, progress: Progress) -> None:
+def _measure(arm: Serves, settings: Settings, progress: Progress) -> None:
     spare = [core for core in this_machine().cores if core not in arm.target.cores][:1]
     batch = arm.case.batch_size
     arm.load = load = Load(

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, CallLaunch
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.wording import significant
-
-if TYPE_CHECKING:
-    from pytest_ngraph.bench.arm import Arm
-    from pytest_ngraph.bench.paired import PairedArm
 
 MOST_PER_S = 1000
 """Most calls for each second: every call is stored. Of a faster model, every second or third or n-th call is timed, so
@@ -61,7 +57,41 @@ class Budget:
         return Block(calls, self._every) if calls else None
 
 
-def time_calls(arms: Sequence[Arm], asked: Collection[Case], settings: Settings) -> None:
+class TimesCalls(Protocol):
+    """What is asked of an arm whose single calls are timed."""
+
+    calls: list[float]
+
+    @property
+    def case(self) -> Case: ...
+
+    @property
+    def running(self) -> bool: ...
+
+    @property
+    def has_single_calls(self) -> bool: ...
+
+    @property
+    def seconds_per_call(self) -> float: ...
+
+    def time_calls(self, block: Block) -> list[float]: ...
+
+
+class ComparesCalls(Protocol):
+    """What is asked of a head and its base whose single calls are timed in turn."""
+
+    @property
+    def running(self) -> bool: ...
+
+    @property
+    def seconds_per_call(self) -> float: ...
+
+    def build_again(self) -> None: ...
+
+    def time_calls(self, block: Block, which: str) -> list[float]: ...
+
+
+def time_calls(arms: Sequence[TimesCalls], asked: Collection[Case], settings: Settings) -> None:
     """Time single calls of the arms of which they are asked and that run one call at a time, a block each in turn."""
     order = random.Random(0)
     due = [arm for arm in arms if arm.case in asked and arm.has_single_calls]
@@ -75,7 +105,7 @@ def time_calls(arms: Sequence[Arm], asked: Collection[Case], settings: Settings)
             arm.calls += arm.time_calls(block)
 
 
-def compare_calls(arm: PairedArm, settings: Settings) -> CallLaunch | None:
+def compare_calls(arm: ComparesCalls, settings: Settings) -> CallLaunch | None:
     """Time single calls of the prepared head and base in turn: half of them, and the others after building both again.
 
     The arm that begins a pair of blocks is drawn. Returns None where one of them failed.
