@@ -43,6 +43,9 @@ class SimulatedArm:
     slower: float = 1.0
     fails_at: int | None = None
 
+    def note(self, *, load: Load) -> None:
+        self.load = load
+
     def serve(self, per_s: float, requests: int, **how: Any) -> Rate:
         if len(self.asked) == self.fails_at:
             raise WorkerFailed(Failure(phase="measure", kind="crashed", message="crashed with SIGSEGV"))

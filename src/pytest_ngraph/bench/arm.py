@@ -54,8 +54,6 @@ class Arm:
         self.case = case
         self.rounds: list[Round] = []
         self.calls: list[float] = []
-        self.load: Load | None = None
-        self.profile: dict[str, Any] = {}
         self.involuntary_switches = 0
         self.measured_s = 0.0
         self.in_step = True
@@ -220,6 +218,10 @@ class Arm:
         answer = self._request("deploy", **given, tolerance=agreement.tolerance, folder=str(folder))
         return Written.from_answer(answer, folder, agreement)
 
+    def note(self, *, load: Load | None = None, profile: dict[str, Any] | None = None) -> None:
+        """Note what the model showed under load, or where its time goes, after its rounds."""
+        self._update(load=load or self._record.load, profile=profile or self._record.profile)
+
     def finish(self, contention: Contention, arms: tuple[str, ...], cycles: str = "") -> Record:
         """Free the model and return the record. `arms` and `cycles` are as in `Record`."""
         if self._worker is not None and self._worker.alive:
@@ -228,8 +230,6 @@ class Arm:
             self._update(
                 rounds=tuple(self.rounds),
                 calls=tuple(self.calls),
-                load=self.load,
-                profile=self.profile,
                 stable=self._stable or bool(self.stopped),
                 cpu_percent=100 * self._cpu_s / (self.measured_s * (os.cpu_count() or 1)),
                 contention=dataclasses.replace(contention, involuntary_switches=self.involuntary_switches),

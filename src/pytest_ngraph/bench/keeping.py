@@ -25,6 +25,6 @@ def keep_profile(arm: Arm, asked: Collection[Case], progress: Progress) -> None:
         model = arm.instrument()
         run_in_turn([model], lambda share: progress.measuring(arm.case, share))
     except (Unsupported, WorkerFailed) as error:
-        arm.profile = {"problem": in_one_line(error)}
+        arm.note(profile={"problem": in_one_line(error)})
     else:
-        arm.profile = KeptProfile.of(model.profile).to_dict()
+        arm.note(profile=KeptProfile.of(model.profile).to_dict())

@@ -25,9 +25,7 @@ MOST_SHARES = 2
 
 
 class Serves(Protocol):
-    """What is asked of an arm that is put under load, which finds what that showed in its `load`."""
-
-    load: Load | None
+    """What is asked of an arm that is put under load."""
 
     @property
     def case(self) -> Case: ...
@@ -46,37 +44,39 @@ class Serves(Protocol):
 
     def serve(self, per_s: float, requests: int, **how: Any) -> Rate: ...
 
+    def note(self, *, load: Load) -> None: ...
+
 
 def put_under_load(arms: Sequence[Serves], settings: Settings, progress: Progress) -> None:
-    """Measure one arm after the other at several rates; what that showed is its `load`.
+    """Measure one arm after the other at several rates, and have it note what that showed.
 
     Its rounds stand, whatever happens: what stops the load is kept in it. Beside a base, nothing is put under load.
     """
     for arm in arms:
         if arm.case.objective == SERVING and arm.has_single_calls and not arm.is_compared:
-            _measure(arm, settings, progress)
+            arm.note(load=_load_of(arm, settings, progress))
 
 
-def _measure(arm: Serves, settings: Settings, progress: Progress) -> None:
+def _load_of(arm: Serves, settings: Settings, progress: Progress) -> Load:
+    """Return what an arm shows at several rates, and what stopped it before the last."""
     spare = [core for core in this_machine().cores if core not in arm.target.cores][:1]
     batch = arm.case.batch_size
-    arm.load = load = Load(
+    load = Load(
         limit_s=settings.load_p99_s,
         call_s=arm.seconds_per_call,
         batch_wait_s=settings.batch_wait_s if batch > 1 else 0.0,
         generator=OWN_CORE if spare else SHARES_CORES,
     )
     if load.is_hopeless:
-        return
+        return load
     guess = highest_of(load.call_s, load, batch=batch)
     requests = min(MOST_REQUESTS, int(settings.load_s * guess / len(AROUND)))
     if requests < FEWEST_REQUESTS:
         seconds = math.ceil(len(AROUND) * FEWEST_REQUESTS / guess)
-        arm.load = replace(load, problem=f"too few requests fit into the time; --ngraph-load={seconds} has enough")
-        return
+        return replace(load, problem=f"too few requests fit into the time; --ngraph-load={seconds} has enough")
     slowest = FEWEST_REQUESTS * len(AROUND) / (MOST_SHARES * settings.load_s)
-    while nearest := next_rate([rate.shows for rate in arm.load.rates], guess):
-        number, per_s = len(arm.load.rates), max(nearest, slowest)
+    while nearest := next_rate([rate.shows for rate in load.rates], guess):
+        number, per_s = len(load.rates), max(nearest, slowest)
         fitting = max(FEWEST_REQUESTS, int(MOST_SHARES * settings.load_s * per_s / len(AROUND)))
         count = min(requests, fitting)
         progress.compiling(arm.case, f"load, {per_s:.3g} requests/s, rate {number + 1} of {len(AROUND)}")
@@ -91,7 +91,7 @@ def _measure(arm: Serves, settings: Settings, progress: Progress) -> None:
                 batch_wait_s=load.batch_wait_s,
             )
         except (Unsupported, WorkerFailed) as error:
-            arm.load = replace(arm.load, problem=in_one_line(error))
-            return
+            return replace(load, problem=in_one_line(error))
         shows = shown_by(rate, load, count, seed=number, batch=batch)
-        arm.load = replace(arm.load, rates=(*arm.load.rates, replace(rate, shows=shows)))
+        load = replace(load, rates=(*load.rates, replace(rate, shows=shows)))
+    return load
