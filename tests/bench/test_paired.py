@@ -13,8 +13,8 @@ from answering import PREPARED
 from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.base import Opponent
 from pytest_ngraph.bench.free_cores import FreeCores
+from pytest_ngraph.bench.opponents import Opponent
 from pytest_ngraph.bench.paired import SLOW, PairedArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case

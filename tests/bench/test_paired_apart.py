@@ -9,8 +9,8 @@ from answering import PREPARED
 from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.base import Opponent
 from pytest_ngraph.bench.free_cores import FreeCores
+from pytest_ngraph.bench.opponents import Opponent
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.comparison import Comparison

@@ -14,7 +14,8 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.ahead import Ahead, CompilingAhead
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.asked import NOTHING, Asked
-from pytest_ngraph.bench.base import Base, Opponent, Opponents
+from pytest_ngraph.bench.base import Base
+from pytest_ngraph.bench.base_builds import BaseBuilds
 from pytest_ngraph.bench.draws import DrawingLaunches
 from pytest_ngraph.bench.exporting import export
 from pytest_ngraph.bench.free_cores import FreeCores
@@ -26,6 +27,7 @@ from pytest_ngraph.bench.home import OWN_HOME, Home
 from pytest_ngraph.bench.keeping import keep_profile
 from pytest_ngraph.bench.load import put_under_load
 from pytest_ngraph.bench.lock import exclusive
+from pytest_ngraph.bench.opponents import Opponent, Opponents
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
@@ -230,9 +232,10 @@ class Bench:
         return self._base.home if self._base else None
 
     def _opponents(self, folder: Path) -> Opponents | None:
-        if self._base is None:
+        if (base := self._base) is None:
             return None
-        return Opponents(self._base, self._workers, self._target, self._settings.timeout_s, folder)
+        place = base.home, self._workers, self._target, self._settings.timeout_s, folder
+        return Opponents(base, BaseBuilds(*place, base.instead_of, base.at_base))
 
     def _prepared(
         self, case: Case, comparison: Comparison | None, opponent: Opponent | None, artifact: Artifact

@@ -8,7 +8,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from pytest_ngraph.bench.base import Base, Opponents, Unbuilt
+from pytest_ngraph.bench.base_builds import BaseBuilds, Unbuilt
 from pytest_ngraph.bench.conditions import Conditions
 from pytest_ngraph.bench.differing import Side
 from pytest_ngraph.bench.home import Home
@@ -24,18 +24,9 @@ def built(cases: Iterable[Case], conditions: Conditions, instead_of: tuple[Path,
         instead_of: this folder's copy of a repository, and the repository itself, from which nothing may be imported.
     """
     home = Home(folder=Path.cwd(), path=search_path())
-    base = Base(
-        name="",
-        identity="",
-        home=home,
-        instead_of=instead_of,
-        case_of=lambda case: case,
-        at_base=lambda case: case,
-        decided=lambda comparison: True,
-    )
     settings = conditions.settings
     with (
         workshop(partial(print, file=sys.stderr), settings.memory_bytes, home) as (workers, scratch),
-        closing(Opponents(base, workers, conditions.target, settings.timeout_s, scratch)) as opponents,
+        closing(BaseBuilds(home, workers, conditions.target, settings.timeout_s, scratch, instead_of)) as builds,
     ):
-        return {case: opponents.built(case) for case in cases}
+        return {case: builds.built(case) for case in cases}

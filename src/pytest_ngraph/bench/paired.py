@@ -9,9 +9,10 @@ from typing import Any
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
-from pytest_ngraph.bench.base import BaseFails, Opponent
+from pytest_ngraph.bench.base import BaseFails
 from pytest_ngraph.bench.draws import NO_DRAWS, Draws
 from pytest_ngraph.bench.free_cores import FreeCores
+from pytest_ngraph.bench.opponents import Opponent
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.profiled import ProfiledModel, run_in_turn
 from pytest_ngraph.bench.tails import Block, rounded

@@ -29,7 +29,7 @@ from pytest_ngraph.system.child import die_with_parent
 from pytest_ngraph.system.relocation import moved, with_paths
 
 if TYPE_CHECKING:
-    from pytest_ngraph.bench.base import Unbuilt
+    from pytest_ngraph.bench.base_builds import Unbuilt
     from pytest_ngraph.bench.differing import Side
 
 
@@ -112,7 +112,7 @@ class BisectStep:
         line: dict[str, Any] = {"case": case.id, "own": here.id, "data": case.to_dict(), "nodeid": nodeid}
         if built is None or self._places is None:
             return line
-        from pytest_ngraph.bench.base import Unbuilt
+        from pytest_ngraph.bench.base_builds import Unbuilt
         from pytest_ngraph.bench.differing import Side
 
         if isinstance(built, Unbuilt):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 from typing import Any, cast
@@ -11,8 +12,10 @@ import pytest
 from synthetic import case
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.base import Base, Opponents
+from pytest_ngraph.bench.base import Base
+from pytest_ngraph.bench.base_builds import BaseBuilds
 from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.opponents import Opponents
 from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.workers import Workers
 from pytest_ngraph.case import Case
@@ -71,9 +74,13 @@ def base_of(case: Case) -> Base:
     )
 
 
+def opponents_of(base: Base, workers: Workers, target: Callable[[Case], Target], folder: Path) -> Opponents:
+    return Opponents(base, BaseBuilds(base.home, workers, target, 60, folder))
+
+
 def test_a_folder_that_cannot_be_made_is_why_a_base_cannot_be_built(tmp_path: Path) -> None:
     workers = cast("Workers", Exporter())
-    opponents = Opponents(base_of(HEAD), workers, lambda case: Target(), 60, tmp_path / "nowhere")
+    opponents = opponents_of(base_of(HEAD), workers, lambda case: Target(), tmp_path / "nowhere")
     comparison, opponent = opponents.of(HEAD, Artifact(folder=tmp_path, case=HEAD.group))
     assert opponent is None
     assert comparison.problem.startswith("the base cannot be built: [Errno 2] No such file or directory: ")
@@ -83,7 +90,7 @@ def test_a_base_on_a_device_that_is_gone_is_built_where_the_head_is(tmp_path: Pa
     """A renamed device leaves no profile under its old name."""
     base_case, exporter = dataclasses.replace(HEAD, device="renamed"), Exporter()
     workers = cast("Workers", exporter)
-    opponents = Opponents(base_of(base_case), workers, lambda case: TARGETS[case.device], 60, tmp_path)
+    opponents = opponents_of(base_of(base_case), workers, lambda case: TARGETS[case.device], tmp_path)
     comparison, opponent = opponents.of(HEAD, Artifact(folder=tmp_path, case=HEAD.group))
     assert opponent is not None
     assert opponent.case == base_case
@@ -95,7 +102,7 @@ def test_a_base_on_a_device_that_is_gone_is_built_where_the_head_is(tmp_path: Pa
 def test_an_interrupt_does_not_wait_for_the_base(tmp_path: Path, *, is_quick: bool, kills: int) -> None:
     """What was built by then stays, and so does its worker."""
     exporter = Slow(is_quick=is_quick)
-    opponents = Opponents(base_of(HEAD), cast("Workers", exporter), lambda case: Target(), 60, tmp_path)
+    opponents = opponents_of(base_of(HEAD), cast("Workers", exporter), lambda case: Target(), tmp_path)
     opponents.build_ahead(HEAD)
     if is_quick:
         opponents.of(HEAD, Artifact(folder=tmp_path, case=HEAD.group))
