@@ -15,6 +15,7 @@ from synthetic import case
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.opponents import Opponent
+from pytest_ngraph.bench.pair import Pair
 from pytest_ngraph.bench.paired import SLOW, PairedArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import Case
@@ -89,13 +90,15 @@ def calm(monkeypatch: pytest.MonkeyPatch) -> None:
 def arm(process: Process, free_cores: FreeCores, base: Case = CASE) -> PairedArm:
     artifact = Artifact(folder=Path(), case=CASE)
     ours = PairedArm(
-        CASE,
-        artifact,
-        Target(cores=CORES),
+        Pair(
+            case=CASE,
+            artifact=artifact,
+            target=Target(cores=CORES),
+            opponent=Opponent(case=base, artifact=artifact),
+            comparison=Comparison(against="main"),
+        ),
         Settings(),
         lambda which: cast("WorkerProcess", process),
-        Comparison(against="main"),
-        Opponent(case=base, artifact=artifact),
         free_cores,
     )
     ours._seconds_per_call = CALL_S

@@ -11,6 +11,7 @@ from synthetic import case
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.free_cores import FreeCores
 from pytest_ngraph.bench.opponents import Opponent
+from pytest_ngraph.bench.pair import Pair
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.comparison import Comparison
@@ -45,13 +46,15 @@ def arm(dies_of: str = "") -> ApartArm:
     processes = {"head": Process("head"), "base": Process("base", dies_of)}
     artifact = Artifact(folder=Path(), case=CASE)
     return ApartArm(
-        CASE,
-        artifact,
-        Target(),
+        Pair(
+            case=CASE,
+            artifact=artifact,
+            target=Target(),
+            opponent=Opponent(case=CASE, artifact=artifact),
+            comparison=Comparison(against="python3", placement="apart"),
+        ),
         Settings(),
         lambda which: cast("WorkerProcess", processes[which]),
-        Comparison(against="python3", placement="apart"),
-        Opponent(case=CASE, artifact=artifact),
         FreeCores(),
     )
 

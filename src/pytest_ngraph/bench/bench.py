@@ -28,6 +28,7 @@ from pytest_ngraph.bench.keeping import keep_profile
 from pytest_ngraph.bench.load import put_under_load
 from pytest_ngraph.bench.lock import exclusive
 from pytest_ngraph.bench.opponents import Opponent, Opponents
+from pytest_ngraph.bench.pair import Pair
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
@@ -254,7 +255,8 @@ class Bench:
             # Equal arms would both be loaded from the cache, as one and the same draw.
             is_equal = self._base is not None and self._base.measures_equals
             settings, draws = self._drawing.launch(draws=comparison.searched and is_equal)
-            paired = kind(case, artifact, target, settings, worker, comparison, opponent, self._free_cores, draws)
+            pair = Pair(case=case, artifact=artifact, target=target, opponent=opponent, comparison=comparison)
+            paired = kind(pair, settings, worker, self._free_cores, draws)
             self._prepare(paired)
             if not paired.problem:
                 self._score(paired)

@@ -7,19 +7,16 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.base import BaseFails
 from pytest_ngraph.bench.draws import NO_DRAWS, Draws
 from pytest_ngraph.bench.free_cores import FreeCores
-from pytest_ngraph.bench.opponents import Opponent
+from pytest_ngraph.bench.pair import Pair
 from pytest_ngraph.bench.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.profiled import ProfiledModel, run_in_turn
 from pytest_ngraph.bench.tails import Block, rounded
 from pytest_ngraph.bench.watched import watched
-from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.comparison import BASE, HEAD, Build, Comparison, Launch, PairedRound, is_disturbed
-from pytest_ngraph.compilers import runs_module
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.explain.profile import Profile
 from pytest_ngraph.machine import throttling
@@ -54,19 +51,15 @@ class PairedArm(Arm):
 
     def __init__(
         self,
-        case: Case,
-        artifact: Artifact,
-        target: Target,
+        pair: Pair,
         settings: Settings,
         start: Start,
-        comparison: Comparison,
-        opponent: Opponent,
         free_cores: FreeCores,
         draws: Draws = NO_DRAWS,
     ) -> None:
-        super().__init__(case, artifact, target, settings, lambda: start(HEAD), comparison)
+        super().__init__(pair.case, pair.artifact, pair.target, settings, lambda: start(HEAD), pair.comparison)
+        self._pair = pair
         self._start = start
-        self._opponent = opponent
         self._free_cores = free_cores
         self._draws = draws
         self._builds: list[list[PairedRound]] = [[]]
@@ -77,29 +70,21 @@ class PairedArm(Arm):
 
     def again(self, start: Start, settings: Settings, draws: Draws) -> PairedArm:
         """Return an unprepared arm of the same head and base, in workers that `start` returns."""
-        place = self.case, self._artifact, self._target, settings
-        return type(self)(*place, start, self._comparison, self._opponent, self._free_cores, draws)
+        return type(self)(self._pair, settings, start, self._free_cores, draws)
 
     def of_kind(self, kind: type[PairedArm], comparison: Comparison) -> PairedArm:
         """Return an unprepared arm of the same head and base, compared in another way."""
-        place = self.case, self._artifact, self._target, self._settings
-        return kind(*place, self._start, comparison, self._opponent, self._free_cores, self._draws)
+        pair = dataclasses.replace(self._pair, comparison=comparison)
+        return kind(pair, self._settings, self._start, self._free_cores, self._draws)
 
     def alone(self, which: str, settings: Settings, start: Start) -> Arm:
         """Return the head or the base as an arm by itself, in the worker that `start` returns."""
-        other, is_head = self._opponent, which == HEAD
-        case, artifact = (self.case, self._artifact) if is_head else (other.case, other.artifact)
-        compared, target = self._as_compared(case, artifact), self._target.for_case(case)
-        return Arm(compared, artifact, target, settings, lambda: start(which))
+        return Arm(*self._pair.compiled(which), settings, lambda: start(which))
 
     def profiled(self) -> list[Profile]:
         """Return the profiles of base and head, both prepared. Raises `Unsupported` and `WorkerFailed`."""
-        other = self._opponent
-        arms = (BASE, self._request_base, other.case, other.artifact), (HEAD, self._request, self.case, self._artifact)
-        models = [
-            ProfiledModel(name, ask, self._as_compared(case, artifact), artifact, self._target.for_case(case))
-            for name, ask, case, artifact in arms
-        ]
+        asks = (BASE, self._request_base), (HEAD, self._request)
+        models = [ProfiledModel(which, ask, *self._pair.compiled(which)) for which, ask in asks]
         run_in_turn(models)
         return [model.profile for model in models]
 
@@ -239,13 +224,8 @@ class PairedArm(Arm):
 
     def _prepare_base(self, **listeners: Any) -> float:
         """Prepare the base and return the seconds that a call takes. Raises `BaseFails` if it does not run."""
-        arguments = self._preparation() | {
-            "case": self._as_compared(self._opponent.case, self._opponent.artifact).to_dict(),
-            "artifact": self._opponent.artifact.to_dict(),
-            "target": self._drawn(BASE, self._target.for_case(self._opponent.case)),
-        }
         try:
-            answer = self._request_base("prepare", **arguments, **listeners)
+            answer = self._request_base("prepare", **self._preparation(BASE), **listeners)
         except Unsupported as reason:
             raise BaseFails(str(reason), kind="") from reason
         except WorkerFailed as error:
@@ -275,25 +255,8 @@ class PairedArm(Arm):
         found = dataclasses.replace(self._comparison, problem=problem, broken=broken, base_skipped=skipped)
         self._update(comparison=found)
 
-    def _preparation(self) -> dict[str, Any]:
-        changes = {
-            "case": self._as_compared(self.case, self._artifact).to_dict(),
-            "target": self._drawn(HEAD, self._target),
-            "round_s": WARM_UP_WINDOW_S,
-        }
-        return super()._preparation() | changes
-
-    def _as_compared(self, case: Case, artifact: Artifact) -> Case:
-        """Return the case as it is compiled, with the exported program where its compiler would run the module.
-
-        One process cannot hold the modules of two revisions.
-        """
-        if not runs_module(case.compiler, artifact):
-            return case
-        return dataclasses.replace(
-            case, compiler=str(CompilerSpec.parse(case.compiler).with_option("graph", "program"))
-        )
-
-    def _drawn(self, arm: str, target: Target) -> dict[str, Any]:
-        """Return what an arm is compiled for, as data, with the draw of its search."""
-        return dataclasses.replace(target, draw=self._draws[arm]).to_dict()
+    def _preparation(self, which: str = HEAD) -> dict[str, Any]:
+        case, artifact, target = self._pair.compiled(which)
+        drawn = dataclasses.replace(target, draw=self._draws[which])
+        changes = {"case": case.to_dict(), "artifact": artifact.to_dict(), "target": drawn.to_dict()}
+        return super()._preparation() | changes | {"round_s": WARM_UP_WINDOW_S}

@@ -8,10 +8,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
-from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, Quad
 from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.worker.measure import until_disturbed
@@ -32,13 +30,9 @@ class ApartArm(PairedArm):
     def _request_base(self, do: str, **arguments: Any) -> dict[str, Any]:
         if self._base_worker is None:
             self._base_worker = self._start(BASE)
-        if do == "prepare" and self._opponent.instead_of:
-            arguments["instead_of"] = [str(place) for place in self._opponent.instead_of]
+        if do == "prepare" and (instead_of := self._pair.opponent.instead_of):
+            arguments["instead_of"] = [str(place) for place in instead_of]
         return self._send(self._base_worker, do, **arguments)
-
-    def _as_compared(self, case: Case, artifact: Artifact) -> Case:
-        """Return the case: each process can hold its own side's module."""
-        return case
 
     def finish(self, contention: Contention, arms: tuple[str, ...], cycles: str = "") -> Record:
         self._release_base()
