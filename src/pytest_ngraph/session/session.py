@@ -13,9 +13,9 @@ from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.site import Site
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
-from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
+from pytest_ngraph.errors import DeviceAway, StoreError
 from pytest_ngraph.machine.machine import environment
-from pytest_ngraph.session.judgement import ACCEPT_BROKEN_BASE, Judgement
+from pytest_ngraph.session.judgement import Judgement
 from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.plan import Plan
 from pytest_ngraph.session.recorder import Recorder
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pytest_ngraph.against.stored import StoredBase
     from pytest_ngraph.record import Record
     from pytest_ngraph.report.result import RunResult
-    from pytest_ngraph.session.judgement import Conclusion
     from pytest_ngraph.session.resume import ResumedRun
     from pytest_ngraph.store import Run
 
@@ -180,7 +179,20 @@ class Session:
         has_tests = bool(self._plan.groups or self.judgement.judges or self.options.summary)
         if not self.options.measures or not (conclusion or has_tests):
             return None
-        return self._result(conclusion, is_complete=is_complete)
+        from pytest_ngraph.session.ending import result_of
+
+        of_base = self._against.notes if self._against else []
+        of_resumed = self.resumed.notes if self.resumed else ()
+        return result_of(
+            self._run(),
+            conclusion,
+            self.options,
+            self.judgement.judges,
+            self._against,
+            is_complete=is_complete,
+            unmeasured=self.unmeasured,
+            notes=[*self.notes, *of_base, *of_resumed, *self._bench.notes],
+        )
 
     def close(self) -> None:
         """End the workers and close the journal."""
@@ -231,32 +243,6 @@ class Session:
             return str(error)
         return ""
 
-    def _result(self, conclusion: Conclusion | None, *, is_complete: bool) -> RunResult:
-        from pytest_ngraph.metrics import Metrics
-        from pytest_ngraph.report.result import RunResult
-
-        problems = list(conclusion.mistakes) if conclusion else []
-        try:
-            saved = self._save(conclusion, is_complete=is_complete)
-        except NgraphError as error:
-            saved = str(error)
-            problems.append(saved)
-        broken = self._broken_base()
-        notes = self._against.notes if self._against else []
-        return RunResult(
-            run=self._run(),
-            metrics=conclusion.metrics if conclusion else Metrics(),
-            checks=conclusion.checks if conclusion else (),
-            verdicts=conclusion.verdicts if conclusion else (),
-            metric_verdicts=conclusion.metric_verdicts if conclusion else (),
-            unanswered=[*(conclusion.unanswered if conclusion else ()), *broken],
-            problems=[*problems, *broken],
-            unmeasured=self.unmeasured,
-            bases=self._bases(),
-            notes=[*self.notes, *notes, *(self.resumed.notes if self.resumed else ()), *self._bench.notes],
-            saved=saved,
-        )
-
     def _run(self) -> Run:
         from pytest_ngraph.store import Run
 
@@ -269,27 +255,3 @@ class Session:
             planned=frozenset(self._plan.ids),
             whole=not self.unmeasured,
         )
-
-    def _broken_base(self) -> list[str]:
-        """Return why the run fails because of its base as a whole: its tests could not be collected."""
-        if self._against is None or not self._against.broken or self.options.gate.broken_base != "fail":
-            return []
-        return [f"{self._against.name}: {self._against.broken}. {ACCEPT_BROKEN_BASE}"]
-
-    def _bases(self) -> dict[str, str]:
-        """Return what the run is compared with, and what else than the code differs there."""
-        return {} if self.options.gate.calibrate else {judge.name: judge.problem for judge in self.judgement.judges}
-
-    def _save(self, conclusion: Conclusion | None, *, is_complete: bool) -> str:
-        """Save this run as the stored baseline that the options name, if it is complete.
-
-        Returns what became of it, in a sentence; empty where no baseline is named. Raises `StoreError`.
-        """
-        name, run_id = self.options.gate.save, self._recorder.run_id
-        if not name or not run_id or conclusion is None:
-            return ""
-        if not is_complete:
-            return f"Not saved as baseline {name}: the run was cut short, or a part of it could not be stored."
-        from pytest_ngraph.against.stored import save
-
-        return save(self.options.store, name, run_id, worse=conclusion.worse)
