@@ -35,6 +35,7 @@ from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.scratch import Scratch
 from pytest_ngraph.bench.serving import ServingCosts
+from pytest_ngraph.bench.shop import Shop
 from pytest_ngraph.bench.tails import time_calls
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 from pytest_ngraph.case import Case
@@ -94,13 +95,8 @@ class Bench:
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
         self._costs = ServingCosts(asked.served, self._folder, settings, self._progress)
-        self._launches = (
-            FurtherLaunches(
-                base, self._workers, target, settings, self._prepare, self._progress, self._drawing, self._costs, asked
-            )
-            if base is not None
-            else None
-        )
+        self._shop = Shop(workers=self._workers, settings=settings, progress=self._progress)
+        self._launches = FurtherLaunches(base, self._shop, target, self._drawing, self._costs, asked) if base else None
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group and yield each record as soon as it is complete."""
@@ -211,7 +207,7 @@ class Bench:
         target = self._target(case).for_case(opponent.case)
         with self._workers.fresh(target, self._base_home) as worker:
             arm = Arm(opponent.case, opponent.artifact, target, self._settings, lambda: worker)
-            self._prepare(arm)
+            self._shop.prepare(arm)
             return arm.prepared
 
     def _traced(self, record: Record, artifact: Artifact) -> Record:
@@ -257,7 +253,7 @@ class Bench:
             settings, draws = self._drawing.launch(draws=comparison.searched and is_equal)
             pair = Pair(case=case, artifact=artifact, target=target, opponent=opponent, comparison=comparison)
             paired = kind(pair, settings, worker, self._free_cores, draws)
-            self._prepare(paired)
+            self._shop.prepare(paired)
             if not paired.problem:
                 self._score(paired)
                 return paired
@@ -265,7 +261,7 @@ class Bench:
             arm = paired.single()
         else:
             arm = Arm(case, artifact, target, self._settings, worker, comparison)
-        self._prepare(arm)
+        self._shop.prepare(arm)
         self._score(arm)
         return arm
 
@@ -274,12 +270,6 @@ class Bench:
         if arm.case.scored_by and arm.running:
             exporter = partial(self._workers.resident, EXPORTER, self._target(arm.case.group))
             arm.score(exporter, self._folder / "outputs.npz")
-
-    def _prepare(self, arm: Arm) -> None:
-        arm.prepare(
-            on_phase=lambda phase: self._progress.phase(arm.case, phase),
-            on_progress=lambda text: self._progress.compiling(arm.case, text),
-        )
 
     def _compared(self, record: Record, arm: PairedArm) -> Record:
         """Return the record with the further launches that its comparison needs.

@@ -11,26 +11,16 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.exporting import export
 from pytest_ngraph.bench.process import WorkerFailed
-from pytest_ngraph.bench.progress import Progress
-from pytest_ngraph.bench.workers import EXPORTER, Workers
+from pytest_ngraph.bench.shop import Shop
+from pytest_ngraph.bench.workers import EXPORTER
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import NgraphError, Unsupported, UsageError
 from pytest_ngraph.record import Failure
-from pytest_ngraph.settings import Settings
 
 Result = TypeVar("Result")
 
 
-def exported_again(
-    workers: Workers,
-    folder: Path,
-    case: Case,
-    target: Target,
-    settings: Settings,
-    graph: str,
-    purpose: str,
-    progress: Progress,
-) -> Artifact:
+def exported_again(shop: Shop, folder: Path, case: Case, target: Target, graph: str, purpose: str) -> Artifact:
     """Export the case's workload into a new folder.
 
     Args:
@@ -44,8 +34,8 @@ def exported_again(
     folder.mkdir()
 
     def ask() -> Artifact:
-        exporter, on_phase = workers.resident(EXPORTER, target), partial(progress.phase, case)
-        return export(exporter, case.group, folder, settings.timeout_s, on_phase=on_phase)
+        exporter, on_phase = shop.workers.resident(EXPORTER, target), partial(shop.progress.phase, case)
+        return export(exporter, case.group, folder, shop.settings.timeout_s, on_phase=on_phase)
 
     artifact = answer(case, "built", ask)
     if artifact.digest != graph:
@@ -56,14 +46,10 @@ def exported_again(
     return artifact
 
 
-def prepared(
-    workers: Workers, artifact: Artifact, case: Case, target: Target, settings: Settings, progress: Progress
-) -> Arm:
+def prepared(shop: Shop, artifact: Artifact, case: Case, target: Target) -> Arm:
     """Return the case's arm, compiled, warmed up and verified as before measuring. Raises as `exported_again` does."""
-    arm = Arm(case, artifact, target, settings, lambda: workers.resident(case.compiler, target))
-    arm.prepare(
-        on_phase=lambda phase: progress.phase(case, phase), on_progress=lambda text: progress.compiling(case, text)
-    )
+    arm = Arm(case, artifact, target, shop.settings, lambda: shop.workers.resident(case.compiler, target))
+    shop.prepare(arm)
     if arm.prepared.failure is not None:
         raise _failed(case, arm.prepared.failure)
     if not arm.running:

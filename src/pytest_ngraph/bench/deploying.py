@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.compiled_again import answer, exported_again, prepared
 from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.bench.shop import Shop
 from pytest_ngraph.bench.workers import workshop
 from pytest_ngraph.case import Case
 from pytest_ngraph.serving.written import Written
@@ -30,8 +31,9 @@ def deploying(
         NgraphError: building, compiling or verifying fails.
     """
     with workshop(progress.waiting, settings.memory_bytes) as (workers, scratch):
-        artifact = exported_again(workers, scratch / "group", case, target, settings, graph, "deploy", progress)
-        arm = prepared(workers, artifact, case, target, settings, progress)
+        shop = Shop(workers=workers, settings=settings, progress=progress)
+        artifact = exported_again(shop, scratch / "group", case, target, graph, "deploy")
+        arm = prepared(shop, artifact, case, target)
         written = answer(case, "deployed", lambda: arm.deploy(folder))
         workers.close()  # what is launched next has the machine for itself
         yield written

@@ -11,7 +11,8 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.compiled_again import answer, exported_again, prepared
 from pytest_ngraph.bench.profiled import ProfiledModel, run_in_turn
 from pytest_ngraph.bench.progress import Progress
-from pytest_ngraph.bench.workers import Workers, workshop
+from pytest_ngraph.bench.shop import Shop
+from pytest_ngraph.bench.workers import workshop
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.explain.profile import Profile
@@ -36,11 +37,12 @@ def explaining(
     """
     with workshop(progress.waiting, settings.memory_bytes) as (workers, scratch):
         (first, on), *_ = cases
-        artifact = exported_again(workers, scratch / "group", first, on, settings, graph, "explain", progress)
+        shop = Shop(workers=workers, settings=settings, progress=progress)
+        artifact = exported_again(shop, scratch / "group", first, on, graph, "explain")
 
         def profiled(case: Case, target: Target) -> ProfiledModel:
-            prepared(workers, artifact, case, target, settings, progress)
-            ask = partial(_ask, workers, settings, case, target)
+            prepared(shop, artifact, case, target)
+            ask = partial(_ask, shop, case, target)
             return ProfiledModel(case.compiler, ask, case, artifact, target)
 
         models = [profiled(case, target) for case, target in cases]
@@ -48,11 +50,9 @@ def explaining(
         return [model.profile for model in models]
 
 
-def _ask(
-    workers: Workers, settings: Settings, case: Case, target: Target, do: str, /, **arguments: Any
-) -> dict[str, Any]:
+def _ask(shop: Shop, case: Case, target: Target, do: str, /, **arguments: Any) -> dict[str, Any]:
     def ask() -> dict[str, Any]:
-        worker = workers.resident(case.compiler, target)
-        return worker.request(do, timeout_s=settings.timeout_s, phase="measure", **arguments)
+        worker = shop.workers.resident(case.compiler, target)
+        return worker.request(do, timeout_s=shop.settings.timeout_s, phase="measure", **arguments)
 
     return answer(case, "profiled", ask)

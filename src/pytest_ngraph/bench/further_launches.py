@@ -19,10 +19,9 @@ from pytest_ngraph.bench.keeping import keep_profile
 from pytest_ngraph.bench.paired import PairedArm
 from pytest_ngraph.bench.paired_apart import ApartArm
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess, in_one_line
-from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.serving import Deployment, ServingCosts
+from pytest_ngraph.bench.shop import Shop
 from pytest_ngraph.bench.tails import compare_calls, launch_calls
-from pytest_ngraph.bench.workers import Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import BASE, HEAD, CallLaunch, Comparison, Launch
 from pytest_ngraph.costs import Costs
@@ -40,8 +39,8 @@ class FurtherLaunches:
     """Makes them, until a comparison is decided.
 
     Args:
+        shop: where arms are prepared.
         target: returns what a case is compiled for.
-        prepare: compiles, warms up and verifies an arm.
         drawing: gives each launch what it compiles with.
         costs: measures what serving costs.
         asked: what cases need besides a decided comparison.
@@ -50,21 +49,15 @@ class FurtherLaunches:
     def __init__(
         self,
         base: Base,
-        workers: Workers,
+        shop: Shop,
         target: Callable[[Case], Target],
-        settings: Settings,
-        prepare: Callable[[Arm], None],
-        progress: Progress,
         drawing: DrawingLaunches,
         costs: ServingCosts,
         asked: Asked = NOTHING,
     ) -> None:
         self._base = base
-        self._workers = workers
+        self._shop = shop
         self._target = target
-        self._settings = settings
-        self._prepare = prepare
-        self._progress = progress
         self._drawing = drawing
         self._costs = costs
         self._asked = asked
@@ -72,8 +65,8 @@ class FurtherLaunches:
     def single(self, arm: PairedArm) -> Record:
         """Return the record of the head, measured without its base."""
         head = arm.single()
-        contention = self._measured(head, self._settings)
-        keep_profile(head, self._asked.profiled, self._progress)
+        contention = self._measured(head, self._shop.settings)
+        keep_profile(head, self._asked.profiled, self._shop.progress)
         return self._costs.finished(head, contention, (head.case.compiler,))
 
     def confirmed(self, record: Record, arm: PairedArm) -> Record:
@@ -114,7 +107,7 @@ class FurtherLaunches:
             broken = launch.comparison.broken if launch.comparison else ""
             comparison = dataclasses.replace(comparison, problem=_why_not_again(launch), broken=broken)
             if launch.failure is not None and arm.is_of_both(launch.failure):
-                settings = dataclasses.replace(self._settings, budget_s=self._settings.launch_s)
+                settings = dataclasses.replace(self._shop.settings, budget_s=self._shop.settings.launch_s)
                 launch = self._launch_alone(arm, HEAD, settings, None)
             if launch.failure is not None and launch.failure.kind != OUT_OF_MEMORY:
                 message = f"measured once, but then, in a fresh process: {launch.failure.message}"
@@ -133,7 +126,7 @@ class FurtherLaunches:
     def _explained(self, arm: PairedArm) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what head and base differ in, and where the head's time goes, by profiling both in fresh processes."""
         with self._in_fresh_processes(arm) as (again, _):
-            self._prepare(again)
+            self._shop.prepare(again)
             if not again.running:
                 problem = {"problem": again.problem or again.prepared.skip_reason}
                 return problem, problem
@@ -154,7 +147,7 @@ class FurtherLaunches:
                 home = None if which == HEAD else self._base.home
                 # Arms that are forked from two processes would differ in each launch as these two do.
                 compiler = arm.case.compiler if arm.shares_process else ""
-                return started.enter_context(self._workers.fresh(target, home, compiler=compiler))
+                return started.enter_context(self._shop.workers.fresh(target, home, compiler=compiler))
 
             settings, draws = self._drawing.launch(draws=arm.searches)
             yield arm.again(start, settings, draws), settings
@@ -168,7 +161,7 @@ class FurtherLaunches:
 
         def launch() -> CallLaunch | Record:
             with self._in_fresh_processes(arm) as (again, settings):
-                self._prepare(again)
+                self._shop.prepare(again)
                 calls = compare_calls(again, settings)
                 return calls or again.finish(Contention(), ())
 
@@ -181,7 +174,7 @@ class FurtherLaunches:
         comparison = record.comparison
         if comparison is None or comparison.problem:
             return record
-        settings = dataclasses.replace(self._settings, cache=None, budget_s=self._settings.launch_s)
+        settings = dataclasses.replace(self._shop.settings, cache=None, budget_s=self._shop.settings.launch_s)
         apart = comparison.placement == "apart"
 
         def launch(which: str) -> Record:
@@ -195,7 +188,7 @@ class FurtherLaunches:
     def _launch_alone(self, arm: PairedArm, which: str, settings: Settings, home: Home | None) -> Record:
         """Measure the head or the base by itself, in a fresh process, and return its record."""
         with ExitStack() as started:
-            fresh = self._workers.fresh(self._target(arm.case), home)
+            fresh = self._shop.workers.fresh(self._target(arm.case), home)
             alone = arm.alone(which, settings, lambda _: started.enter_context(fresh))
             return self._run_alone(alone, settings)
 
@@ -214,9 +207,9 @@ class FurtherLaunches:
     def _deployed(self, comparison: Comparison, arm: PairedArm, which: str) -> Deployment:
         """Write the folder that serves the head or the base, from a fresh process."""
         home = self._base.home if comparison.placement == "apart" and which == BASE else None
-        with self._workers.fresh(self._target(arm.case), home) as worker:
-            alone = arm.alone(which, self._settings, lambda _: worker)
-            self._prepare(alone)
+        with self._shop.workers.fresh(self._target(arm.case), home) as worker:
+            alone = arm.alone(which, self._shop.settings, lambda _: worker)
+            self._shop.prepare(alone)
             deployment = self._costs.write(alone, (home or OWN_HOME).python)
         problem = f"the {which} alone cannot be prepared: {alone.prepared.problem}"
         return deployment or Deployment(Costs(problem=problem))
@@ -227,8 +220,8 @@ class FurtherLaunches:
 
     def _measured(self, arm: Arm, settings: Settings) -> Contention:
         """Prepare and measure one arm with no other beside it."""
-        self._prepare(arm)
-        return interleave([arm], settings, self._progress)
+        self._shop.prepare(arm)
+        return interleave([arm], settings, self._shop.progress)
 
 
 def _why_not_again(record: Record) -> str:
