@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import plain
 import pytest
-from two_trees import CASE, NETWORK, SETTINGS, Compare
+from two_trees import CASE, NETWORK, SETTINGS, Compare, Decided
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.asked import NOTHING, Asked
@@ -16,6 +17,7 @@ from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.case import Case
+from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.record import Record
 
 
@@ -29,7 +31,12 @@ def compare(forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(str(head))
 
     def run(
-        *cases: Case, path: Path = tree, launches: int = 1, asked: Asked = NOTHING, **changes: object
+        *cases: Case,
+        path: Path = tree,
+        launches: int = 1,
+        regressed: Callable[[Comparison], bool] = lambda comparison: False,
+        asked: Asked = NOTHING,
+        **changes: object,
     ) -> list[Record]:
         base = Base(
             name="main at 1a2b3c4",
@@ -38,7 +45,7 @@ def compare(forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             instead_of=(tree, head),
             case_of=lambda case: case,
             at_base=lambda case: case,
-            decided=lambda comparison: len(comparison.launches) >= launches,
+            decides=Decided(launches, regressed),
         )
         changed = dataclasses.replace(base, **changes)  # type: ignore[arg-type]
         bench = Bench(SETTINGS, lambda case: Target(), base=changed, asked=asked)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import plain
 import pytest
+from two_trees import Decided
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.base import Base
@@ -16,7 +17,8 @@ from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
-from pytest_ngraph.gate import Rule, is_enough, verdict
+from pytest_ngraph.gate import Rule, verdict
+from pytest_ngraph.gate.decision import ByRule
 from pytest_ngraph.gate.launches import effect
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.worker.cache import Cache
@@ -47,7 +49,7 @@ def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
             instead_of=None,
             case_of=lambda case: case,
             at_base=lambda case: case,
-            decided=lambda found: len(found.launches) >= 3 if calibrates else is_enough(found, RULE),
+            decides=Decided(3) if calibrates else ByRule(RULE),
             measures_equals=calibrates,
         )
         bench = Bench(Settings(launch_s=0.2, warmup_s=0.1, cache=tmp_path / "cache"), lambda case: Target(), base=base)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 from synthetic import case
+from two_trees import Decided
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.base import Base
@@ -70,7 +71,7 @@ def base_of(case: Case) -> Base:
         instead_of=None,
         case_of={HEAD: case}.get,
         at_base=lambda case: case,
-        decided=lambda comparison: True,
+        decides=Decided(),
     )
 
 

@@ -13,7 +13,7 @@ from launching import PRIORS, Machine, exact, launch, paired_round, scaled, shif
 from pytest_ngraph.comparison import Comparison, Launch
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Rule, decide
-from pytest_ngraph.gate.decision import Decision, is_enough, weigh
+from pytest_ngraph.gate.decision import ByRule, Decision, is_enough, weigh
 from pytest_ngraph.gate.rule import is_spent
 
 RULE = Rule()
@@ -56,6 +56,19 @@ def test_one_draw_of_a_search_decides_nothing(taken: int, enough: bool) -> None:
     found = launches(0.0, 0.0, 0.0, screen=0.0)[:taken]
     assert is_enough(Comparison(launches=tuple(found)), RULE)
     assert is_enough(Comparison(launches=tuple(found), searched=True), RULE) is enough
+
+
+@pytest.mark.parametrize(
+    ("taken", "decided", "regressed"),
+    [
+        (launches(screen=0.2), False, False),
+        (launches(0.2, 0.2, 0.2, screen=0.2), True, True),
+        (launches(screen=0.0), True, False),
+    ],
+)
+def test_a_rule_decides_and_shows_regressions(taken: list[Launch], *, decided: bool, regressed: bool) -> None:
+    by, found = ByRule(RULE), Comparison(launches=tuple(taken))
+    assert (by.is_decided(found), by.is_regressed(found)) == (decided, regressed)
 
 
 def test_two_processes_need_to_differ_more() -> None:

@@ -121,14 +121,17 @@ class LiveBase(CaseJudge):
             at_base=found.at_base,
             measures_equals=found.measures_equals,
             measures_unchanged=measures_unchanged,
-            decided=self.is_decided,
+            decides=self,
             explain=self._explain,
-            regressed=lambda comparison: is_regressed(comparison, self._ledger.rule),
         )
 
     def is_decided(self, comparison: Comparison) -> bool:
         """Return whether the case is decided, or no further launch may be taken."""
         return is_enough(comparison, self._ledger.rule)
+
+    def is_regressed(self, comparison: Comparison) -> bool:
+        """Return whether the launches so far show a regression."""
+        return is_regressed(comparison, self._ledger.rule)
 
     def judge(self, record: Record) -> None:
         """Give a verdict on a record, if it was compared with the base."""

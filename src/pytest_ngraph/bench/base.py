@@ -6,13 +6,25 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, Placement
 from pytest_ngraph.record import FailureKind
 from pytest_ngraph.settings import Explained
+
+
+class Decides(Protocol):
+    """Decides comparisons as launches come in."""
+
+    def is_decided(self, comparison: Comparison) -> bool:
+        """Return whether the measurements suffice for a verdict; more launches are made until they do."""
+        ...
+
+    def is_regressed(self, comparison: Comparison) -> bool:
+        """Return whether a decided comparison shows a regression."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +39,10 @@ class Base:
             imported from the repository instead of the copy would compare the head with itself.
         case_of: the base's case for one of the head's; None if the base has none.
         at_base: a case with the paths of the base's copy in place of the head's.
-        decided: whether the measurements suffice for a verdict; more launches are made until they do.
+        decides: says when a comparison has been measured enough, and whether it shows a regression.
         measures_equals: whether a case is compared even if graph, weights and inputs are those of its base.
         measures_unchanged: whether a case that is not compared, because it equals its base's, is measured by itself.
         explain: which cases are profiled beside their base, to explain where they differ.
-        regressed: whether a decided comparison shows a regression.
     """
 
     name: str
@@ -40,17 +51,16 @@ class Base:
     instead_of: tuple[Path, Path] | None
     case_of: Callable[[Case], Case | None]
     at_base: Callable[[Case], Case]
-    decided: Callable[[Comparison], bool]
+    decides: Decides
     measures_equals: bool = False
     measures_unchanged: Callable[[Case], bool] = lambda case: True
     explain: Explained = "none"
-    regressed: Callable[[Comparison], bool] = lambda comparison: False
 
     def explains(self, comparison: Comparison) -> bool:
         """Return whether head and base of a decided comparison are profiled."""
         if self.explain == "none" or comparison.problem or not comparison.launches:
             return False
-        return self.explain == "all" or self.regressed(comparison)
+        return self.explain == "all" or self.decides.is_regressed(comparison)
 
     @property
     def placement(self) -> Placement:

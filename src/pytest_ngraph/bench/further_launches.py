@@ -99,7 +99,7 @@ class FurtherLaunches:
         failed, the head is launched alone to see whether it does.
         """
         failed = None
-        while not comparison.problem and not self._base.decided(comparison):
+        while not comparison.problem and not self._base.decides.is_decided(comparison):
             launch = self._launch(arm)
             if isinstance(launch, Launch):
                 comparison = dataclasses.replace(comparison, launches=(*comparison.launches, launch))

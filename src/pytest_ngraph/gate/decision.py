@@ -130,6 +130,21 @@ def is_enough(comparison: Comparison, rule: Rule) -> bool:
     return is_spent(launches, rule) or decision != "undecided"
 
 
+@dataclass(frozen=True, slots=True)
+class ByRule:
+    """Decides comparisons by a rule that stays what it is."""
+
+    rule: Rule
+
+    def is_decided(self, comparison: Comparison) -> bool:
+        """Return whether the case is decided, or no further launch may be taken."""
+        return is_enough(comparison, self.rule)
+
+    def is_regressed(self, comparison: Comparison) -> bool:
+        """Return whether the launches so far show a regression."""
+        return is_regressed(comparison, self.rule)
+
+
 def lacks_searches(comparison: Comparison) -> bool:
     """Return whether the compiler searches, and too few launches have compiled for themselves to decide anything.
 

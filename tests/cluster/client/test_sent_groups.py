@@ -16,6 +16,7 @@ from pytest_ngraph.cluster.client.sent_groups import SentGroups
 from pytest_ngraph.cluster.client.site import ClusterSite
 from pytest_ngraph.cluster.project import pack
 from pytest_ngraph.gate import Rule
+from pytest_ngraph.gate.decision import ByRule
 from pytest_ngraph.settings import Settings
 
 
@@ -56,7 +57,7 @@ def work(project: Path) -> WorkOrder:
         instead_of=(project.with_name("base"), project),
         case_of=lambda case: None,
         at_base=lambda case: case,
-        decided=lambda comparison: True,
+        decides=ByRule(Rule()),
     )
     return WorkOrder(
         settings=Settings(smoke=True),

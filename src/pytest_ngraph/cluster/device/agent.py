@@ -32,8 +32,8 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task
 from pytest_ngraph.cluster.device.results import DeviceResults
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.gate import Rule, is_enough
-from pytest_ngraph.gate.decision import is_regressed
+from pytest_ngraph.gate import Rule
+from pytest_ngraph.gate.decision import ByRule
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.record import Phase, Record
@@ -181,7 +181,6 @@ class Agent:
         return lacks_calls or any(lacking(record, case, self._asked))
 
     def _base(self, assignment: Assignment, given: BaseAssignment, tree: Path) -> Base:
-        rule = Rule.from_dict(given.rule)
         return Base(
             name=given.name,
             identity=given.identity,
@@ -189,9 +188,8 @@ class Agent:
             instead_of=(tree, self._project),
             case_of=self._bases.get,
             at_base=lambda case: with_paths(case, lambda text: moved(text, self._project, tree)),
-            decided=lambda comparison: is_enough(comparison, rule),
+            decides=ByRule(Rule.from_dict(given.rule)),
             explain=given.explain,
-            regressed=lambda comparison: is_regressed(comparison, rule),
             measures_equals=given.measures_equals,
             measures_unchanged=lambda case: case in self._figures,
         )
