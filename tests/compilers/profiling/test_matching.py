@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from explained import kernel, node
 
-from pytest_ngraph.compilers.profiling.matching import Known, complete, located
+from pytest_ngraph.compilers.profiling.matching import Known, aligned, complete, located
 
 RESIDUAL = [
     node("conv_1", "block.conv1", "conv2d", ["x"]),
@@ -92,3 +92,21 @@ def test_a_part_of_a_decomposed_operation_gets_the_modules_of_its_neighbours() -
     }
     (found,) = located([kernel("Multiply", 1.0)], known, nodes)
     assert (found.nodes, found.modules) == ((), ("block.fc", "block.norm"))
+
+
+def test_an_alignment_leaves_out_as_little_as_possible() -> None:
+    """A long run of the same is no reason to leave out what lies before it. Seen with ResNet-18 and one layer more."""
+    block, longer = ["conv", "norm", "relu", "conv", "norm", "add", "relu"], ["conv", *["conv", "norm", "relu"] * 2]
+    program = [*block * 2, *longer, "conv", "norm", "add", "relu", *block * 3]
+    fused = ["conv", "conv", "add", "relu"]
+    kernels = [*fused * 2, *["conv"] * 4, "add", "relu", *fused * 3]
+    found = list(aligned(kernels, program))
+    assert [place for place, _ in found] == list(range(len(kernels)))
+    assert [kernels[place] for place, _ in found] == [program[other] for _, other in found]
+    assert sorted(other for _, other in found) == [other for _, other in found]
+
+
+def test_what_only_one_has_is_left_out_of_an_alignment() -> None:
+    assert list(aligned(["copy", "conv", "add"], ["conv", "relu", "add", "mean"])) == [(1, 0), (2, 2)]
+    assert not list(aligned([], ["conv"]))
+    assert not list(aligned(["conv"], []))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
+
+import numpy as np
 
 from pytest_ngraph.explain.profile import SILENT, Kernel, Node
 
@@ -90,9 +91,28 @@ def located(kernels: Sequence[Kernel], known: Mapping[str, Known], nodes: Sequen
 
 
 def aligned(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the places of what is the same and in the same order in both."""
-    for block in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks():
-        yield from zip(range(block.a, block.a + block.size), range(block.b, block.b + block.size), strict=True)
+    """Yield the places of a longest common subsequence: as many as possible that both have in the same order.
+
+    What lies between two of them may be missing in either.
+    """
+    numbers: dict[str, int] = {}
+    one, other = (np.array([numbers.setdefault(text, len(numbers)) for text in texts]) for texts in (first, second))
+    lengths = np.zeros((len(one) + 1, len(other) + 1), dtype=np.int32)
+    """Of the longest one of the texts before a place of each."""
+    for row, own in enumerate(one):
+        before = lengths[row]
+        lengths[row + 1, 1:] = np.maximum.accumulate(np.where(other == own, before[:-1] + 1, before[1:]))
+    found = []
+    row, column = len(one), len(other)
+    while row and column:
+        if one[row - 1] == other[column - 1]:
+            row, column = row - 1, column - 1
+            found.append((row, column))
+        elif lengths[row - 1, column] >= lengths[row, column - 1]:
+            row -= 1
+        else:
+            column -= 1
+    yield from reversed(found)
 
 
 def begins_kernel(node: Node) -> bool:
