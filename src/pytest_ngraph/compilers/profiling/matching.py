@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from pytest_ngraph.explain.profile import SILENT, Kernel, Node
 
 TRAILING = frozenset(
@@ -95,6 +93,8 @@ def aligned(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[int, 
 
     What lies between two of them may be missing in either.
     """
+    import numpy as np
+
     numbers: dict[str, int] = {}
     one, other = (np.array([numbers.setdefault(text, len(numbers)) for text in texts]) for texts in (first, second))
     lengths = np.zeros((len(one) + 1, len(other) + 1), dtype=np.int32)
