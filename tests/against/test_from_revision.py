@@ -49,7 +49,8 @@ def test_tests_of_a_submodule_are_accepted(repository: Repository, tmp_path: Pat
         Repository.create(tmp_path / name).git("submodule", "--quiet", "add", str(other.root), within)
     repository.git("submodule", "--quiet", "update", "--init", "--recursive")
     for test in ("middle", "middle/inner/tests/test_it.py"):
-        FromRevision("main", [], repository.root, repository.root, [test])
+        opened = FromRevision("main", [], repository.root, repository.root, [test])
+        assert opened.commit == repository.git("rev-parse", "main").strip()
 
 
 def test_what_else_its_files_are_made_of_distinguishes_it(repository: Repository) -> None:

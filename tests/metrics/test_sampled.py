@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pytest_ngraph.bootstrap import DRAWS, bootstrap_medians_of_each
 from pytest_ngraph.metrics.sampled import Sampled
 from pytest_ngraph.stats import FEWEST_ROUNDS, Estimate, Floats
+from pytest_ngraph.stats.bootstrap import DRAWS, bootstrap_medians_of_each
 
 enough_rounds = arrays(np.float64, st.integers(FEWEST_ROUNDS, 40), elements=st.floats(1e-6, 1e3))
 

@@ -52,6 +52,6 @@ def test_a_run_that_was_cut_short_becomes_no_baseline(tmp_path: Path) -> None:
 
 
 def test_a_baseline_that_cannot_be_kept_is_a_problem(tmp_path: Path) -> None:
-    """The store lost the run meanwhile."""
+    """Such as that of a run which the store no longer has."""
     result = ended(tmp_path, save="v1", is_complete=True)
     assert result.problems == [result.saved]

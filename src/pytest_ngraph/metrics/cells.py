@@ -11,13 +11,13 @@ from itertools import accumulate, chain
 
 import numpy as np
 
-from pytest_ngraph.bootstrap import DRAWS, bootstrap_medians_of_each
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.costs import COSTS, Costs
 from pytest_ngraph.load import Load
 from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
 from pytest_ngraph.record import Record, Round
 from pytest_ngraph.stats import FEWEST_ROUNDS, Estimate, Estimates, Floats, intervals_of_rounds
+from pytest_ngraph.stats.bootstrap import DRAWS, bootstrap_medians_of_each
 
 READINGS = (
     "compile_s", "score", "cpu_percent", "worker_memory_bytes", "device_memory_bytes", "tokens", "first_tokens"

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ngraph.bootstrap import bootstrap_medians_of_each
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Record, Round
 from pytest_ngraph.stats import Floats
+from pytest_ngraph.stats.bootstrap import bootstrap_medians_of_each
 from pytest_ngraph.store.conformity import conforms
 from pytest_ngraph.store.lines import unreadable
 from pytest_ngraph.store.outline import COLUMNS, Kind, Outline, Stored, Trait, load, save

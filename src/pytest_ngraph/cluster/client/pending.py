@@ -61,7 +61,7 @@ class Pending:
         self._held.remove(held)
 
     def park(self, groups: Iterable[SentGroup]) -> None:
-        """Note that groups are still to be sent: the connection may break, or no machine may be there to take them."""
+        """Note that groups are to be sent, in case the connection breaks or no machine can take them."""
         self._parked |= {group.number: group for group in groups}
 
     def send(self, future: Future[Any], group: SentGroup) -> None:

@@ -97,8 +97,8 @@ def aligned(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[int, 
 
     numbers: dict[str, int] = {}
     one, other = (np.array([numbers.setdefault(text, len(numbers)) for text in texts]) for texts in (first, second))
+    # Of the longest one of the texts before a place of each.
     lengths = np.zeros((len(one) + 1, len(other) + 1), dtype=np.int32)
-    """Of the longest one of the texts before a place of each."""
     for row, own in enumerate(one):
         before = lengths[row]
         lengths[row + 1, 1:] = np.maximum.accumulate(np.where(other == own, before[:-1] + 1, before[1:]))

@@ -6,41 +6,48 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-import pytest_ngraph
 from pytest_ngraph.case import Case
+from pytest_ngraph.errors import StoreError
 from pytest_ngraph.load import Load
 from pytest_ngraph.metrics.cells import NO_CALLS, READINGS, Cells, Cost
 from pytest_ngraph.report.study import columns
 from pytest_ngraph.report.study.record_rows import RecordRows
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.store import Outline
+from pytest_ngraph.store.lines import unreadable
 from pytest_ngraph.store.outline import rows_path
+from pytest_ngraph.system.files import write_whole
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
 
 WORTH_KEEPING = 1000
 """Records of a run whose rows are kept: fewer are read as quickly."""
 STAMP = "pytest_ngraph"
 """Where the file says from which journal it was made, and by which code."""
-CODE = ("*.py", "metrics/*.py", "record/*.py", "report/study/*.py")
+CODE = ("*.py", "metrics/*.py", "record/*.py", "report/study/*.py", "stats/*.py")
 """The code that makes the rows."""
 Texts = dict[int, Any]
 """JSON of few rows, by the row."""
 
 
 def stamp(outline: Outline) -> str:
-    """Return what changes whenever the rows may. Take it before the records are read."""
-    status = outline.path.stat()
+    """Return what changes whenever the rows may. Take it before the records are read.
+
+    Raises `StoreError` where the journal is no longer there.
+    """
+    try:
+        status = outline.path.stat()
+    except OSError as error:
+        raise unreadable(outline.path, error) from error
     places = hashlib.sha256(b"".join(outline.columns[name].tobytes() for name in ("offset", "length"))).hexdigest()
     return json.dumps([_code(), status.st_size, status.st_mtime_ns, places])
 
@@ -67,22 +74,15 @@ def save(outline: Outline, rows: RecordRows, taken: str) -> None:
     """
     if len(outline.ids) < WORTH_KEEPING:
         return
-    path = rows_path(outline.path)
-    with suppress(OSError):
-        path.parent.mkdir(exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        os.close(handle)
-        try:
-            _table(rows).write_parquet(name, metadata={STAMP: taken})
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+    buffer = io.BytesIO()
+    _table(rows).write_parquet(buffer, metadata={STAMP: taken})
+    with suppress(StoreError):
+        write_whole(rows_path(outline.path), buffer.getvalue())
 
 
 @cache
 def _code() -> str:
-    package = Path(pytest_ngraph.__file__).parent
-    sources = sorted(path for pattern in CODE for path in package.glob(pattern))
+    sources = sorted(path for pattern in CODE for path in PACKAGE_FOLDER.glob(pattern))
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 

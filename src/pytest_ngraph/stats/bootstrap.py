@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from pytest_ngraph.stats import Floats, block_length, block_sums, stretched, widening
+from pytest_ngraph.stats.intervals import Floats, block_length, block_sums, stretched, widening
 
 Ranks = npt.NDArray[np.intp]
 Number = TypeVar("Number", np.float64, np.intp)

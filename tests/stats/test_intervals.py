@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pytest_ngraph.stats import (
+from pytest_ngraph.stats.intervals import (
     FEWEST_ROUNDS,
     Estimate,
     Floats,

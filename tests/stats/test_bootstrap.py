@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from pytest_ngraph.bootstrap import DRAWS, bootstrap_medians_of_each
 from pytest_ngraph.stats import Floats, median_interval
+from pytest_ngraph.stats.bootstrap import DRAWS, bootstrap_medians_of_each
 
 
 def drawn(samples: Floats, seed: int, draws: int = DRAWS) -> Floats:

@@ -1,4 +1,4 @@
-"""Robust statistics of rounds: medians with 95 % intervals. `bootstrap` has draws for the intervals of ratios.
+"""Medians of rounds with 95 % intervals. `bootstrap` has draws for the intervals of ratios.
 
 Neighbouring rounds see the same disturbances, so that they are not independent. `widening` estimates from blocks of
 rounds by how much wider an interval must be for that. An interval shows how well *this process at this time* is known:
