@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,6 @@ import pytest
 
 from pytest_ngraph.bench.local_site import LocalSite
 from pytest_ngraph.bench.site import Site
-from pytest_ngraph.case import Case
 from pytest_ngraph.plugin import options
 from pytest_ngraph.plugin.collected import collected
 from pytest_ngraph.plugin.status import Status
@@ -19,6 +18,7 @@ from pytest_ngraph.session.options import Options
 from pytest_ngraph.session.session import Session
 
 if TYPE_CHECKING:
+    from pytest_ngraph.against.from_revision import FromRevision
     from pytest_ngraph.against.live import LiveBase
     from pytest_ngraph.against.stored import StoredBase
     from pytest_ngraph.metrics import Metric
@@ -91,7 +91,6 @@ def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
     if not (gate.compares and chosen.measures):
         return None
     from pytest_ngraph.against.calibrating import Calibrator, kept
-    from pytest_ngraph.against.from_revision import FromRevision
     from pytest_ngraph.against.interpreter import FromInterpreter
     from pytest_ngraph.against.live import LiveBase
 
@@ -101,18 +100,28 @@ def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
         return _beside_anchor(chosen, config)
     if gate.against_python:
         return LiveBase(FromInterpreter(gate.against_python, config.rootpath), gate, kept())
-    started = config.invocation_params
-    arguments = [str(argument) for argument in started.args]
     calibration = None if chosen.cluster.scheduler else kept()
-    origin = FromRevision(
-        gate.against, arguments, started.dir, config.rootpath, config.args, gate.untracked, _generated(config)
+    return LiveBase(_revision(gate.against, chosen, config), gate, calibration)
+
+
+def _revision(name: str, chosen: Options, config: pytest.Config) -> FromRevision:
+    """Return a revision of the project under test."""
+    from pytest_ngraph.against.from_revision import FromRevision
+
+    return FromRevision(
+        name,
+        _arguments(config),
+        config.invocation_params.dir,
+        config.rootpath,
+        config.args,
+        chosen.gate.untracked,
+        lambda: collected(config).with_functions,
     )
-    return LiveBase(origin, gate, calibration)
 
 
-def _generated(config: pytest.Config) -> Callable[[], list[tuple[str, Case]]]:
-    """Return a function that returns all cases that collection generated, with the node ids of their functions."""
-    return lambda: collected(config).with_functions
+def _arguments(config: pytest.Config) -> list[str]:
+    """Return the arguments that pytest was started with."""
+    return [str(argument) for argument in config.invocation_params.args]
 
 
 def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
@@ -122,26 +131,23 @@ def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
     """
     from pytest_ngraph.against import linking
     from pytest_ngraph.against.anchor import Anchor, WithLibraries, chosen_before
-    from pytest_ngraph.against.from_revision import FromRevision
     from pytest_ngraph.against.interpreter import FromInterpreter
     from pytest_ngraph.history.index import Index
 
-    started, untracked = config.invocation_params, chosen.gate.untracked
-    arguments = [str(argument) for argument in started.args]
+    folder = config.invocation_params.dir
     with Index(chosen.store) as index:
         index.update()
         last = index.last_anchored()
-        name = chosen.gate.against or chosen_before(last, started.dir)
-        revision = FromRevision(
-            name, arguments, started.dir, config.rootpath, config.args, untracked, _generated(config)
-        )
+        name = chosen.gate.against or chosen_before(last, folder)
+        revision = _revision(name, chosen, config)
         python = chosen.gate.against_python
         origin = WithLibraries(revision, FromInterpreter(python, config.rootpath)) if python else revision
         anchors = linking.changed(index, revision.name, origin.commit)
     anchor = Anchor(origin, name, chosen.gate)
     if anchors is not None and not options.is_xdist_worker(config):
         print(f"pytest-ngraph: a new anchor, {anchors.new}, is measured beside {anchors.earlier} once.", flush=True)
-        linked = linking.measure(anchors, arguments, started.dir, config.rootpath, chosen.store, untracked)
+        place = folder, config.rootpath, chosen.store
+        linked = linking.measure(anchors, _arguments(config), *place, chosen.gate.untracked)
         anchor.notes.append(linked)
     return anchor
 
