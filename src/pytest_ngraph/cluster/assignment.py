@@ -96,6 +96,10 @@ class Assignment:
         return cls(**data | {"path": tuple(data["path"]), "base": base})
 
 
+ASKED = ("alone", "calls", "tails", "served", "profiled", "figures")
+"""What may be asked of cases, as fields of `Task` and `bench.asked.Asked`. Compiling is timed at home only."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One group of cases to measure.
@@ -131,12 +135,7 @@ class Task:
             "group": self.group,
             "cases": [case.to_dict() for case in self.cases],
             "bases": [[place, case.to_dict()] for place, case in self.bases.items()],
-            "alone": list(self.alone),
-            "calls": list(self.calls),
-            "tails": list(self.tails),
-            "served": list(self.served),
-            "profiled": list(self.profiled),
-            "figures": list(self.figures),
+            **{name: list(getattr(self, name)) for name in ASKED},
             "by": self.by,
         }
 
@@ -148,11 +147,6 @@ class Task:
             group=data["group"],
             cases=tuple(Case.from_dict(case) for case in data["cases"]),
             bases={place: Case.from_dict(case) for place, case in data["bases"]},
-            alone=tuple(data["alone"]),
-            calls=tuple(data["calls"]),
-            tails=tuple(data["tails"]),
-            served=tuple(data["served"]),
-            profiled=tuple(data["profiled"]),
-            figures=tuple(data["figures"]),
+            **{name: tuple(data[name]) for name in ASKED},
             by=data["by"],
         )

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
-from pytest_ngraph.cluster.assignment import Assignment, BaseAssignment, Task
+from pytest_ngraph.cluster.assignment import ASKED, Assignment, BaseAssignment, Task
 from pytest_ngraph.cluster.client import shapes
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.project import Packed, pack
@@ -86,8 +86,9 @@ class SentGroups:
         """Return a group as it is sent."""
         base = self._work.base
         case_of = base.case_of if base else lambda case: None
-        asked = self._work.asked
         is_read = base.measures_unchanged if base else lambda case: True
+        asked = {name: [case in getattr(self._work.asked, name) for case in cases] for name in ASKED}
+        asked["figures"] = list(map(is_read, cases))
         task = Task(
             assignment=Assignment(**self._common, device=self._work.profiles[cases[0].device].to_dict()),
             group=len(self._made),
@@ -97,12 +98,7 @@ class SentGroups:
                 for place, case in enumerate(cases)
                 if (opponent := case_of(case)) is not None
             },
-            alone=tuple(place for place, case in enumerate(cases) if case in asked.alone),
-            calls=tuple(place for place, case in enumerate(cases) if case in asked.calls),
-            tails=tuple(place for place, case in enumerate(cases) if case in asked.tails),
-            served=tuple(place for place, case in enumerate(cases) if case in asked.served),
-            profiled=tuple(place for place, case in enumerate(cases) if case in asked.profiled),
-            figures=tuple(place for place, case in enumerate(cases) if is_read(case)),
+            **{name: tuple(place for place, is_asked in enumerate(own) if is_asked) for name, own in asked.items()},
             by=self._by,
         )
         group = SentGroup(len(self._made), tuple(cases), task.to_dict())

@@ -29,7 +29,7 @@ from pytest_ngraph.bench.conditions import Conditions
 from pytest_ngraph.bench.home import Home
 from pytest_ngraph.bench.progress import JournaledProgress, Progress, Silent
 from pytest_ngraph.case import Case
-from pytest_ngraph.cluster.assignment import PLACE, Assignment, BaseAssignment, Task
+from pytest_ngraph.cluster.assignment import ASKED, PLACE, Assignment, BaseAssignment, Task
 from pytest_ngraph.cluster.device.results import DeviceResults
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Rule
@@ -85,12 +85,7 @@ class Agent:
         self._say = say
         self._project = project
         self._bases: dict[Case, Case] = {}
-        self._alone: set[Case] = set()
-        self._calls: set[Case] = set()
-        self._tails: set[Case] = set()
-        self._served: set[Case] = set()
-        self._profiled: set[Case] = set()
-        self._figures: set[Case] = set()
+        self._of_task: dict[str, set[Case]] = {name: set() for name in ASKED}
         os.chdir(project / assignment.folder)
         # The first entry is the folder that this process was started in.
         sys.path[:] = [*(str(project / entry) for entry in assignment.path), *sys.path[1:]]
@@ -116,14 +111,7 @@ class Agent:
             else None
         )
         progress: Progress = JournaledProgress(self._progress, self._results.enter) if self._results else self._progress
-        self._asked = Asked(
-            alone=self._alone,
-            calls=self._calls,
-            tails=self._tails,
-            served=self._served,
-            profiled=self._profiled,
-            figures=self._figures,
-        )
+        self._asked = Asked(**self._of_task)  # each task refills the sets
         self._bench = Bench(
             conditions.settings,
             conditions.target,
@@ -138,16 +126,9 @@ class Agent:
         self._progress.numbers = {case: place for place, case in enumerate(cases)}
         self._bases.clear()
         self._bases.update({cases[place]: with_paths(case, self._here) for place, case in task.bases.items()})
-        for chosen, places in (
-            (self._alone, task.alone),
-            (self._calls, task.calls),
-            (self._tails, task.tails),
-            (self._served, task.served),
-            (self._profiled, task.profiled),
-            (self._figures, task.figures),
-        ):
+        for name, chosen in self._of_task.items():
             chosen.clear()
-            chosen.update(cases[place] for place in places)
+            chosen.update(cases[place] for place in getattr(task, name))
         left = []
         for case in cases:
             record = self._results.of(case, self._would_follow_from) if self._results else None
@@ -177,7 +158,7 @@ class Agent:
 
     def _lacks(self, record: Record, case: Case) -> bool:
         """Return whether more is asked of a case than an earlier task has measured."""
-        lacks_calls = case in self._calls and record.has_single_calls and not record.calls
+        lacks_calls = case in self._asked.calls and record.has_single_calls and not record.calls
         return lacks_calls or any(lacking(record, case, self._asked))
 
     def _base(self, assignment: Assignment, given: BaseAssignment, tree: Path) -> Base:
@@ -191,7 +172,7 @@ class Agent:
             decides=ByRule(Rule.from_dict(given.rule)),
             explain=given.explain,
             measures_equals=given.measures_equals,
-            measures_unchanged=lambda case: case in self._figures,
+            measures_unchanged=lambda case: case in self._asked.figures,
         )
 
     def _here(self, text: str) -> str:
