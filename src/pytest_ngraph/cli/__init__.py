@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 
 from pytest_ngraph.cli import (
     advise,
@@ -31,6 +32,7 @@ from pytest_ngraph.cli import (
     tune,
 )
 from pytest_ngraph.cli.arguments import Parser
+from pytest_ngraph.cli.project import store_folder
 from pytest_ngraph.errors import NgraphError
 
 
@@ -39,6 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     parsed = parser().parse_args(words, argparse.Namespace(words=words))
     try:
+        if "store" in parsed and parsed.store is None:
+            parsed.store = store_folder(Path.cwd())
         status = int(parsed.run(parsed))
         sys.stdout.flush()
         return status

@@ -24,7 +24,7 @@ from pytest_ngraph.cli.arguments import (
     size,
 )  # fmt: skip
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.profiles import add_devices, inventory
+from pytest_ngraph.cli.project import add_devices, inventory, store_folder
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, known
 from pytest_ngraph.machine.machine import this_machine
@@ -167,7 +167,7 @@ def _print(found: Answer, parsed: argparse.Namespace) -> None:
     if parsed.json:
         print(json.dumps(found.to_dict()))
     else:
-        given = (("--store", parsed.store, Path(".ngraph")), ("--devices", parsed.devices, None))
+        given = (("--store", parsed.store, store_folder(Path.cwd())), ("--devices", parsed.devices, None))
         options = "".join(f" {shlex.quote(f'{name}={value}')}" for name, value, default in given if value != default)
         print("\n".join(lines(found, columns(), options)))
 

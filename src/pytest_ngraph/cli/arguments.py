@@ -52,10 +52,14 @@ class Parser(argparse.ArgumentParser):
         return parsed, []
 
 
-def add_store(parser: argparse.ArgumentParser, default: object = Path(".ngraph")) -> None:
+STORE_HELP = "default: that of the ini key ngraph_store, as for pytest, else .ngraph"
+"""What stands in for a store that is not given; `main` finds it."""
+
+
+def add_store(parser: argparse.ArgumentParser, default: object = None) -> None:
     """Add `--store=DIR`. The default of an action must be `argparse.SUPPRESS` where its subcommand has the option, too:
     it would replace what precedes the action."""
-    parser.add_argument("--store", type=path, default=default, metavar="DIR", help="default: .ngraph")
+    parser.add_argument("--store", type=path, default=default, metavar="DIR", help=STORE_HELP)
 
 
 def path(text: str) -> Path:

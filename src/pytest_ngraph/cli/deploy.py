@@ -10,7 +10,7 @@ from typing import Any
 from pytest_ngraph import store
 from pytest_ngraph.cli.arguments import INTERRUPTED, add_store, path
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.profiles import add_devices, inventory
+from pytest_ngraph.cli.project import add_devices, inventory
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.machine.devices import Device

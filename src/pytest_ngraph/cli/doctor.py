@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from pytest_ngraph import compilers
-from pytest_ngraph.cli.profiles import add_devices, inventory
+from pytest_ngraph.cli.project import add_devices, inventory
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.system import onnx_distributions
 from pytest_ngraph.system.installed import distributions_of

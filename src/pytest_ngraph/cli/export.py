@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.cli.arguments import path
+from pytest_ngraph.cli.arguments import STORE_HELP, path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.report.exchange import FORMATS, measured
@@ -18,7 +18,7 @@ from pytest_ngraph.wording import counted
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser("export", help="write a stored run for bencher or github-action-benchmark")
-    parser.add_argument("store", nargs="?", type=path, default=Path(".ngraph"), help="default: .ngraph")
+    parser.add_argument("store", nargs="?", type=path, help=STORE_HELP)
     parser.add_argument("--format", required=True, choices=sorted(FORMATS), help="format to write")
     parser.add_argument("--run", dest="id", default=store.LATEST, help="a run's id; default: the latest")
     parser.add_argument("-o", "--output", type=path, metavar="FILE", help="default: standard output")

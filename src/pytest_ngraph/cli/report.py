@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph import store
 from pytest_ngraph.cli import sides
-from pytest_ngraph.cli.arguments import path
+from pytest_ngraph.cli.arguments import STORE_HELP, path
+from pytest_ngraph.cli.project import store_folder
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.report import study
 from pytest_ngraph.store import Outline, Run
@@ -23,13 +24,10 @@ if TYPE_CHECKING:
     from pytest_ngraph.report.study.sides import Sides
 
 
-STORE = ".ngraph"
-
-
 def declare(commands: Any) -> None:
     parser = commands.add_parser("report", help="show stored runs, or write every table and figure of a study")
     parser.add_argument(
-        "stores", nargs="*", type=path, metavar="STORE", help="default: .ngraph; several are merged with -o"
+        "stores", nargs="*", type=path, metavar="STORE", help=f"{STORE_HELP}; several are merged with -o"
     )
     parser.add_argument(
         "--run", dest="id", metavar="ID", help="one run; default: the latest on the terminal, all of them with -o"
@@ -49,9 +47,10 @@ def declare(commands: Any) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    stores = parsed.stores or [Path(STORE)]
+    own = store_folder(Path.cwd())
+    stores = parsed.stores or [own]
     for each in stores:
-        if each.name in store.run_ids(Path(STORE)) and not each.exists():
+        if each.name in store.run_ids(own) and not each.exists():
             raise UsageError(f"{each.name} is a run, and no store: pytest-ngraph report --run={each.name}")
     if parsed.output is not None:
         study.check(parsed.output)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.cli.arguments import path
+from pytest_ngraph.cli.arguments import STORE_HELP, path
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.store import Run
 
 
 def declare(commands: Any) -> None:
     parser = commands.add_parser("runs", help="list the runs of a store, and show which were not finished")
-    parser.add_argument("store", nargs="?", type=path, default=Path(".ngraph"), help="default: .ngraph")
+    parser.add_argument("store", nargs="?", type=path, help=STORE_HELP)
     parser.set_defaults(run=_run)
 
 

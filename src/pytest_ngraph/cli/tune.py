@@ -16,7 +16,7 @@ from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.cli.arguments import INTERRUPTED, count, counts
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.profiles import add_devices, inventory
+from pytest_ngraph.cli.project import add_devices, inventory
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, known
 from pytest_ngraph.record import Record

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NOT_TIMED = "--benchmark-disable times nothing, so nothing was compared. --benchmark-enable times all the same."
 
 DEFAULT_STORE = ".ngraph"
-"""The store that the command `pytest-ngraph` reads unless it is given another, from the folder in which it runs."""
+"""The store that the command `pytest-ngraph` finds by itself, seen from the folder in which pytest runs."""
 
 
 def header(session: Session) -> list[str]:
@@ -91,8 +91,9 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     for line in lines[1:] if lines and not lines[0].text else lines:
         reporter.write_line(line.text, **line.markup)
     place = seen_from(reporter.config.invocation_params.dir, options.store)
+    is_found = place == DEFAULT_STORE and not reporter.config.getoption("ngraph_store")
     if result.run.id:
-        command = shlex.join(["pytest-ngraph", "report", *([] if place == DEFAULT_STORE else [place])])
+        command = shlex.join(["pytest-ngraph", "report", *([] if is_found else [place])])
         reporter.write_line(f"Stored as {result.run.id} in {place}; {command} shows its figures again.")
     if result.saved:
         reporter.write_line(result.saved)
@@ -101,16 +102,20 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         left = f"{len(result.unmeasured):,} of {every} not measured, because the run ended before"
         reporter.write_line(f"{left}: --ngraph-resume goes on.", yellow=True)
     if options.advise:
-        for text in advice(result, place, width):
+        for text in advice(result, "" if is_found else place, width):
             reporter.write_line(text)
 
 
 def advice(result: RunResult, store: str, width: int) -> Iterator[str]:
-    """Yield what to deploy of each workload of a run, line by line."""
+    """Yield what to deploy of each workload of a run, line by line.
+
+    Args:
+        store: the run's, as the commands in the lines must name it; empty where they find it by themselves.
+    """
     from pytest_ngraph.advise.lines import lines
     from pytest_ngraph.advise.of_run import answers
 
-    options = f" {shlex.quote(f'--store={store}')}" if store != DEFAULT_STORE else ""
+    options = f" {shlex.quote(f'--store={store}')}" if store else ""
     for found in answers(result.run.records, result.checks, result.metrics.between, result.run.id):
         yield ""
         yield from lines(found, width, options)

@@ -1,7 +1,7 @@
-"""Device profiles of the project in which a subcommand runs: those that its tests have, too.
+"""Device profiles and store of the project in which a subcommand runs: those that its tests have, too.
 
-pytest reads `ngraph_devices` from a configuration file, which it looks for in the folder and then in those above. The
-subcommands look in the same files, in the same order, for that one key.
+pytest reads `ngraph_devices` and `ngraph_store` from an ini file, which it looks for in the folder and then in those
+above. The subcommands look in the same files, in the same order, for these two keys.
 """
 
 from __future__ import annotations
@@ -11,20 +11,30 @@ import configparser
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, load_inventory
-from pytest_ngraph.wording import first_line
+from pytest_ngraph.wording import first_line, seen_from
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-KEY = "ngraph_devices"
+DEVICES, STORE = "ngraph_devices", "ngraph_store"
+OPTION_OF = {DEVICES: "--devices", STORE: "the store"}
+"""What a user gives to a subcommand in place of an ini key."""
+DEFAULT_STORE = ".ngraph"
 Settings = Mapping[str, Any]
+
+
+class IniFile(NamedTuple):
+    """The file that pytest would read in a folder, and what it holds for pytest."""
+
+    path: Path
+    settings: Settings
 
 
 def add_devices(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +43,7 @@ def add_devices(parser: argparse.ArgumentParser) -> None:
         "--devices",
         type=path,
         metavar="FILE",
-        help=f"file with device profiles of your own (TOML); default: that of the ini key {KEY}, as for pytest",
+        help=f"file with device profiles of your own (TOML); default: that of the ini key {DEVICES}, as for pytest",
     )
 
 
@@ -47,24 +57,43 @@ def devices_file(folder: Path) -> Path | None:
 
     Raises `UsageError` for an ini file that cannot be read.
     """
+    file = _ini_file(folder, DEVICES)
+    return _named(file, DEVICES) if file else None
+
+
+def store_folder(folder: Path) -> Path:
+    """Return the store that pytest would write in this folder, relative to it where it lies below.
+
+    That is the one that the ini file names, else `.ngraph` beside the ini file; without one, `.ngraph` in the folder.
+    Raises `UsageError` for an ini file that cannot be read.
+    """
+    file = _ini_file(folder, STORE)
+    found = (_named(file, STORE) or file.path.parent / DEFAULT_STORE) if file else folder / DEFAULT_STORE
+    return Path(seen_from(folder, found))
+
+
+def _ini_file(folder: Path, key: str) -> IniFile | None:
+    """Return the file that pytest would read in this folder, for one key of it."""
     for place in (folder, *folder.parents):
         for name, settings_of in SETTINGS.items():
             file = place / name
             try:
                 settings = settings_of(file.read_text(encoding="utf-8")) if file.is_file() else None
             except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, configparser.Error) as error:
-                raise UsageError(f"cannot read {file}: {first_line(error)}. Mend it, or give --devices.") from error
+                problem = f"cannot read {file}: {first_line(error)}"
+                raise UsageError(f"{problem}. Mend it, or give {OPTION_OF[key]}.") from error
             if settings is not None:
-                return _resolved(str(settings.get(KEY) or ""), file)
+                return IniFile(file, settings)
     return None
 
 
-def _resolved(named: str, file: Path) -> Path | None:
-    """Return what an ini file names, relative to its folder; None for nothing."""
+def _named(file: IniFile, key: str) -> Path | None:
+    """Return the path that an ini file gives, relative to its folder; None for nothing."""
+    text = str(file.settings.get(key) or "")
     try:
-        return file.parent / Path(named).expanduser() if named else None
+        return file.path.parent / Path(text).expanduser() if text else None
     except RuntimeError:
-        raise UsageError(f"{KEY} = {named} in {file}: there is no such home folder. Give the whole path.") from None
+        raise UsageError(f"{key} = {text} in {file.path}: there is no such home folder. Give the whole path.") from None
 
 
 def _of_pytest_toml(text: str) -> Settings:

@@ -1,4 +1,4 @@
-"""Subcommands know the devices that pytest knows in the same folder."""
+"""Subcommands know the devices and the store that pytest knows in the same folder."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from pytest_ngraph.cli import main
-from pytest_ngraph.cli.profiles import devices_file
+from pytest_ngraph.cli.project import devices_file, store_folder
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.plugin import options
 
 INI = "[pytest]\nngraph_devices = devices.toml\n"
 OTHER = "[tool.black]\nline-length = 120\n"
@@ -48,6 +49,46 @@ def test_the_file_is_that_which_pytest_reads(
     named = str(config.getini("ngraph_devices") or "")
     expected = config.inipath.parent / Path(named).expanduser() if named and config.inipath else None
     assert devices_file(here) == expected
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"pytest.ini": "[pytest]\nngraph_store = runs\n"},
+        {"pytest.ini": "[pytest]\nngraph_store = here/runs\n"},
+        {"pytest.ini": "[pytest]\nngraph_store = ~/runs\n"},
+        {"pytest.ini": "[pytest]\naddopts = -q\n"},
+        {"here/tox.ini": "[pytest]\naddopts = -q\n"},
+    ],
+    ids=lambda files: " ".join(files.values()).replace("\n", " ") or "no ini file",
+)
+def test_the_store_is_that_which_pytest_writes(
+    files: dict[str, str], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(pytester.path))
+    here = pytester.mkdir("here")
+    _write(pytester.path, files)
+    monkeypatch.chdir(here)
+    expected = options.read(pytester.parseconfigure("-p", "no:cacheprovider")).store
+    found = store_folder(here)
+    assert here / found == expected
+    assert found.is_absolute() != expected.is_relative_to(here), "a store in the folder is named as from there"
+
+
+def test_subcommands_read_the_store_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write(tmp_path, {"pytest.ini": "[pytest]\nngraph_store = kept\n"})
+    monkeypatch.chdir(tmp_path)
+    assert main(["runs"]) == 0
+    assert "no runs in kept." in capsys.readouterr().out
+    assert main(["baseline", "list"]) == 0
+    assert "no baselines in kept." in capsys.readouterr().out
+    assert main(["report"]) == 2
+    assert "kept" in capsys.readouterr().err
+    assert main(["runs", "other"]) == 0
+    assert "no runs in other." in capsys.readouterr().out
 
 
 def test_doctor_lists_the_devices_of_the_project(
