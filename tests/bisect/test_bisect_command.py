@@ -37,7 +37,6 @@ def slower(weighed: Repository) -> list[str]:
     return made
 
 
-@pytest.mark.alone
 def test_it_narrows_to_what_cannot_be_told_apart_also_after_a_kill(weighed: Repository, slower: list[str]) -> None:
     """The commit before the slower one does not build, so that either may have made it slower."""
     begun = subprocess.Popen(
@@ -67,7 +66,6 @@ def test_it_narrows_to_what_cannot_be_told_apart_also_after_a_kill(weighed: Repo
     assert weighed.worktrees() == 1
 
 
-@pytest.mark.alone
 def test_it_names_the_commit_that_made_a_case_faster(weighed: Repository, capsys: pytest.CaptureFixture[str]) -> None:
     weighed.write("plain_a.txt", "100")
     weighed.write("plain_b.txt", "100")

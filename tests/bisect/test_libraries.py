@@ -213,7 +213,6 @@ def test_an_environment_in_between_is_the_good_one_with_some_of_the_bad_ones(tmp
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_the_guilty_library_is_named(
     weighed: Repository, wheels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

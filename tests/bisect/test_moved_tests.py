@@ -26,7 +26,6 @@ def moved(weighed: Repository) -> str:
     return slower
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("chosen", [["test_moved.py"], ["test_moved.py::test_it", "-k", "plain_a"]])
 def test_the_commit_before_the_move_is_named(moved: str, chosen: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bisect", "v1", "--case=plain_a", "--json", "--", *chosen]) == 0
@@ -36,7 +35,6 @@ def test_the_commit_before_the_move_is_named(moved: str, chosen: list[str], caps
     assert "not testable" not in steps
 
 
-@pytest.mark.alone
 def test_a_test_that_an_earlier_commit_does_not_have_leaves_the_others(
     moved: str, weighed: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:

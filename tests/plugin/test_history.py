@@ -16,7 +16,6 @@ from pytest_ngraph.history.levels import FLOOR
 from pytest_ngraph.plugin.assembly import SESSION
 
 
-@pytest.mark.alone
 def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pytester) -> None:
     made = weighed.repository(pytester.path)
     made.write("plain_a.txt", "100")

@@ -9,13 +9,32 @@ import plain
 from fault_project import INI, TESTS
 from repository import Repository
 
+CONFTEST = '''"""The cases take as long as files say, so what else the machine does disturbs none of them."""
+
+import pytest
+
+from pytest_ngraph.machine import contention
+
+NOTHING = contention.Counters(pressure_us=0, steal_ticks=0, all_ticks=0)
+
+
+def pytest_configure(config):
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    patch.setattr(contention, "read", lambda *_: NOTHING)
+'''
+
 
 def repository(root: Path) -> Repository:
-    """Create one. The cases `plain_a` and `plain_b` take as long as the numbers in files of these names add up to."""
+    """Create one. The cases `plain_a` and `plain_b` take as long as the numbers in files of these names add up to.
+
+    Its runs are processes of their own, and may run beside other tests.
+    """
     made = Repository.create(root)
     plain.put_into(root)
-    shutil.copy(plain.SUPPORT / "weighing.py", root)
+    shutil.copy(plain.USERS / "weighing.py", root)
     made.write("pytest.ini", INI)
+    made.write("conftest.py", CONFTEST)
     made.write(".gitignore", ".ngraph\n__pycache__\nstd*\nrunpytest*\n*.xml\n")
     workloads, compilers = ["plain_a", "plain_b"], ["weighing:Weighs"]
     made.write("test_it.py", TESTS.format(workloads=workloads, batch_sizes=[1], compilers=compilers))
