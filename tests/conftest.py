@@ -122,7 +122,7 @@ def a_case() -> Case:
 @pytest.fixture
 def project(brief: None, forked_workers: None, pytester: pytest.Pytester) -> pytest.Pytester:
     """A project of a user: `mine.py` with a small workload and compilers of its own, good ones and faulty ones."""
-    pytester.makepyfile(mine=(plain.SUPPORT / "mine.py").read_text())
+    pytester.makepyfile(mine=(plain.USERS / "mine.py").read_text())
     pytester.makeini("[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_cache = off\n")
     pytester.makepyfile(
         test_it="""

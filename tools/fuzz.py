@@ -20,7 +20,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+SUPPORT = Path(__file__).parents[1] / "tests" / "support"
+sys.path[:0] = [str(SUPPORT), str(SUPPORT / "made_up")]
 
 INSIDE = "--inside"
 SEEDS = {

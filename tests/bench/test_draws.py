@@ -34,7 +34,7 @@ def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
     for folder, numbers in ((head, "1 2 3"), (tree, "4 5 6")):
         folder.mkdir()
         plain.put_into(folder)
-        shutil.copy(plain.SUPPORT / "lucky.py", folder)
+        shutil.copy(plain.USERS / "lucky.py", folder)
         (folder / "numbers.txt").write_text(numbers)
     monkeypatch.syspath_prepend(str(head))
     monkeypatch.setenv("LUCKY", str(tmp_path / "compiles"))

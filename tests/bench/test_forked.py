@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import plain
 import psutil
 import pytest
 
@@ -17,7 +18,6 @@ from pytest_ngraph.bench.home import OWN_HOME
 from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.workers import EXPORTER, Workers
 
-SUPPORT = str(Path(__file__).parents[1] / "support")
 SLOW_TO_IMPORT = (
     "import pathlib, mine\nclass Own(mine.Exact): ...\nwith open({log!r}, 'a') as log: log.write('imported\\n')\n"
 )
@@ -31,7 +31,7 @@ class Own(mine.Exact): ...
 @pytest.fixture
 def workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workers]:
     """Workers that can import `own`, which each test writes."""
-    monkeypatch.syspath_prepend(SUPPORT)
+    monkeypatch.syspath_prepend(plain.USERS)
     monkeypatch.syspath_prepend(tmp_path)
     made = Workers(tmp_path, memory_bytes=None)
     yield made

@@ -208,7 +208,7 @@ def test_code_of_the_head_is_never_taken_for_the_base(compare: Compare, tmp_path
 @pytest.mark.usefixtures("plain_trees")
 def test_another_interpreter_runs_in_a_process_of_its_own(compare: Compare, tmp_path: Path) -> None:
     for folder, weight in (("head", "100"), ("base", "400")):
-        shutil.copy(plain.SUPPORT / "weighing.py", tmp_path / folder)
+        shutil.copy(plain.USERS / "weighing.py", tmp_path / folder)
         (tmp_path / folder / "numbers.txt").write_text(weight)
     home = Home(python=ALIAS, folder=tmp_path / "base", path=[str(tmp_path / "base")])
     case = dataclasses.replace(CASE, workload="plain", compiler="weighing:Weighs")

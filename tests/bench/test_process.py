@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import plain
 import psutil
 import pytest
 
@@ -21,12 +22,10 @@ from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess, _Ended
 from pytest_ngraph.case import Case
 from pytest_ngraph.record import Failure
 
-SUPPORT = str(Path(__file__).parents[1] / "support")
-
 
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[WorkerProcess]:
-    monkeypatch.syspath_prepend(SUPPORT)
+    monkeypatch.syspath_prepend(plain.USERS)
     process = WorkerProcess(cores=(0,), temporary=tmp_path, memory_bytes=400 * 2**20)
     yield process
     process.close()
@@ -140,7 +139,7 @@ def test_a_compilers_libraries_are_imported_ahead(
     """If that fails, the next request is still answered."""
     (tmp_path / "torch.py").write_text("import pathlib; pathlib.Path(__file__).with_suffix('.imported').touch()\n")
     (tmp_path / "own.py").write_text(f"import mine\nclass Own(mine.Exact):\n    libraries = ({library!r},)\n")
-    monkeypatch.syspath_prepend(SUPPORT)
+    monkeypatch.syspath_prepend(plain.USERS)
     monkeypatch.syspath_prepend(tmp_path)
     worker = WorkerProcess(cores=(0,), temporary=tmp_path, ahead="own:Own")
     try:

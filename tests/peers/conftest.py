@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+import plain
 import pytest
 
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
@@ -15,10 +16,10 @@ sys.path += [str(PEERS), str(PEERS / "programs")]
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """A workload that every child process can import. None of them waits for other processes that measure."""
-    support = str(Path(__file__).parents[1] / "support")
-    path = [support, *filter(None, [os.environ.get("PYTHONPATH")])]
+    users = str(plain.USERS)
+    path = [users, *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
-    monkeypatch.syspath_prepend(support)  # our workers import from where their parent does
+    monkeypatch.syspath_prepend(users)  # our workers import from where their parent does
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))

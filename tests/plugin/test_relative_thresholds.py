@@ -55,7 +55,7 @@ def branch(pytester: pytest.Pytester) -> Repository:
     made = Repository.create(pytester.path)
     made.write("pytest.ini", INI)
     made.write(".gitignore", "cache\n.ngraph\n__pycache__\n*.xml\n*.md\n*.json\n")
-    made.write("mine.py", (plain.SUPPORT / "mine.py").read_text())
+    made.write("mine.py", (plain.USERS / "mine.py").read_text())
     made.write("nets.py", NETS.format(prices=[0.0015, 0.0001, 0.4, 1.0]))
     made.write("test_it.py", TESTS)
     made.commit("cheap")

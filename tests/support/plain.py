@@ -1,4 +1,4 @@
-"""Workloads that need no framework and so take no time: the family `plain` of `tests/support/faulty.py`."""
+"""Workloads that need no framework and so take no time: the family `plain` of `users/faulty.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.system import entry_points
 
-SUPPORT = Path(__file__).parent
+USERS = Path(__file__).parent / "users"
+"""What users might write: workloads and compilers, good ones and faulty ones."""
 WITHOUT_PLUGINS = "-p no:hypothesispytest -p no:anyio"
 """Options of runs that tests make: they do not use these plugins, whose import takes a tenth of a small run."""
 REMEMBERED: tuple[Any, ...] = (
@@ -30,7 +31,7 @@ def put_into(project: Path) -> None:
     Runs of pytest in that folder find them if each is a process of its own, and in `importable`.
     """
     for name in ("mine.py", "faulty.py", "beside.py", "lacking.py", "stuttering.py"):
-        shutil.copy(SUPPORT / name, project)
+        shutil.copy(USERS / name, project)
     information = project / "faulty-1.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1\n")

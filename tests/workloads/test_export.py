@@ -23,7 +23,7 @@ from pytest_ngraph.workloads.verify import verify
 if TYPE_CHECKING:
     from pathlib import Path
 
-ODD_NETS = plain.SUPPORT / "odd_nets.py"
+ODD_NETS = plain.USERS / "odd_nets.py"
 MHA = Case(workload="mha", compiler="identity", batch_size=2, width=16)
 
 EXPORT_IN_A_PROCESS = """

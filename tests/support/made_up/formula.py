@@ -25,7 +25,7 @@ from pytest_ngraph.record import Agreement, Contention, Failure, Record, Round
 from pytest_ngraph.report.study.families import BLOCKS, CONVOLUTIONAL, HYBRID, TRANSFORMER, architecture
 from pytest_ngraph.store import Journal, Run
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 MODELS = {row["timm_name"]: row for row in csv.DictReader((DATA / "table4_models.csv").open())}
 PER_BLOCK = {
     (row["block"], int(row["width"])): int(row["parameters_per_block"])
