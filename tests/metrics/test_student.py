@@ -47,6 +47,13 @@ def test_quantile_inverts_tail(dof: float, tail: float) -> None:
     assert t_tail(t_quantile(tail, dof), dof) == pytest.approx(tail, rel=1e-6)
 
 
+@pytest.mark.parametrize("dof", [1, 2.5, 7.5, 200, 1e6])
+@pytest.mark.parametrize("tail", [0.5, 0.499999, 1e-3, 1e-12, 1e-100])
+def test_a_quantile_is_exact_however_far_out(dof: float, tail: float) -> None:
+    found = t_quantile(tail, dof)
+    assert t_tail(found * (1 - 1e-9) - 1e-9, dof) > tail > t_tail(found * (1 + 1e-9) + 1e-9, dof)
+
+
 @given(st.floats(0.01, 30), st.floats(0.5, 100))
 def test_a_squared_t_is_an_f(t: float, dof: float) -> None:
     assert f_tail(t * t, 1, dof) == pytest.approx(2 * t_tail(t, dof), rel=1e-9)

@@ -13,6 +13,9 @@ Floats = npt.NDArray[np.float64]
 ACCURACY = 1e-14
 """Relative accuracy of the continued fraction."""
 MOST_TERMS = 10_000
+STEP = 1e-12
+"""Relative size of the last step to a quantile: the next one would be its square."""
+MOST_STEPS = 100
 TINY = 1e-300
 
 
@@ -34,11 +37,21 @@ def t_quantile(tail: float, dof: float) -> float:
     low, high = 0.0, 1.0
     while t_tail(high, dof) > tail:
         low, high = high, 2 * high
-    while True:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            return middle
-        low, high = (middle, high) if t_tail(middle, dof) > tail else (low, middle)
+    t = high
+    for _ in range(MOST_STEPS):  # Newton's method for the logarithm of the tail; where it leaves the bracket, halving
+        found = t_tail(t, dof)
+        low, high = (t, high) if found > tail else (low, t)
+        step = (math.log(found) - math.log(tail)) * found / t_density(t, dof) if found else -t
+        if abs(step) <= STEP * t:
+            break
+        t = t + step if low < t + step < high else (low + high) / 2
+    return t
+
+
+def t_density(t: float, dof: float) -> float:
+    """Return the probability density of Student's t."""
+    log_scale = math.lgamma((dof + 1) / 2) - math.lgamma(dof / 2) - math.log(dof * math.pi) / 2
+    return math.exp(log_scale - (dof + 1) / 2 * math.log1p(t * t / dof))
 
 
 def f_tail(ratio: float, dof: float, dof_below: float) -> float:
