@@ -9,11 +9,12 @@ import plain
 from fault_project import INI, TESTS
 from repository import Repository
 
-CONFTEST = '''"""The cases take as long as files say, so what else the machine does disturbs none of them."""
+CONFTEST = '''"""The cases take as long as files say: what else the machine does disturbs none, and launches may be short."""
 
 import pytest
 
 from pytest_ngraph.machine import contention
+from pytest_ngraph.settings import Settings
 
 NOTHING = contention.Counters(pressure_us=0, steal_ticks=0, all_ticks=0)
 
@@ -22,6 +23,8 @@ def pytest_configure(config):
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     patch.setattr(contention, "read", lambda *_: NOTHING)
+    for name in ("warmup_s", "launch_s"):  # for which there are no options
+        patch.setitem(Settings.__init__.__kwdefaults__, name, 0.1)
 '''
 
 
