@@ -22,7 +22,9 @@ def test_a_clear_winner_is_sure() -> None:
     assert found.pick.case.compiler == "openvino:streams=2"
     assert found.is_sure
     assert found.doubts == []
-    assert measure.budgets == [0.5, 1.0, 4.0], "each rung measures for twice as long; there are no further cells"
+    *rungs, last = measure.budgets
+    assert rungs == [0.5, 1.0], "each rung measures for twice as long; there are no further cells"
+    assert last == round(0.3 * (300 - 5 * (5 + len(measure.taken[1]))) / 4), "the last one has what is left"
     first, second, final = measure.taken
     assert len(first) == 5
     assert "torchscript-b1-cpu" not in second, "the worse half has no options tried"
@@ -83,6 +85,15 @@ def test_the_next_ones_are_measured_where_the_leaders_breach_a_limit() -> None:
     assert "Nothing that was tried keeps the limits. The fastest, `openvino:streams=2` at batch 1: memory " in sentence(
         found
     )
+
+
+def test_the_next_ones_are_not_measured_where_the_budget_has_no_time_for_them() -> None:
+    _, measure = raced(Simulated(CLEAR, case_s=20.0), Limits(memory_bytes=1.0), budget_s=400.0)
+    assert len(measure.wanted[2:]) > 1, "the next ones were measured once"
+    assert measure.now <= 400
+    assert len(measure.wanted[-1]) == 3
+    every = {case for group in measure.taken for case in group}
+    assert len(every) > sum(map(len, measure.wanted)), "some are left"
 
 
 def test_what_the_budget_has_no_time_for_is_said() -> None:

@@ -32,6 +32,8 @@ from pytest_ngraph.store import Journal, Step, read
 
 MOST_TAILS_S = 30.0
 """Seconds of single calls of a case. A slower model shows no p99 in them, and says so."""
+TAILS_SHARE = 1 / 3
+"""The share of the time left that single calls of all cases may take."""
 FEWEST_TAILS_S = 1.0
 
 
@@ -87,7 +89,7 @@ class Measuring:
             budget_s=budget_s,
             goal="rank" if wanted else "best",
             timeout_s=min(self._settings.timeout_s, left_s),
-            tails_s=self._tails_s(wanted),
+            tails_s=self._tails_s(wanted, left_s),
         )
         self._bench.adopt(rung)
         self._asked.clear()
@@ -132,11 +134,12 @@ class Measuring:
         self._latest[record.case] = record
         return record
 
-    def _tails_s(self, wanted: Sequence[Case]) -> float:
-        """Return in how many seconds each of these cases shows a p99."""
+    def _tails_s(self, wanted: Sequence[Case], left_s: float) -> float:
+        """Return in how many seconds each of these cases shows a p99, or how many there are for it."""
         calls = SPARE * fewest_calls(PERCENTILES["p99_s"])
         slowest = max((self._latest[case].latency_s for case in wanted if case in self._latest), default=0.0)
-        return min(MOST_TAILS_S, max(FEWEST_TAILS_S, calls * slowest))
+        most = min(MOST_TAILS_S, TAILS_SHARE * left_s / max(1, len(wanted)))
+        return max(FEWEST_TAILS_S, min(most, calls * slowest))
 
     def _standing(self, case: Case, rung: Settings) -> Record | None:
         """Return the record of an earlier session, if it stands and was measured for at least as long; else None."""

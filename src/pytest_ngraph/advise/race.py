@@ -19,8 +19,10 @@ FIRST_S = 0.5
 """Seconds of rounds per case in the first rung; each further rung takes twice as long."""
 FINALISTS = 3
 """Of how many candidates it is measured what limits ask for. They are of different compilers."""
-FINAL_SHARE = 0.3
+FINAL_SHARE = 0.4
 """The share of the budget that the rungs before the last one leave."""
+FINAL_ROUNDS = 0.3
+"""The share of what is left then that rounds may take. They end sooner where the order is known."""
 OVERHEAD_S = 4.0
 """Seconds that a case takes besides compiling and its rounds: loading, warming up, verifying."""
 LEAST_S = 60.0
@@ -182,14 +184,23 @@ class Race:
         return {*self._axes.compilers, *options}
 
     def _decide(self) -> None:
-        """Measure what limits ask for, of the leaders, and of the next ones while one of them may be the fastest."""
+        """Measure what limits ask for, of the leaders, and of the next ones while one of them may be the fastest.
+
+        The next ones take about as long as the leaders took. Without so much time left, they are not measured.
+        """
         finalists = self._raced.finalists
+        least_s, took_s = self._rung_s, 0.0
         while leaders := _leaders(record for record in self._eligible() if record.case not in finalists):
-            if finalists and (self.left_s <= 0 or self._eligible()[0].case in finalists):
+            if finalists and (self.left_s <= took_s or self._eligible()[0].case in finalists):
                 break
             finalists += leaders
-            for cell in dict.fromkeys(case.group for case in leaders):
+            began_s = self.left_s
+            cells = dict.fromkeys(case.group for case in leaders)
+            each_s = FINAL_ROUNDS * began_s / (len(leaders) + len(cells))  # whole seconds: the same in a resumed race
+            self._rung_s = max(least_s, float(round(each_s)))
+            for cell in cells:
                 self._measure_in_turn(cell, [case for case in leaders if case.group == cell])
+            took_s = began_s - self.left_s
 
     def _measure_in_turn(self, cell: Case, candidates: Sequence[Case]) -> None:
         """Measure candidates of a cell in turn, with identity; nothing where there are none.
