@@ -9,7 +9,7 @@ import plain
 from fault_project import INI, TESTS
 from repository import Repository
 
-CONFTEST = '''"""The cases take as long as files say: what else the machine does disturbs none, and launches may be short."""
+CONFTEST = '''"""The cases take as long as files say: other work disturbs none, and launches may be short."""
 
 import pytest
 
