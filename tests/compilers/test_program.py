@@ -15,9 +15,12 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.export import export
+from pytest_ngraph.workloads.verify import verify
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from compiled import Export, Load
 
 MHA = Case(workload="mha", compiler="identity", batch_size=2, width=16)
 
@@ -36,6 +39,23 @@ def test_inputs_come_in_the_precision_of_the_case(tmp_path: Path) -> None:
     assert tensor.is_contiguous()
     assert artifact.inputs()[0].dtype == np.float32
     assert program.load(artifact).module()(tensor).dtype is torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    "compiler",
+    ["identity:graph=program", "torchscript", "openvino", pytest.param("inductor", marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [("channels_last", ()), ("channels_last", (("channels", 1),)), ("permuted", ())],
+    ids=["channels_last", "grey", "permuted"],
+)
+def test_inputs_in_any_memory_layout_agree_with_eager(
+    function: str, arguments: tuple[tuple[str, int], ...], compiler: str, load: Load, exported: Export
+) -> None:
+    """Exporting drops a `contiguous` that changes nothing, and compiled models are fed contiguous inputs."""
+    case = Case(workload=f"layouts:{function}", compiler=compiler, batch_size=2, model_args=arguments)
+    assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees
 
 
 READ = """

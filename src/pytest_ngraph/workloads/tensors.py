@@ -26,6 +26,16 @@ def cast(tensor: torch.Tensor, precision: Precision) -> torch.Tensor:
     return tensor.to(dtype(precision)) if tensor.is_floating_point() else tensor
 
 
+def in_order(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a copy that lies in memory in the order of its axes, as compiled models are fed.
+
+    Not `contiguous`, which returns a tensor of any layout where all axes but one have length 1.
+    """
+    import torch
+
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
 def is_in(tensor: torch.Tensor, precision: Precision) -> bool:
     """Return whether a module's tensor stays as it is where `module_in` puts the module into this precision."""
     import torch
