@@ -17,7 +17,7 @@ PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64
 HALVES = ("bf16", "fp16")
 QUANTIZED_MODULES = (
     "torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized", "torch.ao.nn.qat", "torch.ao.nn.intrinsic.qat",
-    "torch.ao.quantization.fake_quantize", "torchao.",
+    "torch.ao.quantization.fake_quantize", "torchao.", "bitsandbytes.",
 )  # fmt: skip
 """Where the types of modules that round are defined; those of training round, too, to values that they keep in fp32."""
 QUANTIZED_OPERATORS = ("quantize", "fake_quant")
@@ -63,7 +63,8 @@ def is_quantized(module: torch.nn.Module) -> bool:
             return True
         if isinstance(part, torch.fx.GraphModule) and any(map(_quantizes, part.graph.nodes)):
             return True
-    return any(is_opaque(tensor) or tensor.dtype.itemsize == 1 for tensor in module.parameters())
+    types = {tensor.dtype for tensor in module.parameters()} - {torch.bool}
+    return any(kind.itemsize == 1 for kind in types) or any(map(is_opaque, module.parameters()))
 
 
 def _quantizes(node: torch.fx.Node) -> bool:
@@ -71,17 +72,18 @@ def _quantizes(node: torch.fx.Node) -> bool:
 
 
 def is_opaque(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor holds its values in a form of its own, as torchao's quantized weights do."""
-    import torch
+    """Return whether a tensor holds its values in a form of its own, as torchao's quantized weights do.
 
-    return tensor.is_quantized or type(tensor) not in (torch.Tensor, torch.nn.Parameter)
+    A class of the user's own may do no more than carry a name.
+    """
+    return tensor.is_quantized or hasattr(tensor, "__tensor_flatten__")
 
 
 def plain(name: str, tensor: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield the ordinary tensors that a tensor consists of, with their names."""
     if tensor.is_quantized:
         yield f"{name} {tensor!r}", tensor.int_repr()  # its text shows scales and zero points
-    elif is_opaque(tensor) and hasattr(tensor, "__tensor_flatten__"):
+    elif hasattr(tensor, "__tensor_flatten__"):
         parts, context = tensor.__tensor_flatten__()
         for part in parts:
             yield from plain(f"{name}.{part} {context}", getattr(tensor, part))
