@@ -19,6 +19,7 @@ from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.record import DRAWN, HIDDEN, RANDOM, Agreement
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.prepare import Prepared, prepare
+from pytest_ngraph.worker.worker import Worker
 
 
 class Doubling:
@@ -71,18 +72,26 @@ def run(
     compiler: str = "counting",
     *,
     refused: str = "",
+    data_dependent: bool = False,
     is_onnx: bool = False,
     length: int = 3,
+    value: float = 1.0,
     sizes: tuple[tuple[str, int], ...] = (),
 ) -> tuple[Prepared, Agreement]:
     folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
     folder.mkdir()
-    inputs_digest = save_arrays(folder / "inputs.npz", [np.ones((2, length))])
-    save_arrays(folder / "reference.npz", [2 * np.ones((2, length))])
+    inputs_digest = save_arrays(folder / "inputs.npz", [np.full((2, length), value)])
+    save_arrays(folder / "reference.npz", [np.full((2, length), 2 * value)])
     case = Case(workload="w", compiler=compiler, batch_size=2, sizes=sizes)
-    artifact = Artifact(folder=folder, case=case, digest=digest, inputs_digest=inputs_digest, export_error=refused)
-    if is_onnx:
-        artifact = dataclasses.replace(artifact, onnx=folder / "model.onnx")
+    artifact = Artifact(
+        folder=folder,
+        case=case,
+        digest=digest,
+        inputs_digest=inputs_digest,
+        export_error=refused,
+        data_dependent=data_dependent,
+        onnx=folder / "model.onnx" if is_onnx else None,
+    )
     ticks = count()
     work = folder / "work"
     work.mkdir()
@@ -127,6 +136,27 @@ def test_a_module_without_a_program_is_compiled_for_each_size(
     assert compiler.compiled == 2
 
 
+def test_a_program_whose_sizes_depend_on_values_is_compiled_for_each_input(compiler: Counting, tmp_path: Path) -> None:
+    """A trace of it holds the sizes that these values have given."""
+    cache = Cache(tmp_path / "cache")
+    for value, compiled in ((1.0, 1), (3.0, 2), (1.0, 2)):
+        run(tmp_path, cache, data_dependent=True, value=value)
+        assert compiler.compiled == compiled
+
+
+def test_a_module_is_compiled_for_each_input_also_where_there_is_a_program(
+    compiler: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = Cache(tmp_path / "cache")
+    for value in (1.0, 3.0):
+        run(tmp_path, cache, value=value)
+    assert compiler.compiled == 1
+    monkeypatch.setattr(compilers, "runs_module", lambda text, artifact: True)
+    for value in (1.0, 3.0):
+        run(tmp_path, cache, value=value)
+    assert compiler.compiled == 3
+
+
 def test_an_onnx_file_is_compiled_for_each_size(compiler: Counting, tmp_path: Path) -> None:
     """One whose branches fit only some sizes keeps its axes open, so that its digest shows none."""
     cache = Cache(tmp_path / "cache")
@@ -167,6 +197,48 @@ def test_what_disagrees_is_not_kept(compiler: Counting, tmp_path: Path) -> None:
     compiler.right = False
     _, agreement = run(tmp_path, cache)
     assert not agreement.agrees
+    assert cache.entries() == []
+
+
+def test_what_was_kept_and_disagrees_now_is_compiled_again(compiler: Counting, tmp_path: Path) -> None:
+    """It may hold what the values of other inputs decided."""
+    cache = Cache(tmp_path / "cache")
+    run(tmp_path, cache)
+    _make_wrong(cache)
+    again, agreement = run(tmp_path, cache)
+    assert again.cached_at is not None
+    assert not agreement.agrees
+    assert cache.entries() == []
+    again, agreement = run(tmp_path, cache)
+    assert again.cached_at is None
+    assert agreement.agrees
+
+
+def _make_wrong(cache: Cache) -> None:
+    """Replace what the only entry of a cache holds by a model that is wrong."""
+    (entry,) = cache.entries()
+    wrong = entry.folder.parent.parent / "wrong"
+    wrong.mkdir()
+    (wrong / "scale").write_text("3")
+    cache.keep(entry.inputs, wrong, entry.cold_start)
+
+
+def test_a_worker_compiles_again_at_once_what_was_kept_and_disagrees_now(compiler: Counting, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    ready, _ = run(tmp_path, cache)
+    _make_wrong(cache)
+    worker = Worker(announce=lambda phase: None)
+    answer = worker.prepare(
+        case=ready.artifact.case.to_dict(),
+        artifact=ready.artifact.to_dict(),
+        target=ready.target.to_dict(),
+        warmup_s=0.0,
+        round_s=1e-6,
+        cache={"folder": str(cache.folder)},
+    )
+    worker.close()
+    assert answer["agreement"]["problem"] == ""
+    assert (answer["cached_at"], compiler.compiled) == (None, 2)
     assert cache.entries() == []
 
 

@@ -46,6 +46,7 @@ class Prepared:
         cached_at: when the cached artifact was compiled, in seconds since the epoch; None if it was compiled now.
         read: digests of the user's own files that were read to compile the cached artifact, by path.
         keep: puts what was compiled now into the cache.
+        discard: removes from the cache what was taken from it.
     """
 
     model: CompiledModel
@@ -56,6 +57,7 @@ class Prepared:
     cached_at: float | None
     read: Mapping[str, str]
     keep: Callable[[], None]
+    discard: Callable[[], None]
 
     @property
     def times(self) -> dict[str, Any]:
@@ -72,10 +74,12 @@ class Prepared:
         return facts | {name: text for name, text in known.items() if text}
 
     def verify(self) -> Agreement:
-        """Compare the outputs of a call with the reference; if they agree, keep what was compiled in the cache."""
+        """Compare the outputs of a call with the reference. The cache keeps what agrees, and nothing else."""
         found = agreement(self.model.outputs(), self.artifact, self.target.precision)
         if found.agrees:
             self.keep()
+        else:
+            self.discard()
         return found
 
 
@@ -131,6 +135,10 @@ def prepare(
         if cache and not cached:
             cache.keep(inputs, folder, known, files.digests(cache.folder) if files else {})
 
+    def discard() -> None:
+        if cache and cached:
+            cache.discard(entry.key)
+
     return Prepared(
         model=loaded.model,
         artifact=artifact,
@@ -140,19 +148,23 @@ def prepare(
         cached_at=entry.made_at if cached else None,
         read=entry.read if cached else {},
         keep=keep,
+        discard=discard,
     )
 
 
 def cache_inputs(case: Case, artifact: Artifact, target: Target) -> dict[str, Any]:
     """Return everything known before compiling that the result depends on.
 
-    Code counts with its paths: the compiler of another tree may go on to read other files beside it. The digest of a
-    module without a program shows no inputs, nor what a size decides in its code, and a trace holds what the module did
-    for both. That of an ONNX file shows no sizes where branches keep its axes open.
+    Code counts with its paths: the compiler of another tree may go on to read other files beside it. A trace of a
+    module, or of a program whose sizes depend on values, holds what was done for these inputs. The digest of a module
+    without a program does not show what a size decides in its code either, and that of an ONNX file shows no sizes
+    where branches keep its axes open.
     """
     known = provenance.of_compiling(case, target, artifact.digest)
     if artifact.export_error:
-        known |= {"sizes": case.named_sizes, "inputs": artifact.inputs_digest}
+        known |= {"sizes": case.named_sizes}
+    if artifact.export_error or artifact.data_dependent or compilers.runs_module(case.compiler, artifact):
+        known |= {"inputs": artifact.inputs_digest}
     elif artifact.onnx is not None:
         known |= {"inputs": [f"{array.dtype} {array.shape}" for array in artifact.inputs()]}
     if artifact.export_error or artifact.calls_own_code:  # the digest does not show what the user's own code does

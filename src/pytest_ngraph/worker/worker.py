@@ -112,7 +112,8 @@ class Worker:
     ) -> Answer:
         """Compile, warm up and verify a model. A model that agrees stays until `release`.
 
-        It is verified when warm, in the state in which it is timed.
+        It is verified when warm, in the state in which it is timed. If it disagrees and comes from the cache, it is
+        compiled.
 
         Args:
             cache: the compile cache, as data; None for none.
@@ -144,6 +145,9 @@ class Worker:
         agreement = ready.verify()
         if not agreement.agrees:
             self._models.pop(arm).close()
+            if ready.cached_at is not None:
+                of = {"case": case, "artifact": artifact, "target": target}
+                return self.prepare(**of, warmup_s=warmup_s, round_s=round_s, arm=arm, instead_of=instead_of)
         self._footprint.look(on.kind)
         if instead_of:
             refuse_head(instead_of, sys.modules)
