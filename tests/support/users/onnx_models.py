@@ -64,6 +64,19 @@ def recurrent() -> Any:
     return model(nodes, inputs, outputs, w=weights(1, 24, 4), r=weights(1, 24, 8), known=np.int64(16000))
 
 
+def branching(table: Any) -> Any:
+    """Return a model that looks up ids, says which of 200 kinds they are, and has a branch."""
+    nodes = [
+        helper.make_node("Gather", ["table", "ids"], ["next"]),
+        helper.make_node("Equal", ["kind", "kinds"], ["is_kind"]),
+        helper.make_node("Equal", ["sr", "known"], ["is_known"]),
+        helper.make_node("If", ["is_known"], ["y"], then_branch=_branch(2.0), else_branch=_branch(3.0)),
+    ]
+    inputs = [value("ids", ["N", 7], INT64), value("kind", ["N", 1], INT64), value("sr", [], INT64)]
+    outputs = [value("y", None), value("is_kind", ["N", 200], BOOL)]
+    return model(nodes, inputs, outputs, table=table, kinds=np.arange(200), known=np.int64(16000))
+
+
 def _branch(factor: float) -> Any:
     constant = helper.make_node(
         "Constant", [], ["factor"], value=numpy_helper.from_array(np.array(factor, np.float32), "factor")

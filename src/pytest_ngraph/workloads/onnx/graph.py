@@ -79,14 +79,16 @@ def name_nodes(graph: Any) -> None:
 
 
 def write(model: Any, path: Path) -> list[Path]:
-    """Write the model, large weights into a second file beside it. Return the files."""
+    """Write the model, large weights into a second file beside it, in place of earlier files. Return the files."""
     import onnx
 
     if sum(len(tensor.raw_data) for tensor in _tensors(model)) < EXTERNAL_BYTES:
         onnx.save_model(model, path)
         return [path]
     weights = path.with_suffix(".data")
+    weights.unlink(missing_ok=True)  # onnx would append to it
     onnx.save_model(model, path, save_as_external_data=True, location=weights.name, convert_attribute=True)
+    onnx.load_external_data_for_model(model, str(path.parent))  # saving has moved them out of the model
     return [path, weights]
 
 
