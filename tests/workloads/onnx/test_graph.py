@@ -46,7 +46,7 @@ def test_weights_in_nodes_are_written_beside_the_graph_where_they_are_large(
     monkeypatch.setattr(graph, "EXTERNAL_BYTES", weights.nbytes if large else weights.nbytes + 100)
     assert infer_shapes(made) == ""
     files = write(made, tmp_path / "model.onnx")
-    assert [file.name for file in files] == ["model.onnx", "model.data"][: 1 + large]
+    assert [file.name for file in files] == ["model.onnx", "model.ngraph.data"][: 1 + large]
     assert np.array_equal(numpy_helper.to_array(load(files[0]).graph.node[0].attribute[0].t), weights)
 
 

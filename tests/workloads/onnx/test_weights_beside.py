@@ -101,3 +101,12 @@ def test_other_weights_of_a_large_graph_with_branches_have_another_digest(tmp_pa
 def test_integers_of_a_large_graph_are_drawn_by_what_it_does_with_them(tmp_path: Path) -> None:
     artifact = _exported(models.branching(models.weights(300, 40)), tmp_path)
     assert artifact.drawn["kind"] == "ids below 200 (compared with 0 to 199)"
+
+
+@pytest.mark.usefixtures("_large")
+@pytest.mark.parametrize("name", ["model.data", "model.onnx.data"])
+def test_a_large_graph_is_exported_whatever_lies_in_the_working_folder(name: str, tmp_path: Path) -> None:
+    """onnx looks there for the file of weights that it is to write elsewhere, and refuses where it finds one."""
+    Path(name).write_text("of the user")
+    assert _exported(models.branching(models.weights(300, 40)), tmp_path).digest
+    assert Path(name).read_text() == "of the user"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 EXTERNAL_BYTES = 1 << 30
 """Weights above this size are written into a file beside the graph: one protobuf message holds at most 2 GiB."""
+WEIGHTS = ".ngraph.data"
+"""The end of that file's name. onnx refuses a name that something has in the working folder, so nobody else uses it."""
 
 QUANTIZING = (
     "QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger",
@@ -85,7 +87,7 @@ def write(model: Any, path: Path) -> list[Path]:
     if sum(len(tensor.raw_data) for tensor in _tensors(model)) < EXTERNAL_BYTES:
         onnx.save_model(model, path)
         return [path]
-    weights = path.with_suffix(".data")
+    weights = path.with_suffix(WEIGHTS)
     weights.unlink(missing_ok=True)  # onnx would append to it
     onnx.save_model(model, path, save_as_external_data=True, location=weights.name, convert_attribute=True)
     onnx.load_external_data_for_model(model, str(path.parent))  # saving has moved them out of the model
