@@ -6,7 +6,7 @@ import pytest
 from compiled import CPU, Export, Load
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers.torchscript import FILE, TorchScript
+from pytest_ngraph.compilers.torchscript import FILE, SOURCE, TorchScript
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.verify import verify
 
@@ -88,6 +88,26 @@ def test_a_module_that_can_be_exported_is_scripted_when_asked_to(load: Load, exp
     assert model.facts["source"] == "trace"
     with pytest.raises(Unsupported, match=r"torch\.export refuses twice:detector"):
         load(Case(workload="twice:detector", compiler="torchscript:graph=program", batch_size=2))
+
+
+@pytest.mark.parametrize("workload", ["twice:heads", "twice:flagged"])
+def test_a_module_is_traced_where_its_script_takes_tensors_for_other_arguments(
+    workload: str, load: Load, exported: Export
+) -> None:
+    case = Case(workload=workload, compiler="torchscript:graph=module", batch_size=2)
+    model = load(case)
+    assert model.facts["source"] == "trace"
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+
+
+def test_trying_a_script_leaves_its_state_as_it_was(exported: Export, tmp_path: Path) -> None:
+    import torch
+
+    case = Case(workload="twice:counting", compiler="torchscript:graph=module", batch_size=2)
+    TorchScript(graph="module").compile(exported(case), CPU, tmp_path)
+    module = torch.jit.load(tmp_path / FILE)  # type: ignore[no-untyped-call]
+    assert (tmp_path / SOURCE).read_text() == "script"
+    assert module(torch.ones(2, 4))[1] == 0
 
 
 @pytest.mark.parametrize("step", ["trace", "freeze"])

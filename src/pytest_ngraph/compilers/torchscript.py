@@ -21,6 +21,7 @@ from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads.copies import copied
 from pytest_ngraph.workloads.flat import flattened
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class TorchScript:
         optimize: apply `torch.jit.optimize_for_inference` (layouts and fusions of the device the model is loaded on).
             Where the graph that it makes does not run, the frozen graph does, and the fact `unoptimized` says why.
         graph: what is compiled: the module, its exported program, or (`auto`) the module only where `torch.export`
-            refuses it. A module is scripted, and traced where scripting refuses it.
+            refuses it. A module is scripted, and traced where scripting refuses it or the script does not run.
     """
 
     optimize: bool = True
@@ -163,12 +164,18 @@ def _program(artifact: Artifact, target: Target) -> Built:
 
 
 def _from_module(built: Built) -> tuple[str, torch.jit.ScriptModule]:
-    """Return the module scripted or traced, after which of both."""
+    """Return the module scripted or traced, after which of both.
+
+    A script may be made and not run: it takes arguments without a type for tensors. A copy is called, because a call
+    can change the state that is frozen afterwards.
+    """
     import torch
 
     try:
-        return "script", torch.jit.script(built.module)
-    except Exception as unscripted:  # whatever is wrong with the module's code
+        script: torch.jit.ScriptModule = torch.jit.script(built.module)
+        copied(script)(*built.args, **built.kwargs)
+        return "script", script
+    except Exception as unscripted:  # whatever is wrong with the module's code or its arguments
         try:
             flat = flattened(built)
             return "trace", pytorch.traced(flat.module, flat.args)

@@ -64,6 +64,49 @@ class Detector(torch.nn.Module):
         return found
 
 
+class Heads(torch.nn.Module):
+    """Scripts, for a tensor: its argument has no type."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)
+
+    def forward(self, feats):  # type: ignore[no-untyped-def]
+        return self.a(feats[0]), self.b(feats[1])
+
+
+class Flagged(torch.nn.Module):
+    """Scripts, for a tensor as its flag."""
+
+    def forward(self, x, flag):  # type: ignore[no-untyped-def]
+        return x * 2 if flag else x
+
+
+class Counting(torch.nn.Module):
+    """Scripts, and also returns how often it was called before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        before = self.calls.clone()
+        self.calls += 1
+        return x * 2, before
+
+
+def heads(batch_size: int) -> tuple[torch.nn.Module, tuple[list[torch.Tensor]]]:
+    return Heads(), ([torch.rand(batch_size, 4), torch.rand(batch_size, 4)],)
+
+
+def flagged(batch_size: int) -> tuple[torch.nn.Module, tuple[torch.Tensor, bool]]:
+    return Flagged(), (torch.rand(batch_size, 4), True)
+
+
+def counting(batch_size: int) -> tuple[torch.nn.Module, torch.Tensor]:
+    return Counting(), torch.rand(batch_size, 4)
+
+
 def unscriptable() -> tuple[torch.nn.Module, tuple[dict[str, torch.Tensor]]]:
     return Unscriptable(), ({"x": torch.ones(1, 4)},)
 
