@@ -176,6 +176,17 @@ def test_outputs_that_are_drawn_are_known() -> None:
         _export(_case())
 
 
+def test_dropout_in_training_mode_draws() -> None:
+    """As networks are exported whose spread over several calls says how sure they are."""
+    model = models.linear([2, 4])
+    for name, setting in (("ratio", np.float32(0.5)), ("training", np.True_)):
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(setting), name))
+    model.graph.node.append(onnx.helper.make_node("Dropout", ["y", "ratio", "training"], ["dropped"]))
+    model.graph.output.append(models.value("dropped", [2, 3]))
+    onnx.save(model, "net.onnx")
+    assert _export(_case()).random == ("output 1",)
+
+
 def test_a_batch_size_hidden_in_an_operator_is_refused() -> None:
     nodes = [
         onnx.helper.make_node("Reshape", ["x", "shape"], ["flat"]),

@@ -11,7 +11,7 @@ from onnx import helper, load, numpy_helper
 from onnx_models import BOOL, INT64, model, recurrent, value
 
 from pytest_ngraph.workloads.onnx import graph
-from pytest_ngraph.workloads.onnx.graph import infer_shapes, name_nodes, parameters, precision, precisions, write
+from pytest_ngraph.workloads.onnx.graph import draws, infer_shapes, name_nodes, parameters, precision, precisions, write
 
 
 def _in_nodes(weights: Any) -> Any:
@@ -60,3 +60,11 @@ def test_each_node_has_a_name_of_its_own_and_those_that_have_one_keep_it() -> No
     made = model(nodes, [value("x", [4])], [value("d", [2])])
     name_nodes(made.graph)
     assert [node.name for node in made.graph.node] == ["a", "c", "c_", "d"]
+
+
+@pytest.mark.parametrize(("mode", "may_draw"), [("on", True), ("off", False), ("asked", True), ("", False)])
+def test_dropout_may_draw_unless_its_mode_is_known_to_be_off(mode: str, may_draw: bool) -> None:
+    dropout = helper.make_node("Dropout", ["x", "ratio", mode], ["y"])
+    inputs = [value("x", [4]), value("asked", [], BOOL)]
+    made = model([dropout], inputs, [value("y", [4])], ratio=np.float32(0.5), on=np.True_, off=np.False_)
+    assert draws(made) is may_draw

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads.onnx import custom_operators, runtime
-from pytest_ngraph.workloads.onnx.nodes import fed, nodes_of
+from pytest_ngraph.workloads.onnx.nodes import fed, nodes_of, stored_tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
     from pytest_ngraph.case import Case
 
@@ -29,6 +29,8 @@ QUANTIZING = (
 DRAWING = (
     "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli",
 )  # fmt: skip
+DROPPING = {"Dropout": 2, "BitmaskDropout": 2, "BiasDropout": 4, "BitmaskBiasDropout": 4}
+"""Operators that draw in training mode only, and which of their inputs is the mode."""
 SHAPE_BYTES = 1024
 """Larger than any tensor that holds a shape."""
 
@@ -152,17 +154,27 @@ def _weights(model: Any) -> Iterator[Any]:
 
 def is_quantized(model: Any) -> bool:
     """Return whether an operator rounds to eight bits."""
-    return _has(model, QUANTIZING)
+    return any(node.op_type in QUANTIZING for node in _all_nodes(model))
 
 
 def draws(model: Any) -> bool:
-    """Return whether an operator draws random numbers."""
-    return _has(model, DRAWING)
+    """Return whether an operator draws random numbers, or may draw: a mode can be an input, or be computed."""
+    stored = stored_tensors(model.graph)
+    return any(node.op_type in DRAWING or _may_drop(node, stored) for node in _all_nodes(model))
 
 
-def _has(model: Any, operators: Sequence[str]) -> bool:
-    functions = [node for function in model.functions for node in function.node]
-    return any(node.op_type in operators for node in [*nodes_of(model.graph), *functions])
+def _may_drop(node: Any, stored: Mapping[str, Any]) -> bool:
+    import onnx
+
+    mode = dict(enumerate(node.input)).get(DROPPING.get(node.op_type, -1))
+    return bool(mode) and (mode not in stored or bool(onnx.numpy_helper.to_array(stored[mode]).any()))
+
+
+def _all_nodes(model: Any) -> Iterator[Any]:
+    """Yield the nodes of the graph, of those nested in it, and of functions."""
+    yield from nodes_of(model.graph)
+    for function in model.functions:
+        yield from function.node
 
 
 def infer_shapes(model: Any) -> str:
