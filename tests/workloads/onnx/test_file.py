@@ -252,6 +252,15 @@ def test_a_quantized_file_is_recognised() -> None:
     assert _export(_case()).quantized
 
 
+def test_a_quantized_file_is_recognised_after_onnx_runtime_has_optimized_it() -> None:
+    """It fuses the standard operators into its own."""
+    fused = onnx.helper.make_node("DynamicQuantizeMatMul", ["x", "w", "step"], ["y"], domain="com.microsoft")
+    inputs, outputs = [models.value("x", [2, 4])], [models.value("y", [2, 3])]
+    weights = models.WEIGHTS.astype(np.int8)
+    onnx.save(models.model([fused], inputs, outputs, w=weights, step=np.float32(0.1)), "net.onnx")
+    assert _export(_case()).quantized
+
+
 def test_a_file_that_computes_nothing_finite_is_refused() -> None:
     model = models.linear(["N", 4])
     model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(models.WEIGHTS * np.float32(np.nan), "w"))

@@ -11,7 +11,16 @@ from onnx import helper, load, numpy_helper
 from onnx_models import BOOL, INT64, model, recurrent, value
 
 from pytest_ngraph.workloads.onnx import graph
-from pytest_ngraph.workloads.onnx.graph import draws, infer_shapes, name_nodes, parameters, precision, precisions, write
+from pytest_ngraph.workloads.onnx.graph import (
+    draws,
+    infer_shapes,
+    is_quantized,
+    name_nodes,
+    parameters,
+    precision,
+    precisions,
+    write,
+)
 
 
 def _in_nodes(weights: Any) -> Any:
@@ -68,3 +77,32 @@ def test_dropout_may_draw_unless_its_mode_is_known_to_be_off(mode: str, may_draw
     inputs = [value("x", [4]), value("asked", [], BOOL)]
     made = model([dropout], inputs, [value("y", [4])], ratio=np.float32(0.5), on=np.True_, off=np.False_)
     assert draws(made) is may_draw
+
+
+@pytest.mark.parametrize(
+    ("operator", "quantized"),
+    [
+        ("QuantizeLinear", True),
+        ("DynamicQuantizeLinear", True),
+        ("QLinearConv", True),
+        ("ConvInteger", True),
+        ("MatMulIntegerToFloat", True),
+        ("DynamicQuantizeLSTM", True),
+        ("QAttention", True),
+        ("QGemm", True),
+        ("QOrderedMatMul", True),
+        ("QuickGelu", False),
+        ("DequantizeLinear", False),
+        ("GatherBlockQuantized", False),
+        ("MatMulNBits", False),
+    ],
+)
+def test_operators_that_round_to_eight_bits_are_known(operator: str, quantized: bool) -> None:
+    made = model([helper.make_node(operator, ["x"], ["y"])], [value("x", [4])], [value("y", [4])])
+    assert is_quantized(made) is quantized
+
+
+@pytest.mark.parametrize("level", range(5))
+def test_a_multiplication_with_small_weights_rounds_at_the_lowest_accuracy(level: int) -> None:
+    node = helper.make_node("MatMulNBits", ["x", "w"], ["y"], domain="com.microsoft", accuracy_level=level)
+    assert is_quantized(model([node], [value("x", [4])], [value("y", [4])])) is (level == 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,9 +24,11 @@ EXTERNAL_BYTES = 1 << 30
 WEIGHTS = ".ngraph.data"
 """The end of that file's name. onnx refuses a name that something has in the working folder, so nobody else uses it."""
 
-QUANTIZING = (
-    "QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger",
-)  # fmt: skip
+QUANTIZING = re.compile("Quantize(?!d)|^(Conv|MatMul)Integer|^Q(Linear|Ordered|Attention|Gemm)")
+"""Parts of the names of operators that round values to eight bits, or take such: ONNX's, and those that ONNX Runtime
+fuses them into. `Quantized` is in names of operators whose weights alone are."""
+TO_EIGHT_BITS = 4
+"""The `accuracy_level` at which operators with weights of few bits (`MatMulNBits`) also round what they multiply."""
 DRAWING = (
     "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli",
 )  # fmt: skip
@@ -154,7 +157,11 @@ def _weights(model: Any) -> Iterator[Any]:
 
 def is_quantized(model: Any) -> bool:
     """Return whether an operator rounds to eight bits."""
-    return any(node.op_type in QUANTIZING for node in _all_nodes(model))
+    return any(QUANTIZING.search(node.op_type) or _rounds(node) for node in _all_nodes(model))
+
+
+def _rounds(node: Any) -> bool:
+    return any(each.name == "accuracy_level" and each.i == TO_EIGHT_BITS for each in node.attribute)
 
 
 def draws(model: Any) -> bool:
