@@ -25,6 +25,14 @@ TEXT: dict[str, Scalar] = {
 }
 GPT2: dict[str, Scalar] = {"n_layer": 2, "n_embd": 64, "n_head": 4, "vocab_size": 100}
 T5: dict[str, Scalar] = {"num_layers": 2, "d_model": 64, "num_heads": 4, "d_ff": 128, "d_kv": 16, "vocab_size": 100}
+OPT: dict[str, Scalar] = {
+    "num_hidden_layers": 2, "hidden_size": 64, "word_embed_proj_dim": 64, "num_attention_heads": 4, "ffn_dim": 128,
+    "vocab_size": 100, "max_position_embeddings": 8,
+}  # fmt: skip
+BART: dict[str, Scalar] = {
+    "encoder_layers": 1, "decoder_layers": 1, "d_model": 64, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "vocab_size": 100, "max_position_embeddings": 8,
+}  # fmt: skip
 MAMBA: dict[str, Scalar] = {"num_hidden_layers": 2, "hidden_size": 64, "state_size": 8, "vocab_size": 100}
 WINDOW: dict[str, Scalar] = {**TEXT, "num_key_value_heads": 2, "sliding_window": 6}
 VIT: dict[str, Scalar] = {k: v for k, v in TEXT.items() if k != "vocab_size"} | {"image_size": 32, "patch_size": 8}
@@ -174,6 +182,30 @@ def test_records_know_the_tokens_and_the_step() -> None:
 def test_what_cannot_be_built_says_what_can(case: Case, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         workloads.build(case)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "most", "why"),
+    [
+        ("gpt2", {**GPT2, "n_positions": 8, "step": "prefill"}, 8, "8 positions by its configuration"),
+        ("gpt2", {**GPT2, "n_positions": 8, "step": "decode"}, 7, "8 positions.*, and the token that is decoded needs"),
+        ("opt", {**OPT, "step": "decode"}, 7, "8 positions.*, and the token that is decoded needs one"),
+        ("bart", {**BART, "step": "decode"}, 8, "8 positions by its configuration"),
+        ("roberta", {**TEXT, "max_position_embeddings": 10}, 8, "10 positions.*, of which 2 are for padding"),
+    ],
+)
+def test_the_longest_text_that_a_message_allows_runs(
+    name: str, arguments: dict[str, Scalar], most: int, why: str
+) -> None:
+    assert _run(workloads.build(_case(name, arguments)))
+    assert _run(workloads.build(_case(name, arguments, seq_len=most)))
+    with pytest.raises(UsageError, match=rf"^seq_len={most + 1}: \w+ has {why}.*\. Give seq_len={most} at most\.$"):
+        workloads.build(_case(name, arguments, seq_len=most + 1))
+
+
+def test_a_model_that_computes_its_positions_decodes_after_as_many_as_its_configuration_has() -> None:
+    arguments: dict[str, Scalar] = {**TEXT, "max_position_embeddings": 8, "step": "decode"}
+    assert _run(workloads.build(_case("llama", arguments, seq_len=8)))
 
 
 def test_a_folder_without_a_configuration_says_so(tmp_path: Path) -> None:

@@ -56,10 +56,10 @@ class HuggingFace:
         transformers = import_transformers(case.workload)
         name = case.workload.removeprefix(PREFIX)
         module = create(transformers, name, arguments, architecture=architecture, pretrained=pretrained)
-        drawing = Drawing(module, case.batch_size, dict(case.sizes))
         step = step or ("prefill" if _generates(module) else "forward")
         if step != "forward" and not _generates(module):
             raise UsageError(f"step={step}: {type(module).__name__} does not generate text. Leave it out.")
+        drawing = Drawing(module, case.batch_size, dict(case.sizes), decodes=step == "decode")
         return _built(module, drawing, step)
 
     def export(self, case: Case, folder: Path) -> Artifact:

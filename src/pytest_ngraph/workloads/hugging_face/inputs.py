@@ -35,25 +35,34 @@ class Drawing:
         module: a model of transformers.
         batch_size: samples.
         sizes: sizes of the case by name: `seq_len` (tokens), `image` (height and width).
+        decodes: whether a token follows the text.
     """
 
     module: Any
     batch_size: int
     sizes: Mapping[str, int]
+    decodes: bool = False
 
     @property
     def seq_len(self) -> int:
-        """Tokens of the text: the case's size, or `SEQ_LEN` where the model has as many positions."""
+        """Tokens of the text: the case's size, or `SEQ_LEN` where the model has as many positions and one more."""
         text = self.module.config.get_text_config()
         named = (getattr(text, name, None) for name in POSITIONS)
         positions = next((count for count in named if isinstance(count, int) and count > 0), None)
         asked = self.sizes.get("seq_len")
+        if positions is None:
+            return SEQ_LEN if asked is None else asked
+        table = _learned_positions(self.module, positions)
+        unused = 0 if table is None or table.padding_idx is None else table.padding_idx + 1
         if asked is None:
-            return min(SEQ_LEN, positions - 1) if positions else SEQ_LEN
-        if positions and asked > positions:
+            return min(SEQ_LEN, positions - unused - 1)
+        further = int(self.decodes and table is not None and not self.module.config.is_encoder_decoder)
+        if asked > (most := positions - unused - further):
+            no_token = f", of which {unused} are for padding" if unused else ""
+            follows = ", and the token that is decoded needs one" if further else ""
             raise UsageError(
-                f"seq_len={asked}: {type(self.module).__name__} has {positions} positions by its configuration. Give "
-                f"at most {positions}."
+                f"seq_len={asked}: {type(self.module).__name__} has {positions} positions by its configuration"
+                f"{no_token}{follows}. Give seq_len={most} at most."
             )
         return asked
 
@@ -109,6 +118,20 @@ class Drawing:
 
 
 POSITIONS = ("max_position_embeddings", "n_positions", "max_source_positions", "seq_length")
+OF_POSITIONS = ("pos", "wpe")
+"""Parts of the names of tables of positions."""
+
+
+def _learned_positions(module: torch.nn.Module, positions: int) -> torch.nn.Embedding | None:
+    """Return the table of so many learned positions; None where they are computed.
+
+    Where it has a `padding_idx`, the text begins after it. An `offset` counts rows that come on top of the positions.
+    """
+    import torch
+
+    named = (part for name, part in module.named_modules() if any(each in name for each in OF_POSITIONS))
+    tables = (part for part in named if isinstance(part, torch.nn.Embedding))
+    return next((each for each in tables if each.num_embeddings - getattr(each, "offset", 0) == positions), None)
 
 
 def _input_ids(drawing: Drawing) -> torch.Tensor:
