@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
 import torch
 
-from pytest_ngraph.case import Case
-from pytest_ngraph.workloads import build
+from pytest_ngraph.case import Case, Scalar
+from pytest_ngraph.workloads import Built, build
 from pytest_ngraph.workloads.export import export
-from pytest_ngraph.workloads.own_types import is_quantized
+from pytest_ngraph.workloads.own_types import is_quantized, plain
 
 _BLOCKS = {"sparse_bsr": (2, 2)}
 
@@ -88,16 +89,48 @@ def test_modules_of_a_library_that_packs_four_bits_into_halves_are_rounded() -> 
     assert is_quantized(torch.nn.Sequential(packed(4, 4).bfloat16()))
 
 
+def packed(kind: str, weight: float) -> Built:
+    """Return a quantized module with this value in the middle of its weights."""
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(64, 64) if kind == "linear" else torch.nn.LSTM(64, 16)
+    matrix = next(layer.parameters())
+    with torch.no_grad():
+        matrix[32, 32], matrix[0, 0] = weight, 1.0
+    quantize = torch.ao.quantization.quantize_dynamic
+    module = quantize(torch.nn.Sequential(layer).eval(), {type(layer)})  # type: ignore[no-untyped-call]
+    return Built(module, (torch.rand(1, 1, 64),), as_is=True)
+
+
+def _digest(function: str, folder: Path, **arguments: Scalar) -> str:
+    """Return the digest of a workload of this file, of which there is no program."""
+    case = Case(workload=f"{__name__}:{function}", compiler="identity", batch_size=1, model_args=(*arguments.items(),))
+    with tempfile.TemporaryDirectory(dir=folder) as empty:
+        artifact = export(case, Path(empty))
+    assert artifact.export_error
+    return artifact.digest
+
+
 @pytest.mark.parametrize(
     "layout", ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr"]
 )  # eager PyTorch multiplies no bsc
 def test_a_module_with_a_sparse_buffer_has_a_digest_of_its_values(layout: str, tmp_path: Path) -> None:
-    digests = []
-    for place, weight in enumerate((1.0, 1.0, 2.0)):
-        (folder := tmp_path / str(place)).mkdir()
-        arguments = (("layout", layout), ("weight", weight))
-        case = Case(workload=f"{__name__}:propagating", compiler="identity", batch_size=2, model_args=arguments)
-        artifact = export(case, folder)
-        assert artifact.export_error
-        digests.append(artifact.digest)
+    digests = [_digest("propagating", tmp_path, layout=layout, weight=weight) for weight in (1.0, 1.0, 2.0)]
     assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize("kind", ["linear", "lstm"])
+def test_packed_weights_have_a_digest_of_all_their_values(kind: str, tmp_path: Path) -> None:
+    """Their text shows the corners of a matrix, or where they are in memory."""
+    digests = [_digest("packed", tmp_path, kind=kind, weight=weight) for weight in (0.5, 0.5, -0.5)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_every_scale_and_zero_point_of_a_quantized_tensor_is_among_its_parts() -> None:
+    scales, zeros = torch.rand(1200).double(), torch.arange(1200) % 7
+    quantized = torch.quantize_per_channel(torch.rand(1200, 2), scales, zeros, axis=0, dtype=torch.qint8)
+    values, *parts = (tensor for _, tensor in plain("weight", quantized))
+    assert values.equal(quantized.int_repr())
+    assert [part.equal(expected) for part, expected in zip(parts, (scales, zeros), strict=True)] == [True, True]
+    whole = torch.quantize_per_tensor(torch.rand(4), 0.1, 3, torch.quint8)
+    _, *parts = (tensor for _, tensor in plain("weight", whole))
+    assert [part.item() for part in parts] == [0.1, 3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,8 @@ from pytest_ngraph.workloads.eager import eager_outputs
 from pytest_ngraph.workloads.empty_tensors import drop_empty
 from pytest_ngraph.workloads.flat import flattened, is_flat
 from pytest_ngraph.workloads.operators import homes
-from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions, with_halves_of
-from pytest_ngraph.workloads.structure import leaves
+from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions, unpacked, with_halves_of
+from pytest_ngraph.workloads.structure import leaves, with_tensors
 from pytest_ngraph.workloads.tensors import cast, in_order, input_array, module_in
 from pytest_ngraph.workloads.weights import hidden
 
@@ -198,9 +199,10 @@ def _digest_of_module(module: torch.nn.Module) -> str:
     """Return the digest of a module without a program. The state of some modules holds more than tensors."""
     import torch
 
-    state = module.state_dict()
-    tensors = {name: value for name, value in state.items() if isinstance(value, torch.Tensor)}
-    others = [f"{name}: {value!r}" for name, value in state.items() if name not in tensors]
+    state = {name: unpacked(value) for name, value in module.state_dict().items()}
+    tensors = dict(leaf for name, value in state.items() for leaf in leaves(value, name))
+    empty = repeat(torch.empty(0))  # the text of a tensor shows only its corners
+    others = [f"{name}: {with_tensors(value, empty)!r}" for name, value in state.items() if name not in tensors]
     for path, part in module.named_modules():
         if isinstance(part, torch.jit.ScriptModule) and hasattr(part, "code"):
             code, constants = part.code_with_constants  # a frozen one has its weights as constants

@@ -82,7 +82,8 @@ def is_opaque(tensor: torch.Tensor) -> bool:
 def plain(name: str, tensor: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield the ordinary tensors that a tensor consists of, with their names."""
     if tensor.is_quantized:
-        yield f"{name} {tensor!r}", tensor.int_repr()  # its text shows scales and zero points
+        yield f"{name} {tensor.dtype} {tensor.qscheme()}", tensor.int_repr()
+        yield from _scales(name, tensor)
     elif hasattr(tensor, "__tensor_flatten__"):
         parts, context = tensor.__tensor_flatten__()
         for part in parts:
@@ -92,6 +93,33 @@ def plain(name: str, tensor: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]
             yield f"{name}.{part} {layout} {tuple(tensor.shape)}", getattr(tensor.detach(), part)()
     else:
         yield name, tensor
+
+
+def _scales(name: str, quantized: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield what scales a quantized tensor: one number for all of it, or one for each channel along an axis."""
+    import torch
+
+    if quantized.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+        yield f"{name} scale", torch.tensor(quantized.q_scale(), dtype=torch.float64)
+        yield f"{name} zero point", torch.tensor(quantized.q_zero_point())
+    else:
+        axis = quantized.q_per_channel_axis()
+        yield f"{name} scales along {axis}", quantized.q_per_channel_scales()
+        yield f"{name} zero points along {axis}", quantized.q_per_channel_zero_points()
+
+
+def unpacked(value: object) -> object:
+    """Return a nested value with what is saved of packed weights, as quantized LSTMs have them, in their places."""
+    import torch
+
+    if isinstance(value, torch.ScriptObject):
+        try:
+            return unpacked(value.__getstate__())  # type: ignore[attr-defined]
+        except RuntimeError:  # of a class that saves nothing
+            return value
+    if isinstance(value, tuple | list):
+        return [unpacked(part) for part in value]
+    return value
 
 
 def _name(kind: torch.dtype) -> str:
