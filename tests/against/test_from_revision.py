@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,18 @@ def test_tests_of_a_submodule_are_accepted(repository: Repository, tmp_path: Pat
     for test in ("middle", "middle/inner/tests/test_it.py"):
         opened = FromRevision("main", [], repository.root, repository.root, [test])
         assert opened.commit == repository.git("rev-parse", "main").strip()
+
+
+def test_a_project_in_a_repository_of_several_is_imported_from_its_own_folder(repository: Repository) -> None:
+    repository.write("ml/pyproject.toml", "")
+    repository.commit("another project")
+    with closing(FromRevision("main", [], repository.root, repository.root / "ml")) as base:
+        found = base.open([])
+        assert found.instead_of is not None
+        root = repository.root.resolve()
+        assert found.own_path == [root / "ml" / "src", root / "ml", root / "src", root]
+        moved = [str(found.instead_of[0] / folder.relative_to(root)) for folder in found.own_path]
+        assert [entry for entry in found.home.path or () if entry in moved] == moved
 
 
 def test_what_else_its_files_are_made_of_distinguishes_it(repository: Repository) -> None:

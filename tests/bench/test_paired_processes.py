@@ -205,6 +205,19 @@ def test_code_of_the_head_is_never_taken_for_the_base(compare: Compare, tmp_path
     assert not record.comparison.launches
 
 
+def test_an_installed_copy_is_never_taken_for_the_head(
+    compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed, own = tmp_path / "site-packages", tmp_path / "head" / "src"
+    for folder, width in ((installed, 64), (own, 96)):
+        folder.mkdir()
+        (folder / "nets.py").write_text(NETWORK.format(width=width))
+    monkeypatch.syspath_prepend(str(installed))
+    (record,) = compare(own_path=[own], case_of=lambda case: None)
+    assert record.failure is not None
+    assert f"{installed}/nets.py, an installed copy, which is not as {own}/nets.py" in record.failure.message
+
+
 @pytest.mark.usefixtures("plain_trees")
 def test_another_interpreter_runs_in_a_process_of_its_own(compare: Compare, tmp_path: Path) -> None:
     for folder, weight in (("head", "100"), ("base", "400")):

@@ -13,6 +13,7 @@ import pytest
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.imported_code import foreign_modules, refuse_head, refuse_outdated
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
+from pytest_ngraph.system.relocation import import_path, project_path
 
 
 def _module(file: Path | None) -> ModuleType:
@@ -69,12 +70,31 @@ def _imported(environment: Path) -> dict[str, ModuleType]:
 def test_an_installed_copy_must_be_as_the_working_tree(root: Path, environment: Path, layout: str) -> None:
     own = root / layout / "mine" / "nets.py"
     _written(own, "WIDTH = 64")
-    refuse_outdated(root, _imported(environment))
+    refuse_outdated(project_path([], root), _imported(environment))
     _written(own, "WIDTH = 96")
     with pytest.raises(
         UsageError, match=r"mine\.nets was imported from .*site-packages.*, an installed copy, .*nets\.py"
     ):
-        refuse_outdated(root, _imported(environment))
+        refuse_outdated(project_path([], root), _imported(environment))
+
+
+@pytest.mark.parametrize("layout", ["ml/src", "ml"])
+def test_a_copy_of_a_project_in_a_repository_of_several_is_refused_at_both_sides(
+    root: Path, worktree: Path, environment: Path, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Installed from an index, so that nothing says what it was made of. The tests are in `ml/benchmarks`."""
+    _written(root / "ml" / "pyproject.toml", "")
+    _written(root / "ml" / "benchmarks" / "random.py", "")
+    _written(root / layout / "mine" / "nets.py", "WIDTH = 96")
+    inner = [root / "ml" / "benchmarks"]
+    with pytest.raises(UsageError, match=r"mine\.nets was imported from .*, which is not as .*/ml/.*nets\.py"):
+        refuse_outdated(project_path([], root, inner), _imported(environment))
+    path = import_path([str(environment)], root, worktree, inner)
+    assert str(worktree / layout) in path[: path.index(str(environment))]
+    assert str(worktree / "ml" / "benchmarks") not in path
+    monkeypatch.setattr(sys, "path", path)
+    with pytest.raises(UsageError, match=r"code of the head: mine came from .*site-packages.*, an installed copy"):
+        refuse_head((worktree, root), _imported(environment))
 
 
 @pytest.mark.parametrize(

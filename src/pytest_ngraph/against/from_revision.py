@@ -17,6 +17,7 @@ from pytest_ngraph.bench.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import search_path
+from pytest_ngraph.system.relocation import project_path
 
 
 class FromRevision:
@@ -85,11 +86,12 @@ class FromRevision:
         pairs = pairing.pair(heads, collection, self._generated())
         return Found(
             bases=pairs.bases,
-            home=Home(folder=tree.cwd, path=tree.path(search_path())),
+            home=Home(folder=tree.cwd, path=tree.path(search_path(), self._rootdir)),
             missing=list(pairs.missing),
             broken="" if all(collection.knows(nodeid) for nodeid, _ in heads) else collection.problem,
             problem="; ".join((*filter(None, [collection.problem]), *tree.missing_submodules)),
             instead_of=(tree.root, self._revision.root),
+            own_path=project_path([], self._revision.root, (self._revision.cwd, self._rootdir)),
             at_base=lambda case: collecting.at_base(case, tree),
         )
 

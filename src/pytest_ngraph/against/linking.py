@@ -98,7 +98,7 @@ def _measured(
         tempfile.TemporaryDirectory(prefix="ngraph-link-") as scratch,
     ):
         request = {
-            "path": tree.path(search_path()),
+            "path": tree.path(search_path(), rootdir),
             "arguments": [
                 f"--rootdir={tree.to_base(str(rootdir))}",
                 f"--override-ini=cache_dir={scratch}/cache",

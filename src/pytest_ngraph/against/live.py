@@ -117,6 +117,7 @@ class LiveBase(CaseJudge):
             identity=self.origin.identity,
             home=found.home,
             instead_of=found.instead_of,
+            own_path=found.own_path,
             case_of=found.bases.get,
             at_base=found.at_base,
             measures_equals=found.measures_equals,

@@ -22,6 +22,7 @@ class Found:
         problem: of finding the base's cases, in one line; else empty.
         broken: why the base's cases for some of the head's tests are not known; else empty.
         instead_of: as in `Base`.
+        own_path: as in `Base`.
         at_base: as in `Base`.
         measures_equals: as in `Base`.
     """
@@ -32,6 +33,7 @@ class Found:
     problem: str = ""
     broken: str = ""
     instead_of: tuple[Path, Path] | None = None
+    own_path: Sequence[Path] = ()
     at_base: Callable[[Case], Case] = lambda case: case
     measures_equals: bool = False
 

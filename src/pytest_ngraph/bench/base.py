@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -37,6 +37,7 @@ class Base:
         home: where its workloads are built, and also where they run if its interpreter is another one.
         instead_of: the base's copy of a repository, and the repository itself; None if both use the same code. A module
             imported from the repository instead of the copy would compare the head with itself.
+        own_path: where the repository has the project's packages. An installed copy that is not as there is refused.
         case_of: the base's case for one of the head's; None if the base has none.
         at_base: a case with the paths of the base's copy in place of the head's.
         decides: says when a comparison has been measured enough, and whether it shows a regression.
@@ -52,6 +53,7 @@ class Base:
     case_of: Callable[[Case], Case | None]
     at_base: Callable[[Case], Case]
     decides: Decides
+    own_path: Sequence[Path] = ()
     measures_equals: bool = False
     measures_unchanged: Callable[[Case], bool] = lambda case: True
     explain: Explained = "none"

@@ -155,7 +155,7 @@ class Bench:
             own,
             self._settings.timeout_s,
             on_phase=lambda phase: self._progress.phase(case, phase),
-            checkout=self._base.instead_of[1] if self._base and self._base.instead_of else None,
+            own_path=self._base.own_path if self._base else (),
         )
         self._workers.settle(self._settings.timeout_s)
         return artifact

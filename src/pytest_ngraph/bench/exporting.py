@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_ngraph.artifact import Artifact
@@ -17,7 +18,7 @@ def export(
     *,
     on_phase: OnPhase | None = None,
     instead_of: tuple[Path, Path] | None = None,
-    checkout: Path | None = None,
+    own_path: Sequence[Path] = (),
 ) -> Artifact:
     """Return what a worker exports a case to.
 
@@ -25,7 +26,7 @@ def export(
         case: a case that stands for its group.
         folder: where to write it; empty.
         instead_of: as in `bench.base.Base`, where the worker has the code of the copy.
-        checkout: a working tree, of whose packages no outdated copies may be imported.
+        own_path: as in `bench.base.Base`, where the worker has the code of the head.
 
     Raises:
         Unsupported: the workload cannot be built here.
@@ -38,6 +39,6 @@ def export(
         case=case.to_dict(),
         folder=str(folder),
         instead_of=[str(place) for place in instead_of or ()],
-        checkout=str(checkout) if checkout else "",
+        own_path=[str(folder) for folder in own_path],
     )
     return Artifact.from_dict(answer)

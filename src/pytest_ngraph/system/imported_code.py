@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -33,20 +34,20 @@ def refuse_head(instead_of: Sequence[str | Path], modules: Mapping[str, ModuleTy
             f"be compared with itself. Import it through sys.path (python -m pytest, or the ini key pythonpath), "
             f"not by a path in the working tree or an editable install with a finder of its own."
         )
-    _refuse_copies(root, modules)
+    own = [root / folder.relative_to(worktree) for folder in project_path(sys.path, worktree)]
+    _refuse_copies(root, own, modules)
 
 
-def refuse_outdated(root: Path, modules: Mapping[str, ModuleType]) -> None:
-    """Raise `UsageError` if a module came from an installed copy that is not as in the working tree at `root`.
+def refuse_outdated(folders: Iterable[Path], modules: Mapping[str, ModuleType]) -> None:
+    """Raise `UsageError` if a module came from an installed copy that is not as in the working tree.
 
     Args:
+        folders: where the working tree has its packages.
         modules: what the process has imported (`sys.modules`).
     """
-    folders = project_path([], root)
     for name, file in _installed(modules):
-        for folder in folders:
-            own = folder / file.relative_to(_environment(file))
-            if own.is_file() and own.read_bytes() != file.read_bytes():
+        for own in _in_tree(file, folders):
+            if own.read_bytes() != file.read_bytes():
                 raise UsageError(
                     f"{name} was imported from {file}, an installed copy, which is not as {own}: the copy would be "
                     "measured in place of the working tree. Install it as editable (pip install -e .)"
@@ -65,11 +66,15 @@ def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType
     }
 
 
-def _refuse_copies(root: Path, modules: Mapping[str, ModuleType]) -> None:
-    """Raise `UsageError` if a module came from a package that was installed from `root`, at some revision."""
+def _refuse_copies(root: Path, folders: Collection[Path], modules: Mapping[str, ModuleType]) -> None:
+    """Raise `UsageError` if a module came from a package that was installed from `root`, at some revision.
+
+    Args:
+        folders: where the working tree has its packages. An index or an image does not say what a copy was made of.
+    """
     copies = _copies(root)
     for name, file in _installed(modules):
-        if (package := name.partition(".")[0]) in copies:
+        if (package := name.partition(".")[0]) in copies or any(_in_tree(file, folders)):
             raise UsageError(
                 f"the base was built with code of the head: {package} came from {file}, an installed copy, "
                 "so that the head would be compared with itself. Install it as editable (pip install -e .)"
@@ -93,9 +98,11 @@ def _installed(modules: Mapping[str, ModuleType]) -> Iterator[tuple[str, Path]]:
             yield name, file
 
 
-def _environment(file: Path) -> Path:
-    """Return the folder of an environment's packages that a file is in."""
-    return next(folder for folder in file.parents if folder.name in INSTALLED)
+def _in_tree(file: Path, folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield the working tree's own files of a module that was imported from `file`, in an environment."""
+    environment = next(folder for folder in file.parents if folder.name in INSTALLED)
+    own = (folder / file.relative_to(environment) for folder in folders)
+    return (each for each in own if each.is_file())
 
 
 def _is_from(distribution: importlib.metadata.Distribution, root: Path) -> bool:

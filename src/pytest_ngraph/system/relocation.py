@@ -48,28 +48,48 @@ def with_paths(case: Case, move: Callable[[str], str]) -> Case:
 
 
 INSTALLED = {"site-packages", "dist-packages"}
+PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
-def import_path(sys_path: Iterable[str], root: Path, worktree: Path) -> list[str]:
+def import_path(sys_path: Iterable[str], root: Path, worktree: Path, inner: Iterable[Path] = ()) -> list[str]:
     """Return `sys.path` with the entries of the working tree at `root` moved to the worktree.
 
-    They come first, then the worktree's `src` and top folder, where a project that is installed in another way has its
-    packages. So they take precedence over the finder of an editable install, and over an installed copy.
+    They come first, then the worktree's folders in which a project that is installed in another way has its packages.
+    So they take precedence over the finder of an editable install, and over an installed copy.
+
+    Args:
+        inner: as in `project_path`.
     """
     entries = list(sys_path)
-    ours = project_path(entries, root)
+    ours = project_path(entries, root, inner)
     moved = [worktree / entry.relative_to(root) for entry in ours]
     others = [entry for entry in map(_real, entries) if entry not in ours]
     return list(dict.fromkeys(map(str, (*moved, *others))))
 
 
-def project_path(sys_path: Iterable[str], root: Path) -> list[Path]:
+def project_path(sys_path: Iterable[str], root: Path, inner: Iterable[Path] = ()) -> list[Path]:
     """Return where to look for the modules of the project at `root`.
 
-    First come the folders of the project from which this process imports, then `src` and the top folder.
+    First come the folders of the project from which this process imports, then those from which a package may have been
+    installed: `src` and the top folder, and in a repository of several projects the same of each.
+
+    Args:
+        inner: folders in the project at hand, such as pytest's root folder and the current one.
     """
-    candidates = (*map(_real, sys_path), *_editable_folders(sys.modules), root / "src", root)
+    candidates = (*map(_real, sys_path), *_editable_folders(sys.modules), *_package_folders(root, inner))
     return [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE_FOLDER.parent]
+
+
+def _package_folders(root: Path, inner: Iterable[Path]) -> Iterator[Path]:
+    """Yield `src` of each folder from `inner` up to `root`, and the folder itself where it is a project's top.
+
+    Other folders are left out: a user's `random.py` beside the tests would shadow the standard library's.
+    """
+    around = {folder for each in map(_real, inner) for folder in (each, *each.parents) if folder.is_relative_to(root)}
+    for folder in sorted(around | {root}, key=lambda folder: (-len(folder.parts), folder)):
+        yield folder / "src"
+        if folder == root or any((folder / file).is_file() for file in PROJECT_FILES):
+            yield folder
 
 
 def _editable_folders(modules: Mapping[str, ModuleType]) -> Iterator[Path]:
@@ -90,6 +110,6 @@ def is_of_project(place: Path, root: Path) -> bool:
     return not any((root / folder / "pyvenv.cfg").is_file() for folder in below.parents if folder != Path())
 
 
-def _real(entry: str) -> Path:
+def _real(entry: str | Path) -> Path:
     """Return an entry of `sys.path` with its links resolved; the empty entry is the current folder."""
     return Path(os.path.realpath(entry))

@@ -7,7 +7,7 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -68,7 +68,7 @@ class Worker:
         return {}
 
     def export(
-        self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None, checkout: str = ""
+        self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None, own_path: Sequence[str] = ()
     ) -> Answer:
         """Build the case's workload and write what every compiler starts from.
 
@@ -76,7 +76,7 @@ class Worker:
             case: the case, as JSON-ready data.
             folder: where to write it.
             instead_of: a copy of a folder, and that folder itself, from which nothing may be imported then.
-            checkout: a working tree, of whose packages no outdated copies may be imported; empty for none.
+            own_path: where a working tree has its packages, of which no outdated copies may be imported.
         """
         self._announce("build")
         files = source_files.of_this_process()
@@ -88,8 +88,7 @@ class Worker:
             os.chdir(self._home)  # a workload may have changed it
         if instead_of:
             refuse_head(instead_of, sys.modules)
-        if checkout:
-            refuse_outdated(Path(checkout), sys.modules)
+        refuse_outdated(list(map(Path, own_path)), sys.modules)
         read = files.digests()
         unrelated = sorted(self._imported_elsewhere(artifact.case.workload).intersection(read))
         return replace(artifact, files=read, unrelated=tuple(unrelated)).to_dict()

@@ -49,7 +49,7 @@ def collect(
     with tempfile.TemporaryDirectory(prefix="ngraph-collect-") as scratch:
         file = Path(scratch, "cases.jsonl")
         request = {
-            "path": worktree.path(sys_path),
+            "path": worktree.path(sys_path, rootdir),
             "arguments": [
                 f"--rootdir={worktree.to_base(str(rootdir))}",
                 f"--override-ini=cache_dir={scratch}/cache",

@@ -65,6 +65,11 @@ class Revision:
         return self.short if self.sha.startswith(self.name) else f"{self.name} at {self.short}"
 
     @property
+    def cwd(self) -> Path:
+        """The current folder."""
+        return self.root / self.folder
+
+    @property
     def description(self) -> str:
         """A line for the header: `base: main at 1a2b3c4, head: feature at 5d6e7f8 with uncommitted changes`."""
         same = " (the same code: any difference is noise)" if self.is_head else ""

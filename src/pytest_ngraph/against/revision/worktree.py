@@ -77,9 +77,13 @@ class Worktree:
         """The folder that corresponds to the current one."""
         return self.root / self.revision.folder
 
-    def path(self, sys_path: Iterable[str]) -> list[str]:
-        """Return `sys.path` for a process that imports this revision in place of the working tree."""
-        return import_path(sys_path, self.revision.root, self.root)
+    def path(self, sys_path: Iterable[str], *inner: Path) -> list[str]:
+        """Return `sys.path` for a process that imports this revision in place of the working tree.
+
+        Args:
+            inner: folders in the project at hand besides the current one, such as pytest's root folder.
+        """
+        return import_path(sys_path, self.revision.root, self.root, (self.revision.cwd, *inner))
 
     def to_base(self, text: str) -> str:
         """Return an absolute path in the working tree as the same path in this worktree; any other text as it is."""

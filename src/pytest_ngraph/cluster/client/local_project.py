@@ -32,13 +32,16 @@ class LocalProject:
     packed: Packed
 
     @classmethod
-    def read(cls, root: Path, leave_out: Collection[Path], send: Sequence[str] = ()) -> LocalProject:
+    def read(
+        cls, root: Path, leave_out: Collection[Path], send: Sequence[str] = (), rootdir: Path | None = None
+    ) -> LocalProject:
         """Pack the project as it is now.
 
         Args:
             root: its top folder.
             leave_out: files and folders that are not packed.
             send: patterns of the files that are packed; without any, all.
+            rootdir: pytest's root folder; `root` unless given.
 
         Raises:
             UsageError: the current folder is not in the project, or the project cannot be packed.
@@ -46,7 +49,7 @@ class LocalProject:
         folder = Path(os.path.realpath(Path.cwd()))
         if not folder.is_relative_to(root):
             raise UsageError(f"the current folder, {folder}, is not in the project at {root}. Run pytest from there.")
-        entries = [str(entry.relative_to(root)) for entry in project_path(sys.path, root)]
+        entries = [str(entry.relative_to(root)) for entry in project_path(sys.path, root, (folder, rootdir or root))]
         return cls(
             root=root,
             folder=str(folder.relative_to(root)),

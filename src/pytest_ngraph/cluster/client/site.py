@@ -57,6 +57,7 @@ class ClusterSite:
         wait_s: float = 0.0,
     ) -> None:
         engine_settings.settle()
+        self._rootdir = rootdir
         self._project = top(rootdir).resolve()
         self._link = Link(endpoint)
         self._leave_out = leave_out
@@ -105,10 +106,10 @@ class ClusterSite:
         return self.host(device).environment if device in self._pools else None
 
     def check(self) -> None:
-        self._travelling = LocalProject.read(self._project, self._leave_out, self._send)
+        self._travelling = self._read()
 
     def open(self, work: WorkOrder) -> RemoteBench:
-        project = self._travelling or LocalProject.read(self._project, self._leave_out, self._send)
+        project = self._travelling or self._read()
         versions = {each.name: each.engine for members in self._pools.values() for each in members}
         if differing := difference({"the scheduler": self._link.engine, **versions}):
             work.note(f"{differing}: if the cluster misbehaves, install one version everywhere.")
@@ -129,6 +130,9 @@ class ClusterSite:
 
     def close(self) -> None:
         self._link.close()
+
+    def _read(self) -> LocalProject:
+        return LocalProject.read(self._project, self._leave_out, self._send, self._rootdir)
 
     def _look(self) -> None:
         """Note which devices are in the cluster, by their own name and by that of their pool."""

@@ -41,7 +41,7 @@ from pytest_ngraph.settings import Settings
 from pytest_ngraph.system.child import die_with_parent, own_standard_streams
 from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.system.installed import library_versions, variables
-from pytest_ngraph.system.relocation import import_path, moved, with_paths
+from pytest_ngraph.system.relocation import import_path, moved, project_path, with_paths
 
 Say = Callable[[Mapping[str, Any]], None]
 
@@ -167,6 +167,7 @@ class Agent:
             identity=given.identity,
             home=Home(folder=tree / assignment.folder, path=import_path(sys.path, self._project, tree)),
             instead_of=(tree, self._project),
+            own_path=project_path([], self._project),
             case_of=self._bases.get,
             at_base=lambda case: with_paths(case, lambda text: moved(text, self._project, tree)),
             decides=ByRule(Rule.from_dict(given.rule)),
