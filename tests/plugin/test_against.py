@@ -159,6 +159,20 @@ def test_tests_that_time_a_model_themselves_are_named(pytester: pytest.Pytester,
     )
 
 
+@pytest.mark.usefixtures("brief", "forked_workers")
+def test_modules_that_moved_with_their_tests_are_found_at_the_base(pytester: pytest.Pytester) -> None:
+    """pytest puts the folder of a test into `sys.path`. At the base it is another one."""
+    made = Repository.create(pytester.path)
+    made.write(".gitignore", ".ngraph\n__pycache__\n")
+    made.write("speed/nets.py", NETS.format(width=64))
+    made.write("speed/test_it.py", TESTS.format(workloads='"nets:untouched"'))
+    made.commit("speed")
+    made.git("mv", "speed", "perf")
+    result = pytester.runpytest("perf", "--ngraph-against=main")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["Against main at *: 1 unchanged"])
+
+
 def test_an_interrupt_leaves_no_worktree(branch: Repository) -> None:
     run = subprocess.Popen([sys.executable, "-c", INTERRUPTIBLE], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -86,7 +86,7 @@ class FromRevision:
         pairs = pairing.pair(heads, collection, self._generated())
         return Found(
             bases=pairs.bases,
-            home=Home(folder=tree.cwd, path=tree.path(search_path(), self._rootdir)),
+            home=Home(folder=tree.cwd, path=collection.path or tree.path(search_path(), self._rootdir)),
             missing=list(pairs.missing),
             broken="" if all(collection.knows(nodeid) for nodeid, _ in heads) else collection.problem,
             problem="; ".join((*filter(None, [collection.problem]), *tree.missing_submodules)),

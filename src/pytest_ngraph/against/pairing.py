@@ -41,10 +41,13 @@ class Collection:
     Attributes:
         failed: the reason for each file, folder or test that could not be collected, by its node id; the empty node id
             stands for all tests.
+        path: where the tests import from, with what they, their place and the ini file add; empty where that is not
+            known.
     """
 
     cases: tuple[BaseCase, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
+    path: Sequence[str] = field(default=(), compare=False)
 
     @property
     def problem(self) -> str:

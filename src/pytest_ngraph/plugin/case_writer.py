@@ -3,7 +3,7 @@
 It reads a JSON object from standard input: `path` becomes `sys.path`, `arguments` go to pytest, and `renamed` maps
 places of files that the arguments may mean to their places here. The file `file` gets a JSON line
 `{"nodeid", "case", "selected"}` for each case, `{"failed": nodeid, "reason"}` for what cannot be collected, and
-`{"finished": true}` at the end.
+`{"finished": true, "path"}` at the end, with what `sys.path` has become.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pytest
 from pytest_ngraph.against.revision.collecting import reason
 from pytest_ngraph.plugin.collection import MISTAKES
 from pytest_ngraph.plugin.items import case_of
+from pytest_ngraph.system.child import search_path
 
 
 class CacheKey:
@@ -68,7 +69,7 @@ class CaseWriter(CacheKey):
             self._write_case(item, selected=self._asked_for(item))
         for item in self._deselected:
             self._write_case(item, selected=False)
-        self._write(finished=True)
+        self._write(finished=True, path=search_path())
 
     def _widen(self, config: pytest.Config) -> None:
         """Collect whole files, where they exist.

@@ -89,7 +89,8 @@ def _read(file: Path, worktree: Worktree, ended: Finished) -> Collection:
         for line in lines
         if "case" in line
     )
-    return Collection(tuple(cases), failed)
+    path = next((line["path"] for line in lines if "finished" in line), ())
+    return Collection(tuple(cases), failed, path)
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:
