@@ -20,6 +20,13 @@ def test_same(measurement): {reads}
 def test_other(measurement): ...
 """
 
+TIME_IS_UP = """
+from pytest_ngraph.plugin.assembly import SESSION
+
+def pytest_runtest_teardown(item):
+    item.config.stash[SESSION]._clock = lambda: float("inf")
+"""
+
 
 @pytest.fixture
 def branch(quick_project: pytest.Pytester) -> Repository:
@@ -64,6 +71,23 @@ def test_a_test_that_reads_a_figure_has_it_measured(pytester: pytest.Pytester, b
     )
     pytester.runpytest("--ngraph-against=main").assert_outcomes(passed=2)
     assert outcomes(branch.root) == {"plain_same": "measured", "plain_other": "measured"}
+
+
+def test_a_test_that_reads_a_figure_when_the_time_is_up_is_skipped(
+    pytester: pytest.Pytester, branch: Repository
+) -> None:
+    """The first was measured before."""
+    two = TESTS.replace(
+        '"plain_same", compiler="mine:Exact"', '"plain_same", compiler=["mine:Exact", "mine:CountsInNumPy"]'
+    )
+    branch.write("test_it.py", two.format(reads="assert measurement.throughput > 0"))
+    branch.write("conftest.py", TIME_IS_UP)
+    branch.commit("two compilers")
+    result = pytester.runpytest("--ngraph-against=main", "--ngraph-max-seconds=600", "-rs", "-k", "same")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED * the 600 s of --ngraph-max-seconds are over; --ngraph-resume goes on"])
+    kept = {record.case.compiler: record.outcome for record in store.read(branch.root / ".ngraph").records}
+    assert kept == {"mine:Exact": "measured", "mine:CountsInNumPy": "unchanged"}
 
 
 def test_a_test_that_reads_only_the_case_does_not(pytester: pytest.Pytester, branch: Repository) -> None:

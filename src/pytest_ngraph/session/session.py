@@ -133,30 +133,24 @@ class Session:
         A case that is not measured, because the store cannot be written, the time is up or its device is gone, gets
         a skipped record, which is not stored.
         """
-        from pytest_ngraph.record import Record
-
         group = self._plan.beside(case)
         if case not in self.records:
             self._take_over(group)
-        if case not in self.records and (obstacle := self._obstacle(case)):
-            return Record.skipped(case, obstacle)
-        if case not in self.records:
-            try:
-                self._measure([each for each in group if each not in self.records])
-            except DeviceAway as reason:
-                self.is_cut_short = True
-                return Record.skipped(case, str(reason))
-        return self.records[case]
+        if case in self.records:
+            return self.records[case]
+        return self._measured_now(case, [each for each in group if each not in self.records])
 
     def measured(self, case: Case) -> Record:
-        """Return the case's record with figures: an unchanged case is measured when a test reads one of them."""
+        """Return the case's record with figures: an unchanged case is measured when a test reads one of them.
+
+        Where it is not measured, the record returned is that of `record_of`, and the unchanged one is kept.
+        """
         record = self.record_of(case)
-        if record.outcome != "unchanged" or self._obstacle(case):
+        if record.outcome != "unchanged":
             return record
         self._bench.wanted.add(case)
         self._progress.planned(case)
-        self._measure([case])
-        return self.records[case]
+        return self._measured_now(case, [case])
 
     def add(self, record: Record) -> None:
         """Store a record and announce it. When the store fails, the record is kept here and the case is unsaved."""
@@ -198,6 +192,19 @@ class Session:
         """End the workers and close the journal."""
         self._bench.close()
         self._recorder.close()
+
+    def _measured_now(self, case: Case, cases: Sequence[Case]) -> Record:
+        """Measure cases, and return the record of one of them; a skipped one where that is not possible."""
+        from pytest_ngraph.record import Record
+
+        if obstacle := self._obstacle(case):
+            return Record.skipped(case, obstacle)
+        try:
+            self._measure(cases)
+        except DeviceAway as reason:
+            self.is_cut_short = True
+            return Record.skipped(case, str(reason))
+        return self.records[case]
 
     def _measure(self, cases: Sequence[Case]) -> None:
         for record in self._bench.run(cases, self.records, self.judgement.asked):
