@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -22,6 +23,16 @@ def test_markdown_data_and_step_summary(tmp_path: Path) -> None:
     assert (tmp_path / "gate.md").read_text() == page(run)
     assert json.loads((tmp_path / "gate.json").read_text()) == run.to_dict()
     assert step.read_text() == f"before\n{page(run)}"
+
+
+def test_a_commit_whose_subject_is_not_utf_8_is_in_all_files(tmp_path: Path) -> None:
+    """As `git log` gives it: the byte is kept as half of a pair of surrogates."""
+    run = dataclasses.replace(result(*verdicts()), commits=["abc \udce9t\udce9"])
+    to = Destinations(file=tmp_path / "gate.md", step_summary=tmp_path / "step")
+    assert to.write(run) == []
+    for file in ("gate.md", "step"):
+        assert "abc ?t?" in (tmp_path / file).read_text()
+    assert json.loads((tmp_path / "gate.json").read_text()) == run.to_dict()
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,15 @@ class Destinations:
                 ) from None
 
     def write(self, result: RunResult) -> list[str]:
-        """Write the summary to each file. Return a line for each file that could not be written."""
+        """Write the summary to each file. Return a line for each file that could not be written.
+
+        What git or a file system has in other bytes than UTF-8 becomes question marks.
+        """
         text = page(result)
         problems = []
         if self.file is not None:
             data = json.dumps(result.to_dict(), indent=2, allow_nan=False)
-            problems += _written(self.file, lambda path: path.write_text(text, encoding="utf-8"))
+            problems += _written(self.file, lambda path: path.write_text(text, encoding="utf-8", errors="replace"))
             problems += _written(self.file.with_suffix(DATA_SUFFIX), lambda path: path.write_text(data + "\n"))
         if self.step_summary is not None:
             problems += _written(self.step_summary, lambda path: _append(path, text))
@@ -68,7 +71,7 @@ def _try_writing(path: Path) -> None:
 
 
 def _append(path: Path, text: str) -> None:
-    with path.open("a", encoding="utf-8") as file:
+    with path.open("a", encoding="utf-8", errors="replace") as file:
         file.write(text)
 
 
