@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -47,6 +48,20 @@ def test_a_gpu_is_asked_too(thermal: Path) -> None:
     watch = Throttling(cast("Device", Gpu()), thermal)
     assert watch.now() == ("GPU hardware thermal slowdown",)
     assert watch.others(lambda: [8]) == 1
+
+
+@pytest.mark.parametrize(("running", "others"), [({31245, 31246}, None), ({7, 8, 31245}, 1), ({7}, 0), (set(), 0)])
+def test_ids_of_a_containers_host_say_nothing_of_others(running: set[int], others: int | None) -> None:
+    class Nvml:
+        NVMLError = LookupError
+
+        def nvmlDeviceGetHandleByPciBusId(self, bus: str) -> str:  # noqa: N802
+            return bus
+
+        def nvmlDeviceGetComputeRunningProcesses(self, _: str) -> list[SimpleNamespace]:  # noqa: N802
+            return [SimpleNamespace(pid=pid) for pid in running]
+
+    assert Throttling(Device("0000:01:00.0", Nvml())).others(lambda: {7, 8}) == others
 
 
 def test_a_round_under_throttling_is_disturbed() -> None:

@@ -38,8 +38,15 @@ class Throttling:
         return (*dict.fromkeys(cooled), *(self._gpu.throttled_by() if self._gpu else ()))
 
     def others(self, own: Callable[[], Iterable[int]]) -> int | None:
-        """Return how many processes other than `own` compute on the GPU; None where nobody can be asked."""
-        return len(self._gpu.processes() - set(own())) if self._gpu and self._gpu.is_known else None
+        """Return how many processes other than `own` compute on the GPU; None where that is not known.
+
+        In a container the driver may give the host's ids, which are not those that processes have here. Then none of
+        ours is among them, although our workers compute.
+        """
+        if self._gpu is None or not self._gpu.is_known:
+            return None
+        running, ours = self._gpu.processes(), set(own())
+        return len(running - ours) if not running or running & ours else None
 
 
 @cache
