@@ -18,7 +18,7 @@ from typing import Any, TextIO
 import pytest
 
 from pytest_ngraph.against.revision.collecting import reason
-from pytest_ngraph.plugin.collection import MISTAKES
+from pytest_ngraph.plugin.collection import AT_BASE, MISTAKES
 from pytest_ngraph.plugin.items import case_of
 from pytest_ngraph.system.child import search_path
 
@@ -45,6 +45,7 @@ class CaseWriter(CacheKey):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
+        config.stash[AT_BASE] = True
         self._depends_on_history = any(getattr(config.option, name, False) for name in BY_HISTORY)
         for name, value in INERT.items():
             if hasattr(config.option, name):

@@ -28,6 +28,8 @@ NOTHING_MEASURED = (
     "take one: def {name}(measurement)."
 )
 MISTAKES = pytest.StashKey[list[str]]()
+AT_BASE = pytest.StashKey[bool]()
+"""Set where tests are only collected for a base: it may lack an axis that the head has."""
 UNDER_THE_CASES_COMPILER = frozenset(("measurement", "compiled_model"))
 """Fixtures that measure or compile a test's case under the case's own compiler."""
 
@@ -127,7 +129,8 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
         items.requirements(item)
         if thresholds and not items.is_skipped(item):
             session.judgement.hold(case, item.nodeid, thresholds)
-    _require_sizes([case for _, case in cases], session.options)
+    if not config.stash.get(AT_BASE, False):
+        _require_sizes([case for _, case in cases], session.options)
     if not cases or config.option.collectonly or cannot_measure():
         return
     session.judgement.hold_to_bases([case for _, case in cases])

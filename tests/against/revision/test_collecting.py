@@ -105,6 +105,15 @@ def test_a_strict_configuration(worktree: Worktree, options: Sequence[str]) -> N
     assert not _collect(worktree, "--strict-config", *options).failed
 
 
+def test_an_axis_that_only_the_head_has_is_no_mistake_at_the_base(project: Repository, tmp_path: Path) -> None:
+    project.write("nets.py", "WORKLOADS = ['resnet18']\n")
+    project.commit("a workload without axes")
+    with Worktree(resolve("HEAD", project.root), tmp_path) as worktree:
+        collection = _collect(worktree, "--size", "seq_len=8")
+    assert _selected(collection) == [nodeid.replace("nets:build", "resnet18") for nodeid in BOTH]
+    assert not collection.failed
+
+
 def test_what_is_not_selected_is_known_all_the_same(worktree: Worktree) -> None:
     for arguments in (["-k", "b8"], ["tests/test_it.py::test_speed[nets:other-identity-b8-cpu]"]):
         assert {each.nodeid for each in _collect(worktree, *arguments).cases} == set(BOTH)
