@@ -19,6 +19,14 @@ from pytest_ngraph.plugin.summary_file import STEP_SUMMARY
 
 DOCS = Path(__file__).parents[2] / "docs" / "gate-in-ci.md"
 ONE = ("--compiler=mine:Exact", "--batch-size=4")
+SKIPS = """
+import pytest
+
+@pytest.fixture(autouse=True)
+def _only_small(ngraph_case):
+    if ngraph_case.batch_size > 1:
+        pytest.skip("large")
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -102,6 +110,18 @@ def test_a_run_that_ends_early_names_what_it_did_not_measure(quick_project: pyte
     page = (quick_project.path / "gate.md").read_text()
     assert page.startswith("**1 case measured; 1 failed; 2 not measured, because the run ended early**\n")
     assert page.count("the run ended before its turn") == 2
+
+
+def test_what_a_fixture_skips_is_not_the_runs_end(quick_project: pytest.Pytester) -> None:
+    """The run is finished: there is nothing to go on with."""
+    quick_project.makeconftest(SKIPS)
+    result = quick_project.runpytest("--compiler=mine:Exact", "--ngraph-summary=gate.md")
+    result.assert_outcomes(passed=1, skipped=1)
+    page = (quick_project.path / "gate.md").read_text()
+    assert page.startswith("**1 case measured; 1 not measured, because no test asked**\n")
+    assert "ended" not in page
+    result.stdout.fnmatch_lines(["1 of 2 cases not measured, because no test asked (skipped, or failed before)."])
+    result.stdout.no_fnmatch_line("*--ngraph-resume goes on*")
 
 
 def test_the_workflow_of_the_docs_runs(project: pytest.Pytester) -> None:

@@ -114,6 +114,12 @@ def test_a_run_that_ended_early_says_so() -> None:
     assert "| `later-openvino-b8-xeon` | the run ended before its turn |" in page(ended)
 
 
+def test_what_no_test_asked_for_is_not_the_runs_end() -> None:
+    whole = result(judged("unchanged", "a", 1.0), unmeasured=[case("openvino", 8, workload="later")], whole=True)
+    assert headline(whole).endswith("; 1 not measured, because no test asked")
+    assert "| `later-openvino-b8-xeon` | no test asked (skipped, or failed before) |" in page(whole)
+
+
 def test_with_several_baselines_each_row_names_its_own() -> None:
     slow = judged("regressed", "slow", 1.03)
     other = dataclasses.replace(slow, name="unchanged", against="baseline v1")

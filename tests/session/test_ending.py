@@ -33,7 +33,7 @@ def ended(store: Path, *, broken: str = "", policy: Policy = "fail", save: str =
     )
     base = SimpleNamespace(name=MAIN, problem="", broken=broken)
     run = Run(id="20260101-000000-000001")
-    parts = {"is_complete": is_complete, "unmeasured": (), "notes": ()}
+    parts = {"is_complete": is_complete, "whole": is_complete, "unmeasured": (), "notes": ()}
     return result_of(run, NOTHING, options, [base], base, **parts)  # type: ignore[arg-type]  # stand-ins
 
 

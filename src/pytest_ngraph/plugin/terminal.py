@@ -72,6 +72,7 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     from pytest_ngraph.report.comparison import comparison
     from pytest_ngraph.report.lines import Line
     from pytest_ngraph.report.metric_comparison import metric_comparison
+    from pytest_ngraph.report.result import NOT_ASKED_FOR
     from pytest_ngraph.report.summary import summary
 
     width = reporter._tw.fullwidth  # nothing else is on the line: the summary decides which columns fit
@@ -99,8 +100,8 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         reporter.write_line(result.saved)
     if result.unmeasured and result.run.id:
         every = counted(len(result.run.planned), "case")
-        left = f"{len(result.unmeasured):,} of {every} not measured, because the run ended before"
-        reporter.write_line(f"{left}: --ngraph-resume goes on.", yellow=True)
+        why = NOT_ASKED_FOR if result.whole else "the run ended before: --ngraph-resume goes on"
+        reporter.write_line(f"{len(result.unmeasured):,} of {every} not measured, because {why}.", yellow=True)
     if options.advise:
         for text in advice(result, "" if is_found else place, width):
             reporter.write_line(text)

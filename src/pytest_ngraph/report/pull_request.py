@@ -16,7 +16,7 @@ from pytest_ngraph.report.comparison import about, basis, bound, by_severity, ch
 from pytest_ngraph.report.lines import shortened
 from pytest_ngraph.report.markdown import LEFT, RIGHT, code, escaped, fenced, folded, table
 from pytest_ngraph.report.metric_comparison import metrics_by_severity
-from pytest_ngraph.report.result import RunResult
+from pytest_ngraph.report.result import NOT_ASKED_FOR, RunResult
 from pytest_ngraph.report.since import since
 from pytest_ngraph.wording import counted
 
@@ -82,7 +82,7 @@ def headline(result: RunResult) -> str:
         "new": len(cases["new"]),
         "missing": len(cases["missing"]),
         "failed": failed,
-        "not measured, because the run ended early": unmeasured,
+        f"not measured, because {'no test asked' if result.whole else 'the run ended early'}": unmeasured,
     }
     metrics = Counter(verdict.name for verdict in result.metric_verdicts)
     further_parts = [f"{counted(metrics[name], 'metric')} {name}" for name in COUNTED_METRICS if metrics[name]]
@@ -162,7 +162,8 @@ def _explained(title: str, result: RunResult, name: VerdictName) -> list[str]:
 
 def _not_measured(result: RunResult) -> list[str]:
     rows = [(code(record.case.id), _reason(why_not_measured(record))) for record in result.failed]
-    rows += [(code(case.id), "the run ended before its turn") for case in result.unmeasured]
+    why = NOT_ASKED_FOR if result.whole else "the run ended before its turn"
+    rows += [(code(case.id), why) for case in result.unmeasured]
     return ["### Not measured", "", *table({"case": LEFT, "reason": LEFT}, rows)] if rows else []
 
 

@@ -22,6 +22,8 @@ from pytest_ngraph.store import Run
 SCHEMA = 1
 """Rises when a key is removed or changes its meaning; new keys may come without it."""
 
+NOT_ASKED_FOR = "no test asked (skipped, or failed before)"
+"""Why a case has no record in a run that went to its end."""
 SHOWN = ("throughput", "latency_s", *PERCENTILES, "speedup", "compile_s")
 """The metrics of a case that the data have."""
 
@@ -38,7 +40,8 @@ class RunResult:
         metric_verdicts: metrics compared with a base's.
         unanswered: what no test has failed for, a line each; it fails the run.
         problems: what else fails the run, a line each.
-        unmeasured: cases that a test was to ask for, had the run not ended before.
+        unmeasured: cases that a test was to ask for, and that have no record.
+        whole: whether the run went to its end, so that no test asked for those: they were skipped, or failed before.
         bases: what the run was compared with (`main at 1a2b3c4`), and what else than the code differs there (empty
             where nothing does).
         notes: sentences on the run as a whole.
@@ -61,6 +64,7 @@ class RunResult:
     unanswered: Sequence[str] = ()
     problems: Sequence[str] = ()
     unmeasured: Sequence[Case] = ()
+    whole: bool = False
     bases: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     saved: str = ""

@@ -26,6 +26,7 @@ def result_of(
     against: LiveBase | None,
     *,
     is_complete: bool,
+    whole: bool,
     unmeasured: Sequence[Case],
     notes: Sequence[str],
 ) -> RunResult:
@@ -36,6 +37,7 @@ def result_of(
         judges: what it is compared with.
         against: the base that was measured beside it; None for none.
         is_complete: whether it went to its end, and all of it is stored.
+        whole: whether it went to its end.
         unmeasured: planned cases without a record.
         notes: sentences for the end of the summary.
     """
@@ -58,6 +60,7 @@ def result_of(
         unanswered=[*(conclusion.unanswered if conclusion else ()), *broken],
         problems=[*problems, *broken],
         unmeasured=unmeasured,
+        whole=whole,
         bases={} if options.gate.calibrate else {judge.name: judge.problem for judge in judges},
         notes=notes,
         saved=saved,

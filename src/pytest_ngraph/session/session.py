@@ -184,6 +184,7 @@ class Session:
             self.judgement.judges,
             self._against,
             is_complete=is_complete,
+            whole=whole,
             unmeasured=self.unmeasured,
             notes=[*self.notes, *of_base, *of_resumed, *self._bench.notes],
         )
