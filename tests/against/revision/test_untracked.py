@@ -10,9 +10,14 @@ from typing import BinaryIO
 
 import pytest
 from repository import Repository
+from synthetic import case
 
 from pytest_ngraph.against.revision import Worktree, resolve
+from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.bench.differing import Side, compared
+from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine import source_files
 
 
 @pytest.fixture
@@ -46,6 +51,65 @@ def test_those_that_match_are_there(
         assert brought == expected
         assert all((tree.root / file).read_text() == file for file in expected)
     assert (with_weights.root / "asr" / "first.pt").read_text() == "asr/first.pt"
+
+
+@pytest.mark.parametrize("pattern", ["large", "large/", "large/first.pt", "large/*.pt", "."])
+def test_a_folder_that_is_linked_from_elsewhere_is_linked(
+    with_weights: Repository, tmp_path: Path, pattern: str
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "first.pt").write_text("large")
+    (with_weights.root / "large").symlink_to("../data")
+    with Worktree(resolve("HEAD", with_weights.root), tmp_path, [pattern]) as tree:
+        assert (tree.root / "large").readlink() == data
+        assert (tree.root / "large" / "first.pt").read_text() == "large"
+    assert (data / "first.pt").exists()
+
+
+@pytest.mark.parametrize("pattern", ["models", "models/bert", "models/bert/first.pt"])
+def test_a_repository_within_is_brought(with_weights: Repository, tmp_path: Path, pattern: str) -> None:
+    (with_weights.root / "models").mkdir()
+    within = Repository.create(with_weights.root / "models" / "bert")
+    within.write(".gitignore", "*.pt\n")
+    within.commit("of another project")
+    within.write("first.pt", "bert")
+    with Worktree(resolve("HEAD", with_weights.root), tmp_path, [pattern]) as tree:
+        brought = tree.root / "models" / "bert"
+        assert {file.name for file in brought.iterdir()} == {".gitignore", "first.pt"}
+        (brought / "first.pt").write_text("changed")
+    assert (within.root / "first.pt").read_text() == "bert"
+
+
+@pytest.mark.parametrize("leads_to", ["../data.pt", "asr/first.pt"])
+def test_a_linked_file_is_the_same_at_both_sides(
+    with_weights: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leads_to: str
+) -> None:
+    monkeypatch.setattr(source_files, "_foreign", lambda: ())  # here, the working tree is in a folder for such files
+    (tmp_path / "data.pt").write_text("large")
+    (with_weights.root / "latest.pt").symlink_to(leads_to)
+
+    def side(root: Path) -> Side:
+        files = source_files._of_user([str(root / "latest.pt")])
+        artifact = Artifact(folder=tmp_path, case=case("identity"), digest="graph", files=files)
+        return Side(case=case("identity"), artifact=artifact, runs_module=True)
+
+    with Worktree(resolve("HEAD", with_weights.root), tmp_path, ["*.pt"]) as tree:
+        head, base = side(with_weights.root), side(tree.root)
+        assert head.artifact.own_files
+        places = tree.root, with_weights.root.resolve()
+        assert compared(Comparison(against="main"), head, base, instead_of=places).same
+
+
+def test_what_cannot_be_brought_ends_it(with_weights: Repository, tmp_path: Path) -> None:
+    """At the base, there is a file where the working tree has a folder."""
+    with_weights.git("rm", "--quiet", "nets.py")
+    with_weights.write("nets.py/first.pt", "")
+    with pytest.raises(
+        UsageError, match=r"--ngraph-untracked: nets.py/first.pt cannot be brought to the base: .*exists"
+    ):
+        Worktree(resolve("HEAD", with_weights.root), tmp_path, ["nets.py"]).__enter__()
+    assert with_weights.worktrees() == 1
 
 
 def test_what_git_tracks_stays_as_it_was(with_weights: Repository, tmp_path: Path) -> None:
